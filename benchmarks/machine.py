@@ -1,0 +1,68 @@
+"""What the numbers were measured on: enough to read them, nothing that identifies the machine."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+
+
+def cores() -> int:
+    """The cores this process may use, counted as brolly counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def version(distribution: str) -> str | None:
+    """The installed version, or None."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def describe(peers: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and values for the head of the page."""
+    torch = ["torch"] if {"netcal", "torchmetrics"} & set(peers) else []
+    packages = ("brolly", "numpy", *peers, *torch)
+    return [
+        ("processor", f"{_processor()}, {cores()} cores usable"),
+        ("system", f"{platform.system()} {platform.machine()}"),
+        ("Python", platform.python_version()),
+        *((name, version(name) or "not installed") for name in packages),
+    ]
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+class Company:
+    """How much of the machine others used meanwhile: a table measured in company is to be doubted."""
+
+    def __init__(self) -> None:
+        self._start = self._now()
+
+    def __str__(self) -> str:
+        if self._start is None or (now := self._now()) is None:
+            return "unknown"
+        all_busy, ours, clock = (b - a for a, b in zip(self._start, now, strict=True))
+        return f"{max(0.0, all_busy - ours) / clock:.2f} cores busy on average while this ran"
+
+    @staticmethod
+    def _now() -> tuple[float, float, float] | None:
+        """Seconds of work on all cores, seconds of ours (with ended children), seconds by the clock."""
+        if not _STAT.exists():
+            return None
+        user, nice, system, _idle, _wait, irq, soft, steal = map(int, _STAT.read_text().split(maxsplit=9)[1:9])
+        times = os.times()
+        busy = (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+        return busy, times.user + times.system + times.children_user + times.children_system, times.elapsed

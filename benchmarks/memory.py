@@ -1,0 +1,68 @@
+"""Peak extra memory of one call, each measured in a process of its own."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.contestants import CONTESTANTS, Contestant
+from benchmarks.data import make_data
+from benchmarks.timing import Cell, at_most
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_WARM_UP = 1000  # rows: enough for lazy imports, too few to leave memory behind that hides what the call takes
+
+
+def extra_memory(contestant: Contestant, n: int, *, calibrated: bool) -> Cell:
+    """Bytes that a call on n rows needs at its peak, beyond the inputs."""
+    # A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    command = [sys.executable, "-m", "benchmarks.memory", contestant.name, str(n), str(int(calibrated))]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode == 0:
+        return float(done.stdout.split()[-1])
+    if contestant.peer is None:
+        raise RuntimeError(f"{contestant.name}: {done.stderr}")
+    print(f"{contestant.name}: {done.stderr}", file=sys.stderr)
+    return "failed"
+
+
+def _measure(contestant: Contestant, n: int, calibrated: bool) -> int:
+    data = make_data(n, calibrated=calibrated)
+    with at_most(contestant.threads):
+        contestant.call(data.head(_WARM_UP))
+        gc.collect()
+        before = _start()
+        contestant.call(data)
+        return max(0, _peak() - before)
+
+
+def _start() -> int:
+    """Forget the peak so far, and tell what is in use now."""
+    try:
+        _CLEAR.write_text("5")
+    except OSError:
+        return _peak()  # the peak cannot be reset: count from it, which may report too little
+    return _status("VmRSS")
+
+
+def _peak() -> int:
+    if _STATUS.exists():
+        return _status("VmHWM")
+    import resource  # not on every system
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _status(field: str) -> int:
+    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{field}:"))
+    return int(line.split()[1]) * 1024
+
+
+if __name__ == "__main__":
+    name, rows, calibrated = sys.argv[1:]
+    print(_measure(next(one for one in CONTESTANTS if one.name == name), int(rows), calibrated == "1"))

@@ -1,0 +1,129 @@
+"""The measurements of one run, and the tables they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, Contestant
+from benchmarks.tables import Table, figures, size
+from benchmarks.timing import Cell
+
+TARGET_SIZE = 10**7
+
+Times = dict[int, dict[str, Cell]]  # seconds by size and contestant
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one forecaster's rows cost."""
+
+    times: Times
+    memory: dict[str, Cell]  # bytes by contestant, at the middle size
+
+    def against(self, contestant: Contestant) -> dict[int, Cell]:
+        """That contestant's time at each size, to divide by."""
+        return {n: row[contestant.name] for n, row in self.times.items()}
+
+    def at_target(self, contestant: Contestant) -> Cell:
+        return self.times.get(TARGET_SIZE, {}).get(contestant.name, "not measured")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All that was measured."""
+
+    miscalibrated: Measured
+    calibrated: Measured
+    types: dict[str, tuple[Cell, Cell, Cell]]  # of the arrays: seconds of the floor, on one thread, on all
+    middle: int  # the size at which types and memory were measured
+
+    def tables(self) -> list[Table]:
+        """All tables, the verdict first."""
+        one, two = self.miscalibrated, self.calibrated
+        ms: dict[int, Cell] = dict.fromkeys(one.times, 1e-3)
+        ns_per_row: dict[int, Cell] = {n: n * 1e-9 for n in one.times}
+        best = "Milliseconds per call, the best round."
+        level = "Where a line is level from left to right, cost is linear in n."
+        return [
+            self._targets(),
+            _by_size("Wall time, miscalibrated forecaster", best, one.times, ms),
+            _by_size("Times the floor, miscalibrated forecaster", "", one.times, one.against(FLOOR)),
+            _by_size("Times slower than brolly on all threads", "", one.times, one.against(BROLLY)),
+            _by_size("Nanoseconds per row", level, one.times, ns_per_row),
+            self._memory(),
+            _by_size("Wall time, perfectly calibrated forecaster", best, two.times, ms),
+            _by_size("Times the floor, perfectly calibrated forecaster", "", two.times, two.against(FLOOR)),
+            self._types(),
+        ]
+
+    def _targets(self) -> Table:
+        """The targets as they were set before anything was measured; nothing here is chosen after the fact."""
+        rows = []
+        for label, value, met in _TARGETS:
+            row = [label]
+            for measured in (self.miscalibrated, self.calibrated):
+                x = value(measured)
+                row += [_text(x), "-" if isinstance(x, str) else "yes" if met(x) else "no"]
+            rows.append(row)
+        head = ["target", "miscalibrated", "met", "calibrated", "met"]
+        return Table(
+            "Targets", f"At n = {size(TARGET_SIZE)}: the measured ratio (or MB), and whether it will do.", head, rows
+        )
+
+    def _memory(self) -> Table:
+        one, two = self.miscalibrated.memory, self.calibrated.memory
+        rows = [[name, *(_text(_over(memory.get(name, "-"), 1e6)) for memory in (one, two))] for name in one]
+        note = f"MB (10^6 bytes) at n = {size(self.middle)}, at the peak of one call, beyond the inputs."
+        return Table("Peak extra memory", note, ["", "miscalibrated", "calibrated"], rows)
+
+    def _types(self) -> Table:
+        rows = [
+            [name, *(_text(_over(t, 1e-3)) for t in times), *(_text(_over(t, times[0])) for t in times[1:])]
+            for name, times in self.types.items()
+        ]
+        note = f"brolly SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of the same arrays."
+        head = ["y, p", "floor", "1 thread", "all threads", "1 thread / floor", "all threads / floor"]
+        return Table("Array types", note, head, rows)
+
+
+def _by_size(title: str, note: str, times: Times, units: dict[int, Cell]) -> Table:
+    """A line for each contestant, a column for each size, in units that may differ by column."""
+    names = list(next(iter(times.values())))
+    rows = [[name, *(_text(_over(row[name], units[n])) for n, row in times.items())] for name in names]
+    return Table(title, note, ["n", *map(size, times)], rows)
+
+
+def _over(a: Cell, b: Cell) -> Cell:
+    """a / b, or the reason why one of them is missing."""
+    if isinstance(a, str):
+        return a
+    return b if isinstance(b, str) else a / b
+
+
+def _text(a: Cell) -> str:
+    return a if isinstance(a, str) else figures(a)
+
+
+def _ratio(a: Contestant | None, b: Contestant | None) -> Callable[[Measured], Cell]:
+    if a is None or b is None:
+        return lambda _: "not measured: one core"
+    return lambda measured: _over(measured.at_target(a), measured.at_target(b))
+
+
+def _megabytes(measured: Measured) -> Cell:
+    if TARGET_SIZE not in measured.times:
+        return "not measured"
+    return _over(measured.memory.get(BROLLY.name, "not measured"), 1e6)
+
+
+_ONE, _TWO = BY_THREADS[1], BY_THREADS.get(2)
+_TARGETS: tuple[tuple[str, Callable[[Measured], Cell], Callable[[float], bool]], ...] = (
+    ("within 3 times the floor on one thread", _ratio(_ONE, FLOOR), lambda x: x <= 3),
+    ("within 2 times the floor on two threads", _ratio(_TWO, FLOOR), lambda x: x <= 2),
+    ("4 times faster than NumPy bincount ECE, all threads", _ratio(BINCOUNT, BROLLY), lambda x: x >= 4),
+    ("4 times faster than NumPy bincount ECE, one thread", _ratio(BINCOUNT, _ONE), lambda x: x >= 4),
+    ("25 times faster than calibration_curve, all threads", _ratio(CURVE, BROLLY), lambda x: x >= 25),
+    ("25 times faster than calibration_curve, one thread", _ratio(CURVE, _ONE), lambda x: x >= 25),
+    ("under 32 MB of extra memory, all threads", _megabytes, lambda x: x < 32),
+)

@@ -1,0 +1,38 @@
+"""brolly: what can anyone lose by acting on these predicted probabilities?
+
+>>> import brolly
+>>> y = [0, 0, 1, 0, 1, 1, 0, 1]
+>>> p = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+>>> brolly.soft_binned_cdl(y, p)
+0.125
+"""
+
+from brolly.core.accumulator import Accumulator
+from brolly.core.sample import Sample
+from brolly.errors import (
+    BrollyError,
+    BrollyWarning,
+    FewRowsWarning,
+    InputError,
+    MissingExtraError,
+    OneClassWarning,
+    ResolutionWarning,
+)
+from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Accumulator",
+    "BrollyError",
+    "BrollyWarning",
+    "FewRowsWarning",
+    "InputError",
+    "MissingExtraError",
+    "OneClassWarning",
+    "ResolutionWarning",
+    "Sample",
+    "SoftBinnedProfile",
+    "soft_binned_cdl",
+    "soft_binned_profile",
+]

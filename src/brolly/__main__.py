@@ -1,0 +1,5 @@
+"""``python -m brolly``."""
+
+from brolly.cli import main
+
+raise SystemExit(main())

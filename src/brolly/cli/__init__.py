@@ -1,0 +1,89 @@
+"""The command line: reads arguments, calls the library, and says in words what came out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from brolly import __version__
+from brolly.cli import assess
+from brolly.cli.output import let_go, one_line, say
+from brolly.errors import BrollyError, InputError
+
+FAILED = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+NOBODY_READS = 141  # 128 + SIGPIPE
+
+_DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
+_EPILOG = """\
+example:
+  brolly assess rain.csv --prob probability --outcome rained
+
+'brolly assess --help' explains the command.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see '{self.prog} --help')")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, or 2 with one line of error.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, without the name of the program; those of this process if left out.
+    """
+    try:
+        status = _run(argv)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+        return status
+    except BrollyError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        let_go(sys.stdout)
+        return NOBODY_READS
+    except OSError as error:
+        let_go(sys.stdout)
+        return _fail(f"cannot write: {error.strerror}")
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+    except SystemExit:  # --help and --version have said what was asked
+        return 0
+    if arguments.command is None:
+        say(sys.stderr, parser.format_help())
+        return FAILED
+    return assess.run(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="brolly",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"brolly {__version__}")
+    assess.add_command(parser.add_subparsers(dest="command", metavar="COMMAND", title="commands"))
+    return parser
+
+
+def _fail(message: str) -> int:
+    with suppress(OSError):  # if even that cannot be said, the exit code says it
+        say(sys.stderr, f"brolly: error: {one_line(message)}\n")
+    return FAILED

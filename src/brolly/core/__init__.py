@@ -1,0 +1,1 @@
+"""Rows, the sample, and its exact compression. Knows arrays; knows no measure."""

@@ -1,0 +1,18 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def scan(
+    prob: NDArray[Any],
+    label: NDArray[Any],
+    weight: NDArray[Any] | None,
+    m: int,
+    table: NDArray[Any] | None,
+    start: int,
+    stop: int,
+) -> bool: ...
+def absorb(into: NDArray[Any], table: NDArray[Any]) -> None: ...
+def collect(
+    table: NDArray[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...

@@ -1,0 +1,184 @@
+"""From whatever the caller has to three arrays that the kernel reads in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.errors import InputError
+
+_BLOCK = 1 << 16  # rows looked at together when a bad one is searched for
+_LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
+_READABLE = {np.dtype(t) for t in ("f4", "f8")}
+_LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """What the three columns are called where the rows come from, for messages."""
+
+    label: str = "y_true"
+    prob: str = "y_prob"
+    weight: str = "sample_weight"
+    first: int = 0  # the number of the first row, where the rows are a part of more
+
+    def at(self, name: str, row: int) -> str:
+        return f"{name}[{self.first + row}]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of one length and of types that the kernel reads in place; their values unchecked."""
+
+    label: NDArray[Any]
+    prob: NDArray[Any]
+    weight: NDArray[Any] | None
+    names: Names
+
+    def __len__(self) -> int:
+        return len(self.prob)
+
+    def explain(self) -> InputError:
+        """Find which rule the rows break: called once the kernel has said that they break one."""
+        names = self.names
+        rules = (
+            (names.prob, self.prob, np.isnan, "must not contain NaN"),
+            (names.prob, self.prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]"),
+            (names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE),
+            (names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), "must be finite and not negative"),
+        )
+        broken = (_offenders(name, values, bad, rule, names) for name, values, bad, rule in rules)
+        return self._hint(next(error for error in broken if error is not None))
+
+    def _hint(self, error: InputError) -> InputError:
+        """Labels that are probabilities, beside probabilities that are labels, were swapped."""
+        names, labels = self.names, self.label[:_BLOCK]
+        if error.rule == f"{names.label} {_LABEL_RULE}" and labels.dtype.kind == "f":
+            probs = self.prob[:_BLOCK]
+            if ((labels >= 0) & (labels <= 1)).all() and ((probs == 0) | (probs == 1)).all():
+                hint = f"; were {names.label} and {names.prob} swapped?"
+                return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint)
+        return error
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n))
+
+
+def _offenders(
+    name: str, values: NDArray[Any] | None, bad: Callable[[Any], Any], rule: str, names: Names
+) -> InputError | None:
+    """Count the values that are bad and name the first; a block at a time, to need no memory."""
+    if values is None:
+        return None
+    count, first = 0, -1
+    for block in _blocks(len(values)):
+        mask = bad(values[block])
+        if mask.any():
+            first = first if count else block.start + int(mask.argmax())
+            count += int(mask.sum())
+    if not count:
+        return None
+    value = None if bad is np.isnan else values[first]
+    return InputError.from_offenders(f"{name} {rule}", count, names.at(name, first), value)
+
+
+def as_rows(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any = None,
+    *,
+    names: Names | None = None,
+) -> Rows:
+    """Read the arguments as arrays, without a copy where the kernel can read them as they are."""
+    names = names or Names()
+    label = _label(_vector(y_true, names.label), names, pos_label)
+    prob = _number(_vector(y_prob, names.prob), names.prob, _READABLE)
+    weight = None
+    if sample_weight is not None:
+        weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
+        _same_length(names.label, label, names.weight, weight)
+    _same_length(names.label, label, names.prob, prob)
+    return Rows(label=label, prob=prob, weight=weight, names=names)
+
+
+def _same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
+    if len(values) != len(others):
+        raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
+
+
+def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+    if np.ma.isMaskedArray(values):
+        masked = np.ma.getmaskarray(values)
+        if masked.any():
+            raise InputError.from_offenders(
+                f"{name} must not contain masked values",
+                int(masked.sum()),
+                f"{name}[{int(masked.ravel().argmax())}]",
+            )
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # whatever an __array__ of somebody else's raises
+        raise InputError(f"{name} must be readable as an array: {error}") from error
+    if array.ndim != 1:
+        hint = ""
+        if array.ndim == 2 and array.shape[1] == 2:
+            hint = f"; of predict_proba's two columns pass the event's, {name}[:, 1]"
+        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}{hint}")
+    return array
+
+
+def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDArray[Any]:
+    if array.dtype in readable and array.dtype.isnative and array.flags.aligned:
+        return array
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{name} must hold numbers; it holds {_kind(array)}")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers; {error}") from error
+
+
+def _label(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
+    if pos_label is not None:
+        return _is_event(array, names, pos_label)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype.kind in "US":
+        raise InputError(
+            f"{names.label} must be 0 or 1; it holds {_kind(array)} such as {array[0].item()!r}: "
+            "pass pos_label to say which label is the event"
+        )
+    return _number(array, names.label, _LABELS)
+
+
+def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
+    """Which labels are the event; any other label must be the same throughout."""
+    event = np.asarray(array == pos_label, dtype=np.bool_)
+    others = np.flatnonzero(~event)
+    if len(others):
+        negative = array[others[0]]
+        strange = others[np.asarray(array[others] != negative, dtype=np.bool_)]
+        if len(strange):
+            raise InputError.from_offenders(
+                f"{names.label} must hold {pos_label!r} and one other label ({_plain(negative)!r})",
+                len(strange),
+                names.at(names.label, int(strange[0])),
+                repr(_plain(array[strange[0]])),
+            )
+    return event.view(np.uint8)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _kind(array: NDArray[Any]) -> str:
+    words = {"U": "strings", "S": "bytes", "c": "complex numbers", "M": "dates", "m": "time spans"}
+    return words.get(array.dtype.kind, f"values of type {array.dtype}")

@@ -1,0 +1,213 @@
+"""The sample: rows checked once, or their exact compression."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.cells import CellSums, CellTable, check_grid
+from brolly.core.distinct import FINEST_GRID, DistinctTable
+from brolly.core.rows import Rows, as_rows
+from brolly.core.tally import tally
+from brolly.errors import InputError
+
+_QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
+_SECOND_GRID = 1 << 16  # one more pass at this grid is cheaper than sorting many rows
+_MANY_ROWS = 1 << 18
+_LIGHTEST = 1e-150  # weights outside this range could not be squared
+
+
+class Sample:
+    """Predicted probabilities and what happened, checked once; or their exact compression.
+
+    Every function of brolly takes either ``(y_true, y_prob)`` or one `Sample`. Making a sample reads
+    the rows once; what is asked of it later mostly needs no second look at them.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,)
+        The outcomes: 0 or 1 (bool, integer or float), or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        How much each row counts; finite, not negative, not all zero.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows (of positive weight), also after compression.
+    total_weight : float
+        The sum of the weights; `n` where there are none.
+    m : int or None
+        The grid of the compression, None while the sample holds its rows.
+    y_true, y_prob, sample_weight, counts : ndarray
+        The rows; after compression one row for each occupied (cell, outcome), where `counts` says how
+        many rows stand behind it. ``sample_weight`` and ``counts`` are None where they would be all ones.
+
+    Notes
+    -----
+    The arrays are used in place, not copied: do not change them while the sample is in use.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> s = brolly.Sample([0, 1, 1, 0], [0.1, 0.8, 0.6, 0.3])
+    >>> s
+    Sample(n=4, events=2)
+    >>> brolly.soft_binned_cdl(s)
+    0.078125
+    """
+
+    m: int | None
+    y_true: NDArray[Any]
+    y_prob: NDArray[Any]
+    sample_weight: NDArray[Any] | None
+    counts: NDArray[np.int64] | None
+
+    def __init__(
+        self,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+    ) -> None:
+        rows = as_rows(y_true, y_prob, sample_weight, pos_label)
+        self._hold(tally(rows, _first_grid(len(rows))), rows)
+
+    @classmethod
+    def from_cells(cls, cells: CellTable) -> Self:
+        """A compressed sample from its sums."""
+        self = object.__new__(cls)
+        self._hold(cells, None)
+        return self
+
+    def _hold(self, cells: CellTable, rows: Rows | None) -> None:
+        total = float(cells.weight[0].sum())
+        total = math.inf if math.isnan(total) else total  # what an overflow leaves behind
+        if total == 0:
+            raise InputError("sample_weight must not be zero for every row")
+        if not _LIGHTEST < total < 1 / _LIGHTEST:
+            raise InputError(
+                f"sample_weight must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
+                "only the ratios of weights matter, so rescale them"
+            )
+        self.total_weight = total
+        self._cells = cells
+        self._first = cells.m
+        self._rows = rows
+        self._distinct: DistinctTable | None = None
+        self._fine: CellSums | None = None
+        if rows is None:
+            self.m = cells.m
+            self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
+        else:
+            self.m = self.counts = None
+            self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
+            self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+
+    @property
+    def n(self) -> int:
+        return int(self._cells.count.sum())
+
+    @property
+    def effective_n(self) -> float:
+        """How many equally weighted rows would tell as much: ``(sum w)^2 / sum w^2``."""
+        return self.total_weight**2 / float(self._cells.squares.sum())
+
+    @property
+    def event_rate(self) -> float:
+        """The weighted share of rows where the event happened."""
+        events = self._cells.slot & 1 == 1
+        return float(self._cells.weight[0][events].sum()) / self.total_weight
+
+    def compress(self, m: int = 2**16) -> Sample:
+        """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
+
+        `soft_binned_cdl` and its profile are the same as on the rows for every grid up to `m`, whatever
+        the number of rows; other measures move by at most about ``1/m``. The result has at most
+        ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all rows of both.
+
+        Parameters
+        ----------
+        m : int
+            A power of two, up to 2**20.
+        """
+        m = check_grid(m)
+        return Sample.from_cells(self._cells.coarsen(m) if self._rows is None else tally(self._rows, m))
+
+    def __add__(self, other: object) -> Sample:
+        if not isinstance(other, Sample):
+            return NotImplemented
+        if self.m is None or other.m is None:
+            raise InputError("only compressed samples can be added: call compress(m) on both first")
+        return Sample.from_cells(self._cells.merge(other._cells))
+
+    def grids(self) -> list[int]:
+        """The grids at which `cell_sums` changes its way, from the cheapest to the finest."""
+        second = self._rows is not None and len(self._rows) >= _MANY_ROWS
+        return [self._first, *([_SECOND_GRID] if second else []), FINEST_GRID]
+
+    def cell_sums(self, m: int) -> CellSums:
+        """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is."""
+        if m > self.grids()[-2]:
+            if self._fine is None:
+                self._fine = self.distinct().sums()
+            return self._fine
+        if m > self._cells.m and self._rows is not None:
+            self._cells = tally(self._rows, _SECOND_GRID)
+        return self._cells.sums()
+
+    def distinct(self) -> DistinctTable:
+        """The sample with equal predictions pooled, in increasing order (made once, then kept).
+
+        After compression all predictions of a cell count as equal, at their mean.
+        """
+        if self._distinct is None:
+            rows = self._rows
+            self._distinct = (
+                DistinctTable.from_cells(self._cells)
+                if rows is None
+                else DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
+            )
+        return self._distinct
+
+    def __repr__(self) -> str:
+        cells = self._cells
+        events = cells.count[cells.slot & 1 == 1].sum()
+        grid = "" if self.m is None else f", m={self.m}"
+        weighted = "" if np.array_equal(cells.weight[0], cells.count) else f", total_weight={self.total_weight:.6g}"
+        return f"Sample(n={self.n}, events={events}{grid}{weighted})"
+
+
+def as_sample(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Sample:
+    """What every function calls first: take a `Sample` as it is, or make one of the rows."""
+    if isinstance(y_true, Sample):
+        if y_prob is not None or sample_weight is not None or pos_label is not None:
+            raise InputError("a Sample brings its own predictions, weights and labels: pass it alone")
+        return y_true
+    if y_prob is None:
+        raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
+    return Sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+
+
+def _first_grid(n: int) -> int:
+    """A grid fine enough for most samples of n rows: chance alone balances SCDL near 1/sqrt(n)."""
+    return int(min(_QUICK_GRID, max(64, 1 << math.ceil(math.log2(8 * math.sqrt(max(n, 1)))))))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view

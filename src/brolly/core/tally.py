@@ -1,0 +1,116 @@
+"""The sums of many rows on one grid, while they are being added up."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core._scan import absorb, scan
+from brolly.core.cells import CellTable
+from brolly.core.rows import Rows
+from brolly.errors import InputError
+
+_ROWS_PER_THREAD = 1 << 18  # fewer are added sooner than a thread has started
+_FULL = 1 << 36  # rows an unweighted table takes before its counters could overflow
+
+Table = NDArray[Any]
+
+
+class Tally:
+    """Add rows to the slots of the grid ``1/m``; a call that meets a bad row adds none of its rows.
+
+    The state is one dense table for unweighted rows and one for weighted ones, each made when first
+    needed (``32 (m + 1)`` and ``96 (m + 1)`` bytes, whatever the number of rows), and the sums of
+    whatever was merged in.
+    """
+
+    __slots__ = ("_filled", "_merged", "_tables", "m")
+
+    def __init__(self, m: int) -> None:
+        self.m = m
+        self._tables: dict[bool, Table] = {}  # by whether the rows are weighted
+        self._filled = 0  # unweighted rows in the tables
+        self._merged = CellTable.empty(m)
+
+    def add(self, rows: Rows) -> None:
+        """Check the rows and add them, or raise and leave everything as it was."""
+        weighted = rows.weight is not None
+        if not weighted and self._filled + len(rows) > _FULL:
+            self._settle()
+        if weighted not in self._tables or len(rows) >= 2 * self.m:
+            # New tables, which cost little beside the rows and can be thrown away.
+            self._absorb(weighted, self._scan_apart(rows))
+        else:
+            self._scan_or_raise(rows, None)
+            self._scan_or_raise(rows, self._tables[weighted])
+        self._filled += 0 if weighted else len(rows)
+
+    def merge(self, other: CellTable) -> None:
+        """Add sums that were made elsewhere on the same grid."""
+        self._merged = self._merged.merge(other)
+
+    def cells(self) -> CellTable:
+        """The sums so far."""
+        cells = self._merged
+        for table in self._tables.values():
+            cells = cells.merge(CellTable.from_dense(self.m, table))
+        return cells
+
+    def _settle(self) -> None:
+        self._merged = self.cells()
+        self._tables.clear()
+        self._filled = 0
+
+    def _absorb(self, weighted: bool, fresh: list[Table]) -> None:
+        into = self._tables.setdefault(weighted, fresh[0])
+        for table in fresh:
+            if table is not into:
+                absorb(into, table)
+
+    def _new(self, weighted: bool) -> Table:
+        slots = 2 * (self.m + 1)
+        return np.zeros((slots, 6)) if weighted else np.zeros((slots, 2), np.uint64)
+
+    def _scan_or_raise(self, rows: Rows, table: Table | None) -> None:
+        if not scan(rows.prob, rows.label, rows.weight, self.m, table, 0, len(rows)):
+            raise rows.explain()
+
+    def _scan_apart(self, rows: Rows) -> list[Table]:
+        """Add the rows to new tables, a stretch of them per thread; the kernel lets go of the GIL."""
+        threads = max(1, min(available_threads(), len(rows) // _ROWS_PER_THREAD))
+        edges = [len(rows) * part // threads for part in range(threads + 1)]
+        tables = [self._new(rows.weight is not None) for _ in range(threads)]
+
+        def work(part: int) -> bool:
+            return scan(rows.prob, rows.label, rows.weight, self.m, tables[part], edges[part], edges[part + 1])
+
+        if threads == 1:
+            good = work(0)
+        else:
+            with ThreadPoolExecutor(threads - 1) as pool:
+                rest = pool.map(work, range(1, threads))
+                good = work(0) & all(rest)
+        if not good:
+            raise rows.explain()
+        return tables
+
+
+def available_threads() -> int:
+    """The processors this process may use (a container's or a cluster's limit counts)."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows have no affinity to ask for
+        return os.cpu_count() or 1
+
+
+def tally(rows: Rows, m: int) -> CellTable:
+    """The sums of these rows on the grid ``1/m``, in one pass."""
+    if not len(rows):
+        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
+    one = Tally(m)
+    one.add(rows)
+    return one.cells()

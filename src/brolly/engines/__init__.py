@@ -1,0 +1,1 @@
+"""Where rows come from: each engine only compresses them to a `Sample`."""

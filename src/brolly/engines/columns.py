@@ -1,0 +1,178 @@
+"""One Arrow column becomes a NumPy array; what cannot is counted and named."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from brolly.core.rows import Names
+from brolly.errors import InputError
+
+_NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
+_WORDS = {"true": "1", "false": "0"}
+_SHOWN = 3  # values that a message gives as examples
+
+Array = NDArray[Any]
+Reading = tuple[Array, InputError | None]
+
+
+class Column(Protocol):
+    """Reads one column, a batch at a time."""
+
+    name: str
+
+    def read(self, values: pa.Array, names: Names) -> Reading:
+        """The values without nulls that core can judge, and what is wrong with the rest.
+
+        Raises at once what further rows could not change, such as a column of dates.
+        """
+
+
+class Numbers:
+    """A column of numbers; in a text file, of text that stands for them.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    parse : bool
+        Whether text stands for numbers, as in a CSV file; text in a typed source is just text.
+    outcome : bool
+        Whether they are outcomes, which text may also give as true and false.
+    """
+
+    def __init__(self, name: str, *, parse: bool, outcome: bool = False) -> None:
+        self.name = name
+        self._parse = parse
+        self._outcome = outcome
+
+    def read(self, values: pa.Array, names: Names) -> Reading:
+        kind = values.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return values.to_numpy(), None  # in place
+        if pa.types.is_boolean(kind):
+            return values.cast(pa.uint8()).to_numpy(), None
+        if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+            # By way of text, as Arrow's own cast can miss the nearest double.
+            return values.cast(pa.string()).cast(pa.float64()).to_numpy(), None
+        if not _is_text(kind):
+            raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
+        if not self._parse:
+            raise self._is_no_number(values)
+        try:
+            return pc.cast(values, pa.float64()).to_numpy(), None
+        except pa.ArrowInvalid:
+            return self._parsed(values, names)
+
+    def _parsed(self, values: pa.Array, names: Names) -> Reading:
+        """The slow way: numbers among spaces, words and what is neither."""
+        text = pc.utf8_trim_whitespace(values)
+        if self._outcome:
+            text = _without_words(text)
+        good = pc.match_substring_regex(text, _NUMBER).to_numpy(zero_copy_only=False)
+        if names.first == 0 and not good.any():
+            raise self._is_no_number(values)
+        error = None
+        if not good.all():
+            first = int(np.argmin(good))
+            error = InputError.from_offenders(
+                f"{self.name} must hold numbers",
+                int((~good).sum()),
+                names.at(self.name, first),
+                repr(values[first].as_py()),
+            )
+        return pc.cast(text.filter(pa.array(good)), pa.float64()).to_numpy(), error
+
+    def _is_no_number(self, values: pa.Array) -> InputError:
+        examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
+        if not self._outcome:
+            return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
+        return InputError(
+            f"{self.name} must be 0 or 1; it holds text such as {examples}: "
+            "say which label is the event with pos_label (--pos-label on the command line)"
+        )
+
+
+class Events:
+    """A column of two labels of any type: 1 where the label is the event.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    pos_label : object
+        The label of the event. It is read as the column's type: a command line gives text alone.
+    parse : bool
+        Whether the column is from a text file, where 1, 1.0 and true are one label.
+    """
+
+    def __init__(self, name: str, *, pos_label: Any, parse: bool) -> None:
+        self.name = name
+        self._pos_label = pos_label
+        self._parse = parse
+        self._others: list[Any] = []  # the label that is not the event, once one was seen
+        self._rule = ""
+
+    def read(self, values: pa.Array, names: Names) -> Reading:
+        label = self._label(values.type)
+        encoded = values.dictionary_encode()
+        shown = encoded.dictionary.to_pylist()
+        labels = [self._meaning(value) for value in shown]
+        which = encoded.indices.to_numpy()
+        event = np.array([value == label for value in labels], np.bool_)[which]
+        if not self._others and not event.all():
+            other = which[np.argmin(event)]
+            self._others.append(labels[other])
+            self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({shown[other]!r})"
+        strange = ~event & ~np.array([value in self._others for value in labels], np.bool_)[which]
+        error = None
+        if strange.any():
+            first = int(np.argmax(strange))
+            error = InputError.from_offenders(
+                self._rule, int(strange.sum()), names.at(self.name, first), repr(shown[which[first]])
+            )
+        return event[~strange].view(np.uint8), error
+
+    def _label(self, kind: pa.DataType) -> Any:
+        try:
+            return self._meaning(pa.scalar(self._pos_label).cast(kind).as_py())
+        except pa.ArrowException:
+            raise InputError(
+                f"pos_label must be a label of {self.name}, which holds values of type {kind}; "
+                f"it is {self._pos_label!r}"
+            ) from None
+
+    def _meaning(self, label: Any) -> Any:
+        if not self._parse:
+            return label
+        text = _WORDS.get(label.strip().lower(), label.strip())
+        return float(text) if re.match(_NUMBER, text) else text
+
+
+def split_nulls(name: str, values: pa.Array, names: Names) -> tuple[pa.Array, InputError | None]:
+    """The values that are there, and how many are not."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()  # a null may hide in the dictionary
+    count = values.null_count
+    if not count:
+        return values, None
+    first = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+    rule = f"{name} must not contain nulls (missing values)"
+    error = InputError.from_offenders(rule, count, names.at(name, first))
+    return values.drop_null(), error
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _without_words(text: pa.Array) -> pa.Array:
+    """Text with true and false written as 1 and 0."""
+    encoded = text.dictionary_encode()
+    plain = [_WORDS.get(value.lower(), value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(plain, text.type).take(encoded.indices)

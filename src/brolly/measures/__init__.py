@@ -1,0 +1,1 @@
+"""Calibration measures: pure functions of a sample."""

@@ -1,0 +1,270 @@
+"""The command line as a user meets it: exit codes, streams, one line of error."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+N = 400
+
+
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the command runs."""
+    rng = np.random.default_rng(3)
+    p = rng.random(N).round(4)
+    y = (rng.random(N) < p**2).astype(int)
+    w = rng.integers(1, 4, N)
+    lines = [f"{a},{b},{c},{'wet' if b else 'dry'}\n" for a, b, c in zip(p, y, w, strict=True)]
+    (tmp_path / "rain.csv").write_text("p,y,w,sky\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return y, p, w
+
+
+ASSESS = ["assess", "rain.csv", "--prob", "p", "--outcome", "y"]
+
+
+DEMO = ["--prob", "probability", "--outcome", "rained"]
+
+
+def python_m_brolly(*arguments, **options):
+    command = [sys.executable, "-m", "brolly", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_the_verdict_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
+    y, p, _ = rain
+    assert main(ASSESS) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith(f"rain.csv: 400 rows, event rate {100 * y.mean():.3g}%\n")
+    assert f"SCDL {brolly.soft_binned_cdl(y, p):.3g}   (0 is perfect, 0.5 is the worst)\n" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ([], {}),
+        (["--rounding", "hard"], {"rounding": "hard"}),
+        (["--weight", "w"], {"sample_weight": True}),
+        (["--outcome", "sky", "--pos-label", "wet"], {}),
+    ],
+)
+def test_json_is_the_profile_and_what_was_read(rain, capsys, options, arguments):
+    y, p, w = rain
+    arguments = {name: w if value is True else value for name, value in arguments.items()}
+    assert main([*ASSESS, "--json", *options]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    sample = brolly.Sample(y, p, sample_weight=arguments.pop("sample_weight", None)).compress()
+    expected = brolly.soft_binned_profile(sample, **arguments).to_dict()
+    assert err == ""
+    assert {key: found[key] for key in expected} == expected
+    assert found["brolly"] == brolly.__version__
+    assert (found["file"], found["prob"]) == ("rain.csv", "p")
+    assert found["outcome"] == ("sky" if "sky" in options else "y")
+    assert found["pos_label"] == ("wet" if "wet" in options else None)
+    assert found["weight"] == ("w" if "w" in options else None)
+    assert (found["event_rate"], found["effective_n"]) == (sample.event_rate, sample.effective_n)
+
+
+def test_output_is_the_json_and_the_last_line_says_where(rain, capsys):
+    assert main([*ASSESS, "-o", "verdict.json"]) == 0
+    words = capsys.readouterr().out
+    assert words.splitlines()[-1] == "Result written to verdict.json"
+    assert main([*ASSESS, "--json", "--output", "again.json"]) == 0
+    out = capsys.readouterr().out
+    assert Path("verdict.json").read_text() == Path("again.json").read_text() == out
+    assert sorted(path.name for path in Path().iterdir()) == ["again.json", "rain.csv", "verdict.json"]
+
+
+def test_quiet_says_nothing_but_what_was_asked_for(rain, capsys):
+    assert main([*ASSESS, "--quiet", "-o", "verdict.json"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main([*ASSESS, "--quiet", "--json"]) == 0
+    assert capsys.readouterr() == (Path("verdict.json").read_text(), "")
+
+
+def test_doubts_are_part_of_the_answer(tmp_path, capsys):
+    """Warnings are errors in these tests: none may be raised, yet both must be told."""
+    (tmp_path / "a.csv").write_text("p,y\n0.5,1\n0.75,1\n")
+    assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.count("Note: ") == 2
+    assert "Note: every outcome is 1: the other side is untested.\n" in out
+    assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["warnings"]) == 2
+
+
+HELP = "(see 'brolly assess --help')"
+WRONG = {
+    "nothing given": (["assess"], f"the following arguments are required: FILE, --prob, --outcome {HELP}"),
+    "no outcome": (ASSESS[:4], f"the following arguments are required: --outcome {HELP}"),
+    "unknown option": ([*ASSESS, "--frob"], "unrecognized arguments: --frob (see 'brolly --help')"),
+    "no abbreviations": ([*ASSESS, "--out", "x"], "unrecognized arguments: --out x (see 'brolly --help')"),
+    "no file": (
+        ["assess", "snow.csv", *ASSESS[2:]],
+        "cannot read snow.csv: No such file or directory",
+    ),
+    "no column": (
+        [*ASSESS, "--weight", "W"],
+        "rain.csv has no column 'W' (did you mean 'w'?); it has 'p', 'y', 'w', 'sky'",
+    ),
+    "terminal codes": (
+        [*ASSESS, "--weight", "\x1b[31m\n"],
+        "rain.csv has no column '\\x1b[31m\\n'; it has 'p', 'y', 'w', 'sky'",
+    ),
+    "control characters in a path": (
+        ["assess", "\x1b[2J\n.csv", *ASSESS[2:]],
+        "cannot read \\x1b[2J\\n.csv: No such file or directory",
+    ),
+    "text outcome": (
+        [*ASSESS, "--outcome", "sky", "--quiet"],
+        "sky must be 0 or 1; it holds text such as 'dry', 'wet': "
+        "say which label is the event with pos_label (--pos-label on the command line)",
+    ),
+    "over the source": ([*ASSESS, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    "into a folder": ([*ASSESS, "-o", "."], "cannot write .: it is not a regular file"),
+    "into a device": ([*ASSESS, "-o", "/dev/null"], "cannot write /dev/null: it is not a regular file"),
+    "no such folder": ([*ASSESS, "-o", "no/a.json"], "cannot write no/a.json: No such file or directory"),
+    "endless name": ([*ASSESS, "-o", "x" * 999], f"cannot write {'x' * 999}: File name too long"),
+    "no such source": (
+        ["assess", "no.csv", *ASSESS[2:], "-o", "rain.csv"],
+        "cannot read no.csv: No such file or directory",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
+    arguments, message = WRONG[case]
+    before = Path("rain.csv").read_bytes()
+    assert main(arguments) == 2
+    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert Path("rain.csv").read_bytes() == before
+    assert list(Path().iterdir()) == [Path("rain.csv")]
+
+
+@pytest.mark.parametrize("arguments", [["frob"], [*ASSESS, "--rounding", "middle"]])
+def test_choices_that_do_not_exist(rain, capsys, arguments):
+    """The words are argparse's, which change from one Python to the next."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("brolly: error: argument ")
+    assert f"invalid choice: '{arguments[-1]}'" in err
+    assert err.count("\n") == 1
+
+
+def test_help_and_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr() == (f"brolly {brolly.__version__}\n", "")
+    for arguments in (["--help"], ["assess", "-h"]):
+        assert main(arguments) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert "  brolly assess rain.csv --prob probability --outcome rained\n" in out
+        assert max(map(len, out.splitlines())) <= 82
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("usage: brolly")
+
+
+def test_python_m_brolly(rain):
+    done = python_m_brolly(*ASSESS, "-o", "verdict.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\nResult written to verdict.json\n")
+    failed = python_m_brolly(*ASSESS, "--weight", "x")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr == "brolly: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
+
+
+def test_python_m_brolly_in_this_process(rain, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["brolly", "--version"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        runpy.run_module("brolly", run_name="__main__")
+    assert capsys.readouterr().out == f"brolly {brolly.__version__}\n"
+
+
+def test_characters_that_the_terminal_has_not(rain):
+    Path("rain.csv").rename("Þurrt.csv")
+    done = python_m_brolly("assess", "Þurrt.csv", *ASSESS[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert done.stdout.startswith("\\xdeurrt.csv: 400 rows")
+
+
+def test_ctrl_c_leaves_without_a_word(tmp_path, capsys):
+    """A pipe that nobody writes to keeps the command waiting until it is interrupted."""
+    os.mkfifo(tmp_path / "a.csv")
+    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y"]) == 130
+    interrupt.join()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_reader_that_left_is_no_error(rain, capsys, monkeypatch):
+    """As in `brolly assess ... | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main([*ASSESS, "-o", "verdict.json"]) == 141
+    assert capsys.readouterr().err == ""
+    assert Path("verdict.json").exists()
+
+
+def test_a_full_disk_is_an_error(rain, capsys, monkeypatch):
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(ASSESS) == 2
+    assert capsys.readouterr().err == "brolly: error: cannot write: No space left on device\n"
+
+
+def test_when_nothing_can_be_said_the_exit_code_says_it(rain, monkeypatch):
+    with io.TextIOWrapper(Path("/dev/full").open("wb", buffering=0), write_through=True) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert main([*ASSESS, "--weight", "x"]) == 2
+        monkeypatch.setattr(sys, "stdout", None)
+        assert main([]) == 2
+
+
+def test_streams_that_were_closed(rain, monkeypatch):
+    """Python has no stdout after `>&-`, and no stderr after `2>&-`."""
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert main(ASSESS) == 0
+    assert main([*ASSESS, "--weight", "x"]) == 2
+
+
+def test_the_demo(tmp_path):
+    """What `make demo` runs: the data set is the same every time, and its forecaster overconfident."""
+    script, file = ROOT / "examples" / "make_rain_data.py", tmp_path / "demo" / "rain.csv"
+    texts = set()
+    for _ in range(2):
+        subprocess.run([sys.executable, script, file], check=True)
+        texts.add(file.read_text())
+    (text,) = texts
+    assert text.startswith("date,city,probability,rained\n2024-01-01,Bergen,0.686,0\n")
+    assert text.count("\n") == 2001
+    done = python_m_brolly("assess", "rain.csv", *DEMO, "-o", "verdict.json", cwd=file.parent)
+    assert done.stdout.startswith("rain.csv: 2,000 rows, event rate 48.4%\nSCDL 0.0248   ")
+    assert done.stdout.endswith("\nResult written to verdict.json\n")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert len(done.stdout.splitlines()) <= 12
+    usage = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (usage.returncode, usage.stderr) == (1, "usage: python examples/make_rain_data.py FILE\n")

@@ -1,0 +1,129 @@
+"""What every measure of the catalogue must keep to: one suite, run on each."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import samples
+
+import brolly
+from brolly.measures.catalogue import CATALOGUE
+
+every_measure = pytest.mark.parametrize("measure", [m.function for m in CATALOGUE], ids=[m.name for m in CATALOGUE])
+close = {"abs": 1e-12}
+
+
+@every_measure
+@given(samples(weighted=False), st.data())
+def test_a_weight_is_a_repetition(measure, sample, data):
+    y, p, _ = sample
+    times = np.array(data.draw(st.lists(st.integers(1, 5), min_size=len(p), max_size=len(p))))
+    assert measure(y, p, sample_weight=times) == pytest.approx(
+        measure(np.repeat(y, times), np.repeat(p, times)), **close
+    )
+
+
+@every_measure
+@given(samples(weighted=True))
+def test_a_weight_of_zero_is_a_removal(measure, sample):
+    y, p, w = sample
+    w[1::2] = 0
+    assert measure(y, p, sample_weight=w) == pytest.approx(measure(y[w > 0], p[w > 0], sample_weight=w[w > 0]), **close)
+
+
+@every_measure
+@given(samples(weighted=True), st.sampled_from([1e-100, 0.1, 3.0, 1e100]))
+def test_the_scale_of_weights_does_not_matter(measure, sample, scale):
+    y, p, w = sample
+    assert measure(y, p, sample_weight=w * scale) == pytest.approx(measure(y, p, sample_weight=w), **close)
+
+
+@every_measure
+@given(samples())
+def test_equal_weights_are_no_weights(measure, sample):
+    y, p, _ = sample
+    assert measure(y, p, sample_weight=np.full(len(p), 0.3)) == pytest.approx(measure(y, p), **close)
+
+
+@every_measure
+@given(samples(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(measure, sample, random):
+    y, p, w = sample
+    order = list(range(len(p)))
+    random.shuffle(order)
+    moved = measure(y[order], p[order], sample_weight=None if w is None else w[order])
+    assert moved == pytest.approx(measure(y, p, sample_weight=w), **close)
+
+
+@every_measure
+@given(samples())
+def test_arrays_and_samples_give_the_same(measure, sample):
+    y, p, w = sample
+    assert measure(brolly.Sample(y, p, sample_weight=w)) == measure(y, p, sample_weight=w)
+
+
+@every_measure
+@pytest.mark.parametrize("convert", [list, tuple, pd.Series, np.asarray, lambda a: np.asarray(a, order="F")[::1]])
+def test_containers_give_the_same(measure, convert):
+    y, p, w = np.array([0, 1, 1, 0, 1]), np.array([0.125, 0.3, 0.3, 0.9, 1.0]), np.array([1.0, 2.0, 0.5, 1.0, 3.0])
+    assert measure(convert(y), convert(p), sample_weight=convert(w)) == measure(y, p, sample_weight=w)
+
+
+@every_measure
+def test_labels_of_any_kind_give_the_same(measure):
+    y, p = np.array([0, 1, 1, 0, 1]), np.array([0.125, 0.3, 0.3, 0.9, 1.0])
+    expected = measure(y, p)
+    for labels in (y.astype(bool), y.astype(np.float32), y.astype(np.uint8), y.tolist()):
+        assert measure(labels, p) == expected
+    assert measure(np.where(y, "rain", "dry"), p, pos_label="rain") == expected
+
+
+@every_measure
+@given(samples())
+def test_the_answer_is_a_float_in_range_and_the_input_stays(measure, sample):
+    y, p, w = sample
+    copies = y.copy(), p.copy(), None if w is None else w.copy()
+    value = measure(y, p, sample_weight=w)
+    assert type(value) is float
+    assert 0 <= value <= 1
+    for before, after in zip(copies, sample, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@every_measure
+@pytest.mark.parametrize(
+    ("y", "p", "w", "message"),
+    [
+        ([0, 1], [0.1, np.nan], None, "y_prob must not contain NaN"),
+        ([0, 1], [0.1, 1.1], None, r"y_prob must lie in \[0, 1\]"),
+        ([0, 3], [0.1, 0.1], None, "y_true must be 0 or 1"),
+        ([0, 1, 1], [0.1, 0.1], None, "must have the same length"),
+        ([0, 1], [0.1, 0.1], [1, -1], "sample_weight must be finite and not negative"),
+        ([0, 1], [0.1, 0.1], [0, 0], "sample_weight must not be zero for every row"),
+        ([], [], None, "must not be empty"),
+    ],
+)
+def test_bad_input_is_refused(measure, y, p, w, message):
+    with pytest.raises(brolly.InputError, match=message):
+        measure(y, p, sample_weight=w)
+
+
+@every_measure
+def test_options_are_keyword_only_and_misspelt_ones_refused(measure):
+    parameters = inspect.signature(measure).parameters.values()
+    positional = [p.name for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+    assert positional == ["y_true", "y_prob"]
+    with pytest.raises(TypeError, match="sample_weigth"):
+        measure([0, 1], [0.1, 0.9], sample_weigth=[1, 1])
+
+
+@every_measure
+@pytest.mark.parametrize("p", [0.0, 1.0, 1e-12, 5e-324, 1 - 2**-53, 0.5])
+@pytest.mark.parametrize("y", [0, 1])
+def test_one_row(measure, p, y):
+    assert 0 <= measure([y], [p]) <= 1

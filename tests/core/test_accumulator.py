@@ -1,0 +1,110 @@
+"""Streaming: bounded memory, nothing lost by a refused batch, and the same answer as the rows."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import brolly
+from brolly.core.tally import Tally
+
+RNG = np.random.default_rng(30)
+P = RNG.random(5000)
+Y = (RNG.random(5000) < P).astype(np.int8)
+W = RNG.random(5000)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 700, 5000], ids="{} rows a batch".format)
+@pytest.mark.parametrize("m", [4, 64, 2**16])
+def test_batches_of_any_size_give_the_sample_of_all_rows(size, m):
+    stream = brolly.Accumulator(m)
+    for start in range(0, 5000, size):
+        stream.update(Y[start : start + size], P[start : start + size])
+    whole = brolly.Sample(Y, P).compress(m)
+    assert stream.n == whole.n == 5000
+    for name in ("y_true", "y_prob", "sample_weight", "counts"):
+        assert_array_equal(getattr(stream.sample(), name), getattr(whole, name))
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["first batch", "later batch"])
+@pytest.mark.parametrize("size", [3, 5000], ids=["small", "large"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_a_bad_batch_changes_nothing(warm, size, weighted):
+    stream = brolly.Accumulator(16)
+    good = {"sample_weight": W[:10]} if weighted else {}
+    stream.update(Y[:10], P[:10], **good)
+    if warm:
+        stream.update(Y[:10], P[:10], **good)
+    before = stream.sample()
+    spoiled = P[:size].copy()
+    spoiled[-1] = np.nan
+    with pytest.raises(brolly.InputError, match="y_prob must not contain NaN; 1 value"):
+        stream.update(Y[:size], spoiled, sample_weight=W[:size] if weighted else None)
+    assert stream.n == before.n
+    assert_array_equal(stream.sample().y_prob, before.y_prob)
+    assert_array_equal(stream.sample().sample_weight, before.sample_weight)
+
+
+def test_weighted_and_unweighted_batches_mix():
+    stream = brolly.Accumulator(4096).update(Y[:100], P[:100]).update(Y[100:], P[100:], sample_weight=W[100:])
+    w = np.concatenate([np.ones(100), W[100:]])
+    assert brolly.soft_binned_cdl(stream.sample()) == pytest.approx(
+        brolly.soft_binned_cdl(Y, P, sample_weight=w), abs=1e-13
+    )
+
+
+def test_sums_travel_between_processes():
+    left, right = brolly.Accumulator(256).update(Y[:999], P[:999]), brolly.Accumulator(256).update(Y[999:], P[999:])
+    both = pickle.loads(pickle.dumps(left)) + pickle.loads(pickle.dumps(right))
+    both.update(Y[:5], P[:5])
+    assert both.n == 5005
+    again = brolly.Sample(np.concatenate([Y, Y[:5]]), np.concatenate([P, P[:5]])).compress(256)
+    assert_array_equal(both.sample().y_prob, again.y_prob)
+    assert left.n == 999
+
+
+def test_pos_label_stays_with_it():
+    stream = brolly.Accumulator(8, pos_label="rain")
+    stream.update(["rain", "dry"], [0.7, 0.2])
+    other = pickle.loads(pickle.dumps(stream)).update(["dry"], [0.1])
+    assert (stream + other).update(["rain"], [0.9]).sample().event_rate == 3 / 6
+
+
+def test_an_empty_accumulator_has_no_sample():
+    with pytest.raises(brolly.InputError, match="the accumulator holds no rows yet"):
+        brolly.Accumulator().sample()
+    stream = brolly.Accumulator().update([], [])
+    with pytest.raises(brolly.InputError, match="the accumulator holds no rows yet"):
+        stream.sample()
+    with pytest.raises(brolly.InputError, match="sample_weight must not be zero for every row"):
+        stream.update([1], [0.5], sample_weight=[0]).sample()
+
+
+def test_what_cannot_be_added():
+    with pytest.raises(TypeError):
+        brolly.Accumulator() + 1
+    with pytest.raises(brolly.InputError, match="must be compressed to the same m"):
+        brolly.Accumulator(4).update([1], [0.5]) + brolly.Accumulator(8).update([1], [0.5])
+
+
+def test_a_full_table_is_settled_and_goes_on(monkeypatch):
+    monkeypatch.setattr("brolly.core.tally._FULL", 100)
+    stream = brolly.Accumulator(64)
+    for start in range(0, 5000, 60):
+        stream.update(Y[start : start + 60], P[start : start + 60])
+    assert_array_equal(stream.sample().y_prob, brolly.Sample(Y, P).compress(64).y_prob)
+
+
+def test_memory_does_not_grow_with_the_rows():
+    stream = brolly.Accumulator(64)
+    tally: Tally = stream._tally
+    for _ in range(20):
+        stream.update(Y, P)
+    assert [table.nbytes for table in tally._tables.values()] == [2 * 65 * 16]
+
+
+def test_repr():
+    assert repr(brolly.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, m=8)"

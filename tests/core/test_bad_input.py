@@ -1,0 +1,218 @@
+"""Each kind of bad input, with its exact message; nothing is clipped, guessed or lost."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import brolly
+
+NAN, INF = float("nan"), float("inf")
+LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
+
+CASES = {
+    "NaN prediction": (
+        ([0, 1, 1], [0.1, NAN, NAN]),
+        {},
+        "y_prob must not contain NaN; 2 values do, the first is y_prob[1]",
+    ),
+    "above one": (
+        ([0, 1, 1], [0.1, 0.2, 1.2]),
+        {},
+        "y_prob must lie in [0, 1]; 1 value does not, the first is y_prob[2] = 1.2",
+    ),
+    "below zero": (
+        ([0, 1, 1], [-1e-300, 0.2, -3]),
+        {},
+        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = -1e-300",
+    ),
+    "infinite prediction": (
+        ([0, 1], [0.5, INF]),
+        {},
+        "y_prob must lie in [0, 1]; 1 value does not, the first is y_prob[1] = inf",
+    ),
+    "labels 1 and 2": (([1, 2], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = 2"),
+    "label -1": (([-1, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = -1"),
+    "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5"),
+    "label NaN": (([0, NAN], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
+    "swapped": (
+        ([0.3, 0.7], [0, 1]),
+        {},
+        f"{LABEL}; 2 values do not, the first is y_true[0] = 0.3; were y_true and y_prob swapped?",
+    ),
+    "lengths": (([0, 1], [0.5]), {}, "y_true and y_prob must have the same length; they have 2 and 1"),
+    "weight length": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [1]},
+        "y_true and sample_weight must have the same length; they have 2 and 1",
+    ),
+    "negative weight": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [1, -2]},
+        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[1] = -2.0",
+    ),
+    "NaN weight": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [NAN, 1]},
+        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[0] = nan",
+    ),
+    "infinite weight": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [1, INF]},
+        "sample_weight must be finite and not negative; 1 value does not, the first is sample_weight[1] = inf",
+    ),
+    "zero weights": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [0, 0]},
+        "sample_weight must not be zero for every row",
+    ),
+    "huge weights": (
+        ([0, 1], [0.5, 0.5]),
+        {"sample_weight": [1e200, 1]},
+        "sample_weight must have a sum between 1e-150 and 1e+150; it is 1e+200: "
+        "only the ratios of weights matter, so rescale them",
+    ),
+    "overflowing weights": (
+        ([0, 0], [0.5, 0.5]),
+        {"sample_weight": [1.7e308, 1.7e308]},
+        "sample_weight must have a sum between 1e-150 and 1e+150; it is inf: "
+        "only the ratios of weights matter, so rescale them",
+    ),
+    "empty": (([], []), {}, "y_true and y_prob must not be empty"),
+    "two columns": (
+        ([0, 1], [[0.5, 0.5], [0.1, 0.9]]),
+        {},
+        "y_prob must be one-dimensional; its shape is (2, 2); "
+        "of predict_proba's two columns pass the event's, y_prob[:, 1]",
+    ),
+    "a number": ((1, [0.5]), {}, "y_true must be one-dimensional; its shape is ()"),
+    "a cube": (([0], np.zeros((1, 1, 1))), {}, "y_prob must be one-dimensional; its shape is (1, 1, 1)"),
+    "ragged": (([0, 1], [[0.5], [0.1, 0.9]]), {}, "y_prob must be readable as an array: "),
+    "string predictions": (([0, 1], ["0.1", "0.2"]), {}, "y_prob must hold numbers; it holds strings"),
+    "bytes": (([0, 1], [b"a", b"b"]), {}, "y_prob must hold numbers; it holds bytes"),
+    "complex": (([0, 1], [0.1j, 0.2]), {}, "y_prob must hold numbers; it holds complex numbers"),
+    "dates": (
+        ([0, 1], np.array(["2020-01-01"] * 2, "M8[D]")),
+        {},
+        "y_prob must hold numbers; it holds dates",
+    ),
+    "structured": (
+        ([0, 1], np.zeros(2, [("a", "f8")])),
+        {},
+        "y_prob must hold numbers; it holds values of type [('a', '<f8')]",
+    ),
+    "objects": (([0, 1], np.array([0.1, object()], object)), {}, "y_prob must hold numbers; "),
+    "pandas NA": (
+        (pd.array([0, None], "Int64"), [0.5, 0.5]),
+        {},
+        "y_true must",
+    ),
+    "masked": (
+        ([0, 1], np.ma.masked_array([0.5, 0.5], [False, True])),
+        {},
+        "y_prob must not contain masked values; 1 value does, the first is y_prob[1]",
+    ),
+    "string labels": (
+        (["no", "yes"], [0.5, 0.5]),
+        {},
+        "y_true must be 0 or 1; it holds strings such as 'no': pass pos_label to say which label is the event",
+    ),
+    "three labels": (
+        (["no", "yes", "maybe", "maybe"], [0.5] * 4),
+        {"pos_label": "yes"},
+        "y_true must hold 'yes' and one other label ('no'); 2 values do not, the first is y_true[2] = 'maybe'",
+    ),
+    "missing y_prob": (([0, 1],), {}, "y_prob is missing: pass y_true and y_prob, or one Sample"),
+    "rounding": (
+        ([0, 1], [0.5, 0.5]),
+        {"rounding": "up"},
+        "rounding must be 'soft' or 'hard'; it is 'up'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_message(case):
+    arguments, options, message = CASES[case]
+    with pytest.raises(brolly.InputError, match=re.escape(message)):
+        brolly.soft_binned_cdl(*arguments, **options)
+
+
+def test_every_message_ends_where_it_is_expected_to():
+    """`match` looks for a part; only messages that quote another library may go on."""
+    for case, (arguments, options, message) in CASES.items():
+        with pytest.raises(brolly.InputError, match=r"must|missing") as caught:
+            brolly.soft_binned_cdl(*arguments, **options)
+        if case not in ("ragged", "objects", "pandas NA"):
+            assert str(caught.value) == message, case
+
+
+def test_errors_are_value_errors_with_rule_and_count():
+    with pytest.raises(ValueError, match="2 values") as caught:
+        brolly.Sample([0, 1, 1], [0.1, NAN, NAN])
+    assert str(caught.value).endswith("the first is y_prob[1]")
+    assert caught.value.rule == "y_prob must not contain NaN"
+    assert caught.value.count == 2
+    assert caught.value.first == "y_prob[1]"
+
+
+def test_a_bad_row_is_found_wherever_it_is():
+    """In the first block, the last, on a block's edge, and past the part one thread takes."""
+    rng = np.random.default_rng(5)
+    n = 700_001
+    p, y = rng.random(n), rng.integers(0, 2, n)
+    for row in (0, 63, 64, 350_000, 350_001, n - 1):
+        spoiled = p.copy()
+        spoiled[row] = 2
+        with pytest.raises(brolly.InputError, match=re.escape(f"1 value does not, the first is y_prob[{row}] = 2.0")):
+            brolly.Sample(y, spoiled)
+
+
+def test_many_offenders_are_counted():
+    p = np.full(200_000, 0.5)
+    p[100_000:] = 7
+    with pytest.raises(brolly.InputError, match=re.escape("100,000 values do not, the first is y_prob[100000] = 7.0")):
+        brolly.Sample(np.zeros(200_000), p)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
+def test_a_label_of_two_is_refused_in_every_type(dtype):
+    with pytest.raises(brolly.InputError, match="y_true must be 0 or 1"):
+        brolly.Sample(np.array([0, 1, 2], dtype), [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("value", [INF, -INF, NAN, 1e-310, 1 + 2**-52, 1 - 2**-53, -1.0, 1e300])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_float_label_must_be_zero_or_one_to_the_last_bit(value, dtype):
+    with np.errstate(over="ignore"):
+        label = np.array([0, 1, value], dtype)
+    if label[2] in (0, 1):  # rounded to it by float32
+        brolly.Sample(label, [0.1, 0.2, 0.3])
+    else:
+        with pytest.raises(brolly.InputError, match="y_true must be 0 or 1"):
+            brolly.Sample(label, [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize("value", [NAN, -NAN, INF, -INF, 1 + 2**-52, -5e-324, -1.0])
+def test_predictions_are_checked_to_the_last_bit(value):
+    with pytest.raises(brolly.InputError, match="y_prob must"):
+        brolly.Sample([0, 1], [0.5, value])
+
+
+def test_a_sample_comes_alone():
+    sample = brolly.Sample([0, 1], [0.2, 0.8])
+    for extra in ({"y_prob": [0.2, 0.8]}, {"sample_weight": [1, 1]}, {"pos_label": 1}):
+        with pytest.raises(brolly.InputError, match="a Sample brings its own predictions, weights and labels"):
+            brolly.soft_binned_cdl(sample, **extra)
+
+
+@pytest.mark.parametrize("m", [0, 1, 3, 2**21, -4, 2.0, True, "8", None])
+def test_a_grid_is_a_power_of_two(m):
+    message = f"m must be a power of two from 2 to 1,048,576; it is {m!r}"
+    with pytest.raises(brolly.InputError, match=re.escape(message)):
+        brolly.Accumulator(m)
+    with pytest.raises(brolly.InputError, match=re.escape(message)):
+        brolly.Sample([0], [0.5]).compress(m)

@@ -1,0 +1,340 @@
+"""SCDL against its definition, and the lemmas of the paper as properties."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import AWKWARD, powers, samples
+
+import brolly
+from brolly.core.rounded import RoundedSample
+from brolly.measures._soft_binned import worst_threshold
+
+pytestmark = pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+roundings = st.sampled_from(["soft", "hard"])
+
+
+def loss(y, p, m, w=None, rounding="soft"):
+    """SCDL_m on one grid, by the production path."""
+    sample = brolly.Sample(y, p, sample_weight=w)
+    rounded = RoundedSample.from_sums(sample.cell_sums(m), m, rounding)
+    return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
+
+
+def ones(p, w):
+    return np.ones(len(p)) if w is None else w
+
+
+# --- the definition -----------------------------------------------------------------------------
+
+
+@given(samples(), powers, roundings)
+def test_loss_on_a_grid_is_its_definition(sample, m, rounding):
+    y, p, w = sample
+    assert loss(y, p, m, w, rounding) == pytest.approx(float(oracles.loss(y, p, ones(p, w), m, rounding)), abs=1e-14)
+
+
+@given(samples(max_size=12), roundings)
+def test_scdl_is_its_definition(sample, rounding):
+    y, p, w = sample
+    got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+    if got > 1 / 64:
+        assert got == pytest.approx(oracles.scdl(y, p, w, rounding, largest=128), abs=1e-14)
+    else:  # the oracle is O(m^2): check instead that no small grid has an answer
+        assert oracles.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scdl_is_its_definition_on_larger_samples(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 400))
+    p = [rng.random(n), rng.beta(0.2, 0.2, n), np.round(rng.random(n), 1), rng.integers(0, 33, n) / 32][seed % 4]
+    y = (rng.random(n) < rng.random()).astype(int) if seed % 3 else (rng.random(n) < p**2).astype(int)
+    w = rng.choice([1.0, 2.0, 0.1, 1e6], n) if seed % 2 else None
+    for rounding in ("soft", "hard"):
+        got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+        assert got == pytest.approx(oracles.scdl(y, p, w, rounding, largest=128), abs=1e-13)
+
+
+@pytest.mark.parametrize("p", AWKWARD)
+@pytest.mark.parametrize("y", [0, 1])
+@pytest.mark.parametrize("rounding", ["soft", "hard"])
+def test_one_row(p, y, rounding):
+    m = 64
+    assert loss([y], [p], m, rounding=rounding) == pytest.approx(
+        float(oracles.loss([y], [p], [1], m, rounding)), abs=1e-15
+    )
+
+
+@given(samples(), st.integers(7, 49).map(lambda k: 2**k), roundings)
+def test_a_fine_grid_is_the_definition_on_its_occupied_bins(sample, m, rounding):
+    """Where the O(m^2) oracle cannot go: its sums over occupied bins only, at the thresholds j and j - 1."""
+    from fractions import Fraction
+
+    y, p, w = sample
+    w = ones(p, w)
+    total, bins = sum(map(Fraction, w)), {}
+    for yt, pt, wt in zip(y, p, w, strict=True):
+        low = math.floor(Fraction(pt) * m)
+        up = Fraction(pt) * m - low if rounding == "soft" else Fraction(0)
+        for j, share in ((low, 1 - up), (low + 1, up)):
+            pi, s = bins.get(j, (Fraction(0), Fraction(0)))
+            bins[j] = pi + share * Fraction(wt) / total, s + share * Fraction(wt) / total * int(yt)
+    expected = max(
+        sum(
+            max(s - pi * Fraction(i + 1, m), 0) if j <= i else max(pi * Fraction(i, m) - s, 0)
+            for j, (pi, s) in bins.items()
+        )
+        for i in {i for j in bins for i in (j, j - 1) if i >= 0}
+    )
+    assert loss(y, p, m, w, rounding) == pytest.approx(float(expected), abs=1e-14)
+
+
+# --- the lemmas ---------------------------------------------------------------------------------
+
+
+@given(samples(), powers, roundings)
+def test_loss_grows_with_the_grid(sample, m, rounding):
+    """Lemma 3.2, and the same argument for hard rounding."""
+    y, p, w = sample
+    assert loss(y, p, 2 * m, w, rounding) >= loss(y, p, m, w, rounding) - 1e-15
+
+
+@given(samples(), powers)
+def test_halving(sample, m):
+    """The identity inside Lemma 3.2: coarse bins are fine ones plus half their neighbours."""
+    y, p, w = sample
+    sums = brolly.Sample(y, p, sample_weight=w).cell_sums(2 * m)
+
+    def dense(grid):
+        rounded = RoundedSample.from_sums(sums, grid)
+        out = np.zeros((2, grid + 1))
+        out[0, rounded.index], out[1, rounded.index] = rounded.weight, rounded.positive
+        return out
+
+    fine = np.pad(dense(2 * m), ((0, 0), (1, 1)))
+    halved = fine[:, 1:-1:2] + (fine[:, 0:-2:2] + fine[:, 2::2]) / 2
+    assert_allclose(dense(m), halved, rtol=1e-12, atol=1e-14 * ones(p, w).sum())
+
+
+@given(samples(), roundings)
+def test_value_lies_where_the_lemma_says(sample, rounding):
+    """Lemma 3.3: SCDL in [1/m*, 2/m*), and SCDL_{2m*} >= SCDL; m* infinite exactly when it is 0."""
+    y, p, w = sample
+    prof = brolly.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
+    at = dict(zip(prof.grid_sizes.tolist(), prof.losses.tolist(), strict=True))
+    assert prof.value == brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+    if math.isinf(prof.m_star):
+        assert prof.value == 0
+        assert prof.losses.max() < 2.0**-49
+        return
+    assert 1 / prof.m_star <= prof.value < 2 / prof.m_star
+    assert prof.value == max(at[prof.m_star], 1 / prof.m_star)
+    assert at[2 * prof.m_star] >= prof.value - 1e-15
+    for m in prof.grid_sizes.tolist():
+        assert (at.get(2 * m, at[m]) >= 1 / m) <= (m >= prof.m_star)
+
+
+@given(samples(), powers)
+def test_rounding_twice_is_rounding_once(sample, m):
+    """Lemma 4.1: SCDL_m(D_m) = SCDL_m(D)."""
+    y, p, w = sample
+    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w).cell_sums(m), m)
+    grid = np.repeat(rounded.index / m, 2)
+    outcome = np.tile([0, 1], len(rounded.index))
+    weight = np.stack([np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1).ravel()
+    assert loss(outcome, grid, m, weight) == pytest.approx(loss(y, p, m, w), abs=1e-14)
+
+
+@given(samples(), powers, st.integers(0, 2**32 - 1))
+def test_soft_rounding_is_continuous(sample, m, seed):
+    """Lemma 5.2 with its constant: a move of p by d moves sum |pi_j - pi'_j| by at most 2 m d."""
+    y, p, w = sample
+    rng = np.random.default_rng(seed)
+    moved = np.clip(p + rng.uniform(-1, 1, len(p)) * 10.0 ** rng.uniform(-12, 0), 0, 1)
+    distance = np.average(np.abs(moved - p), weights=ones(p, w))
+    assert abs(loss(y, p, m, w) - loss(y, moved, m, w)) <= 4 * m * distance + 1e-14
+
+
+@given(samples(), st.integers(0, 2**32 - 1))
+def test_scdl_is_half_holder_continuous(sample, seed):
+    """Theorem 5.1: |SCDL(D1)^2 - SCDL(D2)^2| = O(E|p1 - p2|); the constant 16 follows from the one above."""
+    y, p, w = sample
+    rng = np.random.default_rng(seed)
+    moved = np.clip(p + rng.uniform(-1, 1, len(p)) * 10.0 ** rng.uniform(-12, 0), 0, 1)
+    distance = np.average(np.abs(moved - p), weights=ones(p, w))
+    one, two = brolly.soft_binned_cdl(y, p, sample_weight=w), brolly.soft_binned_cdl(y, moved, sample_weight=w)
+    assert abs(one**2 - two**2) <= 16 * distance + 1e-14
+
+
+def test_hard_rounding_is_not_continuous():
+    """Half of the predictions of 1/2 moved down by a hair: rounded down they land a whole bin lower."""
+    n = 1000
+    y = np.array([0, 1] * (n // 2))
+    above, below = np.full(n, 0.5), np.full(n, 0.5 - 1e-12)
+    p = np.where(y == 1, above, below)  # calibrated, but for a hair that tells the outcomes apart
+    hard = [brolly.soft_binned_cdl(y, q, rounding="hard") for q in (above, p)]
+    soft = [brolly.soft_binned_cdl(y, q) for q in (above, p)]
+    assert hard[0] == 0
+    assert hard[1] >= 0.1
+    assert soft[0] == 0
+    assert soft[1] < 1e-5
+
+
+# --- special samples ----------------------------------------------------------------------------
+
+
+def calibrated(prob, rows):
+    """Rows at `prob`, of which exactly that share are events."""
+    events = round(prob * rows)
+    assert events == prob * rows
+    return np.arange(rows) < events, np.full(rows, prob)
+
+
+@pytest.mark.parametrize("rounding", ["soft", "hard"])
+@pytest.mark.parametrize(
+    "levels",
+    [[(0.5, 2)], [(0.1, 10), (0.9, 10)], [(k / 10, 1000) for k in range(11)], [(k / 7 * 0.875, 8) for k in range(8)]],
+)
+def test_a_perfectly_calibrated_sample_is_zero(levels, rounding):
+    y, p = map(np.concatenate, zip(*(calibrated(*level) for level in levels), strict=True))
+    prof = brolly.soft_binned_profile(y, p, rounding=rounding)
+    assert prof.value == 0.0
+    assert prof.m_star == math.inf
+    assert prof.regret_bound == 0.0
+    assert prof.worst_threshold is None
+    assert prof.to_dict()["m_star"] is None
+    w = np.full(len(y), 0.1)
+    assert brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding) == 0.0
+
+
+def test_zero_and_one_are_calibrated_when_they_come_true():
+    assert brolly.soft_binned_cdl([0, 1, 0], [0, 1, 0.0]) == 0.0
+
+
+@pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9, 1e-12, 3e-14])
+def test_tiny_predictions_that_never_come_true(p):
+    """With y = 0 all mass sits at p: SCDL_m tends to p from below, so SCDL lies in (p/4, p]."""
+    prof = brolly.soft_binned_profile([0, 0, 0], [p, p, p])
+    assert p / 4 < prof.value <= p
+    assert prof.m_star < 4 / p
+    mirrored = brolly.soft_binned_cdl([1, 1, 1], [1 - p] * 3)
+    assert mirrored == pytest.approx(prof.value, rel=1.0)
+
+
+def test_what_doubles_cannot_tell_apart_is_zero():
+    assert brolly.soft_binned_cdl([0], [5e-324]) == 0.0
+    assert brolly.soft_binned_cdl([0], [1e-16]) == 0.0
+    assert brolly.soft_binned_cdl([1], [1 - 2**-53]) == 0.0
+
+
+def test_the_worst_possible_sample():
+    """Always sure, always wrong: nothing can lose more, and SCDL is 1/2 at most."""
+    assert brolly.soft_binned_cdl([0], [1.0]) == 0.5
+    assert brolly.soft_binned_cdl([1], [0.0]) == 0.5
+    assert brolly.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
+
+
+def test_many_rows_need_a_second_pass():
+    """A calibrated forecaster with many rows balances on a grid finer than the first pass uses."""
+    rng = np.random.default_rng(1)
+    n = 1 << 20
+    p = rng.random(n)
+    y = rng.random(n) < p
+    prof = brolly.soft_binned_profile(y, p)
+    assert prof.m_star >= 1 << 12
+    fine = brolly.Sample(y, p).compress(1 << 20)
+    assert brolly.soft_binned_cdl(fine) == pytest.approx(prof.value, abs=1e-13)
+    assert_allclose(brolly.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)
+
+
+def test_many_rows_perfectly_calibrated():
+    y, p = map(np.concatenate, zip(*(calibrated(k / 16, 1 << 15) for k in range(17)), strict=True))
+    assert brolly.soft_binned_profile(y, p).m_star == math.inf
+
+
+@given(samples(), roundings, st.integers(7, 20).map(lambda k: 2**k))
+def test_compression_keeps_every_coarser_grid(sample, rounding, m):
+    y, p, w = sample
+    whole, small = brolly.Sample(y, p, sample_weight=w), brolly.Sample(y, p, sample_weight=w).compress(m)
+    one, two = (brolly.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
+    shared = np.intersect1d(one.grid_sizes, two.grid_sizes)
+    shared = shared[shared <= m]
+    assert_allclose(
+        one.losses[np.isin(one.grid_sizes, shared)], two.losses[np.isin(two.grid_sizes, shared)], atol=1e-13
+    )
+    if 2 * one.m_star <= m:
+        assert two.m_star == one.m_star
+        assert two.value == pytest.approx(one.value, abs=1e-13)
+    else:
+        assert two.value <= 2 / m + 1e-13
+        assert any("can resolve" in note for note in two.warnings)
+
+
+# --- the result ---------------------------------------------------------------------------------
+
+
+def make():
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    return rng.random(1000) < p**2, p
+
+
+def test_profile_shows_every_grid_up_to_the_balance():
+    prof = brolly.soft_binned_profile(*make())
+    assert_array_equal(prof.grid_sizes, 2 ** np.arange(1, len(prof.grid_sizes) + 1))
+    assert prof.grid_sizes[-1] == 2 * prof.m_star
+    assert_array_equal(np.diff(prof.losses) >= 0, True)
+    at = prof.grid_sizes == prof.m_star
+    assert prof.regret_bound == 2 * prof.losses[at][0] + 2 / prof.m_star
+    assert prof.worst_threshold == (prof.thresholds[at][0], prof.thresholds[at][0] + 1 / prof.m_star)
+    low, high = prof.worst_threshold
+    assert 0 <= low < high <= 1
+
+
+def test_the_worst_threshold_is_where_the_loss_is():
+    y, p = make()
+    prof = brolly.soft_binned_profile(y, p)
+    pi, s = oracles.rounded(y, p, np.ones(1000), prof.m_star)
+    i = round(prof.worst_threshold[0] * prof.m_star)
+    at = prof.losses[prof.grid_sizes == prof.m_star][0]
+    assert float(oracles.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(at, abs=1e-14)
+
+
+def test_profile_prints_and_serialises():
+    prof = brolly.soft_binned_profile(*make())
+    assert repr(prof) == f"SoftBinnedProfile(value={prof.value:.6g}, m_star={prof.m_star}, rounding='soft', n=1000)"
+    assert f"<b>{prof.value:.4g}</b>" in prof._repr_html_()
+    back = json.loads(json.dumps(prof.to_dict()))
+    assert back["value"] == prof.value
+    assert back["losses"] == prof.losses.tolist()
+    assert back["rounding"] == "soft"
+    assert back["regret_bound"] == prof.regret_bound
+    assert back["worst_threshold"] == list(prof.worst_threshold)
+    with pytest.raises(ValueError, match="read-only"):
+        prof.losses[0] = 1
+
+
+def test_the_bound_is_never_more_than_everything():
+    assert brolly.soft_binned_profile([0], [1.0]).regret_bound == 1.0
+
+
+@pytest.mark.filterwarnings("error::brolly.BrollyWarning")
+def test_doubt_is_a_typed_warning_and_kept():
+    y, p = make()
+    assert brolly.soft_binned_profile(y, p).warnings == ()
+    with pytest.warns(brolly.FewRowsWarning, match="99 rows are few: chance alone"):
+        prof = brolly.soft_binned_profile(y[:99], p[:99])
+    assert prof.warnings == ("99 rows are few: chance alone can explain much of the value",)
+    with pytest.warns(brolly.OneClassWarning, match="every outcome is 1: the other side is untested"):
+        brolly.soft_binned_profile(np.ones(1000), p)
+    with pytest.warns(brolly.ResolutionWarning, match=r"all that is known of the rows is SCDL <= 0.125"):
+        brolly.soft_binned_profile(brolly.Sample(y, p).compress(16))
+    assert brolly.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without

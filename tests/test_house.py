@@ -1,0 +1,144 @@
+"""The house itself: what is exported, which way imports point, what `import brolly` costs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brolly
+from brolly.measures.catalogue import CATALOGUE
+
+ROOT = Path(__file__).parent.parent
+MODULES = [m.name for m in pkgutil.walk_packages(brolly.__path__, "brolly.") if not m.name.endswith("__main__")]
+
+
+def run(*command, **options):
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("name", ["brolly", *MODULES])
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_some_examples_ran():
+    ran = sum(doctest.testmod(importlib.import_module(name)).attempted for name in ["brolly", *MODULES])
+    assert ran >= 15
+
+
+def test_readme_example_prints_what_it_says():
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        test = doctest.DocTestParser().get_doctest(block, {}, "README", "README.md", 0)
+        assert test.examples
+        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+def test_everything_exported_exists_is_documented_and_is_in_the_reference():
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    assert sorted(brolly.__all__) == list(brolly.__all__)
+    for name in brolly.__all__:
+        assert getattr(brolly, name).__doc__, name
+        assert f"`{name}`" in reference, f"{name} is not in docs/reference.md"
+
+
+def test_every_exported_measure_is_catalogued():
+    functions = {name for name in brolly.__all__ if name[0].islower() and not name.endswith("_profile")}
+    assert functions <= {measure.name for measure in CATALOGUE}
+    for measure in CATALOGUE:
+        assert getattr(brolly, measure.name.partition("[")[0])
+
+
+def test_version_is_said_once_more_the_same():
+    said = {
+        re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1],
+        re.search(r"^  version: '(.*)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1],
+        re.search(r"^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1],
+        brolly.__version__,
+    }
+    assert len(said) == 1
+
+
+def test_every_source_file_is_installed():
+    """The build lists its files by name; one forgotten would be missing from the wheel."""
+    source = {p.relative_to(ROOT / "src") for p in (ROOT / "src").rglob("*") if p.suffix in (".py", ".pyi", ".typed")}
+    home = Path(brolly.__file__).parent.parent
+    missing = {str(p) for p in source if not (home / p).exists()}
+    assert not missing
+
+
+def test_import_is_light():
+    """It imports NumPy and itself: no data frame, no plotting, no engine, not even its own command line."""
+    code = "import sys, brolly; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = set(run("-c", code).stdout.split())
+    assert "numpy" in loaded
+    heavy = {"pandas", "polars", "pyarrow", "matplotlib", "scipy", "sklearn", "dask", "duckdb", "pyspark", "torch"}
+    assert not loaded & heavy
+    assert (
+        run(
+            "-c", "import sys, brolly; sys.exit('brolly.cli' in sys.modules or 'brolly.engines' in sys.modules)"
+        ).returncode
+        == 0
+    )
+
+
+def lint_imports(folder):
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    options = {"capture_output": True, "text": True, "check": False}
+    return subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, **options)
+
+
+def copy_house(folder):
+    """The package under another name, so that the linter cannot find the installed one instead."""
+    shutil.copytree(ROOT / "src" / "brolly", folder / "copied")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for file in [folder / "pyproject.toml", *folder.glob("copied/**/*.py")]:
+        file.write_text(re.sub(r"\bbrolly\b", "copied", file.read_text()))
+    return folder / "copied"
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("core/exact.py", "import copied.measures"),
+        ("core/exact.py", "import pandas"),
+        ("measures/catalogue.py", "import copied.cli"),
+        ("measures/catalogue.py", "from copied.engines import files"),
+        ("errors.py", "from copied.core import exact"),
+    ],
+)
+def test_an_import_that_points_up_is_caught(tmp_path, room, line):
+    house = copy_house(tmp_path)
+    clean = lint_imports(tmp_path)
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    planted = house / room
+    planted.write_text(f"{planted.read_text()}\n{line}\n")
+    broken = lint_imports(tmp_path)
+    assert broken.returncode == 1
+    assert "BROKEN" in broken.stdout
+
+
+def imports_of(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize("room", ["core", "measures", "engines"])
+def test_rooms_import_from_rooms_never_from_the_front_door(room):
+    for file in (ROOT / "src" / "brolly" / room).rglob("*.py"):
+        assert "brolly" not in set(imports_of(file)), f"{file} imports the whole package"
