@@ -226,7 +226,9 @@ def test_a_weighted_and_an_unweighted_sample_merge():
 
 
 def test_distinct_pools_ties_in_order():
-    table = brolly.Sample([1, 0, 0, 1], [0.7, 0.3, 0.7, -0.0], sample_weight=[1, 2, 3, 4]).distinct()
+    sample = brolly.Sample([1, 0, 0, 1], [0.7, 0.3, 0.7, -0.0], sample_weight=[1, 2, 3, 4])
+    table = sample.distinct()
+    assert sample.distinct() is table  # sorted once
     assert_array_equal(table.prob, [0, 0.3, 0.7])
     assert_array_equal(table.negative, [0, 2, 3])
     assert_array_equal(table.positive, [4, 0, 1])

@@ -13,6 +13,7 @@ from brolly.errors import InputError
 
 _BLOCK = 1 << 16  # rows looked at together when a bad one is searched for
 _LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
+_WEIGHT_RULE = "must be finite and not negative"
 _READABLE = {np.dtype(t) for t in ("f4", "f8")}
 _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
@@ -45,12 +46,13 @@ class Rows:
     def explain(self) -> InputError:
         """Find which rule the rows break: called once the kernel has said that they break one."""
         names = self.names
-        rules = (
+        rules: list[tuple[str, NDArray[Any], Callable[[Any], Any], str]] = [
             (names.prob, self.prob, np.isnan, "must not contain NaN"),
             (names.prob, self.prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]"),
             (names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE),
-            (names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), "must be finite and not negative"),
-        )
+        ]
+        if self.weight is not None:
+            rules.append((names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), _WEIGHT_RULE))
         broken = (_offenders(name, values, bad, rule, names) for name, values, bad, rule in rules)
         return self._hint(next(error for error in broken if error is not None))
 
@@ -71,11 +73,9 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def _offenders(
-    name: str, values: NDArray[Any] | None, bad: Callable[[Any], Any], rule: str, names: Names
+    name: str, values: NDArray[Any], bad: Callable[[Any], Any], rule: str, names: Names
 ) -> InputError | None:
     """Count the values that are bad and name the first; a block at a time, to need no memory."""
-    if values is None:
-        return None
     count, first = 0, -1
     for block in _blocks(len(values)):
         mask = bad(values[block])

@@ -281,7 +281,8 @@ class _Balance:
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
     notes: list[BrollyWarning] = []
     if sample.n < _FEW_ROWS:
-        notes.append(FewRowsWarning(f"{sample.n} rows are few: chance alone can explain much of the value"))
+        rows = "1 row is" if sample.n == 1 else f"{sample.n} rows are"
+        notes.append(FewRowsWarning(f"{rows} few: chance alone can explain much of the value"))
     if sample.event_rate in (0.0, 1.0):
         notes.append(OneClassWarning(f"every outcome is {sample.event_rate:.0f}: the other side is untested"))
     if sample.m is not None and 2 * m_star > sample.m:
