@@ -110,7 +110,7 @@ def test_outcomes_in_text_files_are_read_for_what_they_say(tmp_path, small_batch
         ((Y + 1).astype(np.float32), "2"),
         (pa.array([decimal.Decimal(int(y) + 1) for y in Y]), "2"),
         (pa.array(np.where(Y, "yes", "no")), "yes"),
-        (pa.array(np.where(Y, "yes", "no"), pa.large_string()), "yes"),
+        (pa.array(np.where(Y, "yes", "no").tolist(), pa.large_string()), "yes"),
         (pa.array(np.where(Y, b"yes", b"no"), pa.binary()), "yes"),
         (pa.DictionaryArray.from_arrays(Y.astype(np.int8), ["no", "yes", "never used"]), "yes"),
         (pa.array([datetime.date(2026, 5, 17 + y) for y in Y]), "2026-05-18"),
