@@ -18,6 +18,8 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
+from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 __version__ = "0.1.0.dev0"
@@ -26,13 +28,22 @@ __all__ = [
     "Accumulator",
     "BrollyError",
     "BrollyWarning",
+    "Catalogue",
     "FewRowsWarning",
     "InputError",
+    "Measure",
+    "Measurements",
     "MissingExtraError",
     "OneClassWarning",
     "ResolutionWarning",
     "Sample",
+    "ScoreDecomposition",
     "SoftBinnedProfile",
+    "brier_score",
+    "log_score",
+    "measure_all",
+    "measures",
+    "score_decomposition",
     "soft_binned_cdl",
     "soft_binned_profile",
 ]

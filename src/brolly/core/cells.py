@@ -32,6 +32,11 @@ def freeze(*arrays: NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
+def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
+    """The mean of a cell's predictions: its foot plus the mean offset, each a multiple of a power of two."""
+    return cell / m + (rise / weight) / m
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CellSums:
     """What a soft-binned measure reads: weight and rise by slot, cells in increasing order.
@@ -118,5 +123,5 @@ class CellTable:
     def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
         """One row per slot: outcome, mean prediction, weight and number of rows behind it."""
         weight, rise = self.weight[0], self.rise[0]
-        prob = ((self.slot >> 1) + rise / weight) / self.m
+        prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
         return (self.slot & 1).astype(np.uint8), prob, weight, self.count

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.core._distinct import pool
-from brolly.core.cells import CellSums, CellTable, freeze
+from brolly.core.cells import CellSums, CellTable, freeze, mean_prediction
 from brolly.core.exact import Floats
 
 FINEST_GRID = 1 << 50
@@ -48,11 +48,13 @@ class DistinctTable:
         """One entry per cell, at the mean of its predictions: what is left to tell apart after compression."""
         cell, event = cells.slot >> 1, (cells.slot & 1) == 1
         occupied, at = np.unique(cell, return_inverse=True)
-        weight, rise, positive = np.zeros((3, len(occupied)))
-        np.add.at(weight, at, cells.weight[0])
-        np.add.at(rise, at, cells.rise[0])
+        negative, positive, rise = np.zeros((3, len(occupied)))
+        np.add.at(negative, at, np.where(event, 0.0, cells.weight[0]))
         np.add.at(positive, at, np.where(event, cells.weight[0], 0.0))
-        return cls(prob=(occupied + rise / weight) / cells.m, negative=weight - positive, positive=positive)
+        np.add.at(rise, at, cells.rise[0])
+        return cls(
+            prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
+        )
 
     def sums(self) -> CellSums:
         """Weight and rise by slot on the finest grid, from which every coarser one follows."""

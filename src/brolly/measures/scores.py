@@ -1,0 +1,310 @@
+"""Brier score and log score, and how much of each is a matter of calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.distinct import DistinctTable
+from brolly.core.exact import Floats
+from brolly.core.isotonic import merged, recalibrated
+from brolly.core.sample import Sample, as_sample
+from brolly.errors import InputError
+
+Rule = Literal["brier", "log"]
+_Loss = Callable[[Floats, NDArray[np.bool_]], Floats]
+
+_BLOCK = 1 << 15  # rows looked at together: no copy of all the rows is made
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreDecomposition:
+    """A score and its parts: ``score = reliability - resolution + uncertainty``.
+
+    Attributes
+    ----------
+    score : float
+        The mean score of the predictions; 0 is perfect. Infinite where a log score is.
+    reliability : float
+        What recalibrating the predictions would save (also: miscalibration, MCB); 0 is perfect.
+        Infinite exactly where the score is.
+    resolution : float
+        What the recalibrated predictions are better by than a constant (also: discrimination, DSC);
+        the more the better, at most `uncertainty`.
+    uncertainty : float
+        The score of always predicting the overall frequency (UNC): how hard the task is, whatever the
+        predictions.
+    rule : {"brier", "log"}
+        Which score it is.
+    n : int
+        The number of rows.
+    """
+
+    score: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    rule: Rule
+    n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON (where what is infinite is None)."""
+        parts = {name: getattr(self, name) for name in ("score", "reliability", "resolution", "uncertainty")}
+        return {
+            "measure": f"{self.rule}_score",
+            "method": "isotonic",
+            **{name: value if math.isfinite(value) else None for name, value in parts.items()},
+            "n": self.n,
+        }
+
+    def __repr__(self) -> str:
+        parts = f"reliability={self.reliability:.6g}, resolution={self.resolution:.6g}"
+        return (
+            f"ScoreDecomposition(score={self.score:.6g}, {parts}, "
+            f"uncertainty={self.uncertainty:.6g}, rule={self.rule!r}, n={self.n})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = (
+            ("reliability (lost by miscalibration)", "", self.reliability),
+            ("resolution (won by telling cases apart)", "&minus;", self.resolution),
+            ("uncertainty (of the task)", "+", self.uncertainty),
+            (f"<b>{self.rule} score</b>, {self.n:,} rows", "=", self.score),
+        )
+        cells = "".join(f"<tr><td>{text}</td><td>{sign}</td><td>{value:.6g}</td></tr>" for text, sign, value in rows)
+        return f"<table>{cells}</table>"
+
+
+def brier_score(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Brier score: the mean squared distance between prediction and outcome.
+
+    It ranks forecasters of the same events: the lower, the better the predictions serve decision makers
+    on average over all the thresholds they may have. It is not a measure of calibration alone: a
+    perfectly calibrated forecaster of coin tosses has 1/4. `score_decomposition` tells the parts.
+
+    Between 0 and 1; 0 is perfect, and needs predictions of 0 and 1 that all come true.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        How much each row counts.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        :math:`E (p - y)^2`, the weighted mean over rows.
+
+    Notes
+    -----
+    One pass over the rows, without sorting or copying them. An unbiased estimate of the expected score,
+    calibrated or not. Scores of different samples are hard to compare, as the event may be rarer in one.
+
+    On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows of one
+    outcome in one cell are replaced by their mean, so what is lost is their variance.
+
+    References
+    ----------
+    Brier (1950), doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2.
+    Schervish (1989), doi:10.1214/aos/1176347398 (the mean over thresholds).
+
+    Examples
+    --------
+    >>> import brolly
+    >>> brolly.brier_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0])
+    0.125
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    return _mean(_squared, (sample.y_true, sample.y_prob, sample.sample_weight))
+
+
+def log_score(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Log score (log loss, cross-entropy): how surprising the outcomes are to the forecaster, in nats.
+
+    It is what most classifiers are trained on. It forgives no false certainty: one row that was ruled
+    out and happens makes it infinite, and rows near that dominate it. Where decisions have bounded stakes
+    the Brier score is the closer guide.
+
+    Between 0 and infinity; 0 is perfect. ``math.inf`` is returned, without a warning, if a row of
+    positive weight has ``p = 0`` and the event happens, or ``p = 1`` and it does not.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, pos_label
+        As for `brier_score`. Predictions are not clipped.
+
+    Returns
+    -------
+    float
+        :math:`-E [y \ln p + (1 - y) \ln(1 - p)]`, the weighted mean over rows, where :math:`0 \ln 0 = 0`.
+
+    Notes
+    -----
+    One pass over the rows, without sorting or copying them.
+
+    On a sample compressed to `m` it is lower than on the rows, as :math:`-\ln` is convex. A row of the
+    event in cell `k` (:math:`k/m \le p < (k+1)/m`) loses at most :math:`1/(8 k^2)`, another at most
+    :math:`1/(8 (m - 1 - k)^2)`; so if all predictions lie in :math:`[\delta, 1 - \delta]`, the whole at most
+    :math:`1/(8 m^2 \delta^2)`. **There is no bound** if the event happens in the lowest cell
+    (:math:`p < 1/m`) or fails to in the highest (:math:`1 - 1/m \le p < 1`): there an infinite score can become
+    finite, or a prediction within rounding of 1 count as 1.
+
+    References
+    ----------
+    Good (1952), doi:10.1111/j.2517-6161.1952.tb00104.x.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> round(brolly.log_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0]), 6)    # half of ln 2
+    0.346574
+    >>> brolly.log_score([0, 1], [0.5, 0.0])
+    inf
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    return _mean(_surprise, (sample.y_true, sample.y_prob, sample.sample_weight))
+
+
+def score_decomposition(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    score: Rule = "brier",
+) -> ScoreDecomposition:
+    r"""Split a score into reliability, resolution and uncertainty, without bins.
+
+    Reliability is what anyone could save by recalibrating the predictions without reversing any two of
+    them; resolution is what the predictions are worth after that; uncertainty is the task's. A model
+    with poor reliability and good resolution can be mended after the fact; one with poor resolution
+    needs better inputs.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, pos_label
+        As for `brier_score`.
+    score : {"brier", "log"}
+        Which score to split.
+
+    Returns
+    -------
+    ScoreDecomposition
+        ``score = reliability - resolution + uncertainty``; no part is negative.
+
+    Notes
+    -----
+    With :math:`S(f)` the mean score of forecast `f`, :math:`h(p)` the isotonic regression of `y` on `p` (equal
+    predictions pooled) and :math:`\bar y` the overall frequency,
+
+    .. math:: \text{reliability} = S(p) - S(h), \quad \text{resolution} = S(\bar y) - S(h), \quad
+        \text{uncertainty} = S(\bar y),
+
+    where :math:`S(\bar y)` is :math:`\bar y (1 - \bar y)` for the Brier score and the entropy of :math:`\bar y` for
+    the log score. :math:`S(h)` is always finite: `h` is 0 or 1 only where all outcomes agree. So where the log
+    score is infinite, reliability is too, and the other parts tell what remains after mending.
+
+    O(n log n), once for all measures of a `Sample`. Isotonic regression fits chance as well: on T rows of
+    a calibrated forecaster reliability and resolution are both too high, by the same amount, of the order
+    :math:`T^{-2/3}` for smoothly spread predictions. Of a bias that changes its sign back
+    and forth as `p` rises, a monotone rule can mend only a part: that part is reliability, the rest is
+    missing from resolution (`calibration_decision_loss` sees all of it).
+
+    On a compressed sample all predictions of a cell count as equal, and `score` is theirs; it differs
+    from that of the rows by at most :math:`1/(2m) + 1/(4m^2)` (Brier), or :math:`1/(m \delta)` (log score, if all
+    predictions lie in :math:`[\delta, 1 - \delta]`; otherwise there is no bound, see `log_score`). Resolution can
+    only fall: by at most :math:`\omega/3` (Brier) or :math:`\omega` (log), with :math:`\omega` the share of weight in
+    the heaviest cell. For one threshold :math:`\theta`, moving the best cutoff out of its cell to the better edge
+    costs at most :math:`\theta (1 - \theta) \omega`, and the scores are means of such costs over thresholds.
+    Uncertainty stays.
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan (2021), doi:10.1073/pnas.2016191118 (CORP; there MCB, DSC, UNC).
+    Murphy (1973), doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2 (the three parts).
+
+    Examples
+    --------
+    Forecasts of 0.1 that come true once in four, and of 0.9 that come true three times in four:
+
+    >>> import brolly
+    >>> y, p = [0, 0, 0, 1, 1, 1, 1, 0], [0.1] * 4 + [0.9] * 4
+    >>> brolly.score_decomposition(y, p)
+    ScoreDecomposition(score=0.21, reliability=0.0225, resolution=0.0625, uncertainty=0.25, rule='brier', n=8)
+    """
+    if score not in ("brier", "log"):
+        raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample.distinct()
+    loss = _squared if score == "brier" else _surprise
+    of_p, of_h, of_mean = (_score_of(each, loss) for each in (table, recalibrated(table), merged(table)))
+    return ScoreDecomposition(
+        score=of_p,
+        reliability=max(0.0, of_p - of_h),  # a difference of equals may round to -1e-17
+        resolution=max(0.0, of_mean - of_h),
+        uncertainty=of_mean,
+        rule=score,
+        n=sample.n,
+    )
+
+
+def _score_of(table: DistinctTable, loss: _Loss) -> float:
+    """The mean score of a table's predictions."""
+    zero, one = np.broadcast_to([[0], [1]], (2, len(table.prob)))
+    return _mean(loss, (zero, table.prob, table.negative), (one, table.prob, table.positive))
+
+
+def _squared(prob: Floats, event: NDArray[np.bool_]) -> Floats:
+    """(p - y)^2 of each row."""
+    return np.square(prob - event)
+
+
+def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
+    """-ln of the probability given to what happened; infinite where that is 0."""
+    chance = np.where(event, prob, 1.0 - prob)
+    lost = np.where(event, 0.0, (1.0 - chance) - prob)  # what 1 - p was rounded by: all there is of a tiny p
+    with np.errstate(divide="ignore"):
+        return 0.0 - (np.log(chance) + lost)
+
+
+def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]) -> float:
+    """The weighted mean loss over parts (outcome, prediction, weight), a block of rows at a time.
+
+    Loss and weight are added up in the same order, so a mean of losses up to 1 cannot round above 1.
+    """
+    sums: list[float] = []
+    weights: list[float] = []
+    for label, prob, weight in parts:
+        for start in range(0, len(prob), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            terms = loss(prob[rows].astype(np.float64), label[rows] == 1)
+            w = np.ones_like(terms)
+            if weight is not None:
+                w = weight[rows].astype(np.float64)
+                terms[w == 0] = 0.0  # a row without weight adds nothing, however bad
+                terms *= w
+            sums.append(float(terms.sum()))
+            weights.append(float(w.sum()))
+    return math.fsum(sums) / math.fsum(weights)

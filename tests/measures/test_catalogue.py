@@ -1,0 +1,65 @@
+"""The catalogue: complete, callable, and it prints as a table."""
+
+from __future__ import annotations
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+
+import brolly
+
+Y, P = np.array([0, 0, 1, 0, 1, 1, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
+
+
+def test_measure_all_is_each_measure_on_its_own():
+    w = np.arange(1, 9)
+    every = brolly.measure_all(Y, P, sample_weight=w)
+    assert list(every) == list(brolly.measures())
+    assert len(every) == len(brolly.measures())
+    for name, measure in brolly.measures().items():
+        assert every[name] == measure.function(Y, P, sample_weight=w, **measure.options)
+    assert every.to_dict() == {"n": 8, "values": dict(every)}
+    words = np.where(Y, "yes", "no")
+    assert dict(brolly.measure_all(words, P, pos_label="yes")) == dict(brolly.measure_all(brolly.Sample(Y, P)))
+
+
+def test_rows_are_sorted_once_for_all(monkeypatch):
+    from brolly.core import distinct
+
+    calls = []
+    pool = distinct.pool
+    monkeypatch.setattr(distinct, "pool", lambda *args: calls.append(1) or pool(*args))
+    brolly.measure_all(Y, P)
+    assert len(calls) <= 1
+
+
+def test_every_entry_is_told_in_full():
+    for name, measure in brolly.measures().items():
+        assert measure.name == name
+        assert name.partition("[")[0] == measure.function.__name__
+        assert measure.range[0] < measure.range[1] <= math.inf
+        for text in (measure.symbol, measure.cost, measure.actionable, measure.testable, measure.reference):
+            assert text, name
+    with pytest.raises(KeyError, match="nonsense"):
+        brolly.measures()["nonsense"]
+
+
+def test_tables_show_every_measure():
+    every = brolly.measure_all(Y, P)
+    for text in (repr(brolly.measures()), brolly.measures()._repr_html_(), repr(every), every._repr_html_()):
+        for name in brolly.measures():
+            assert name in text
+    assert repr(every).endswith("\n8 rows")
+    assert max(map(len, repr(every).splitlines())) <= 110
+    assert "&lt;" in brolly.measures()._repr_html_()
+
+
+def test_the_function_and_the_room_share_a_name():
+    """`brolly.measures()` lists the catalogue; the room of that name can still be imported from."""
+    assert callable(brolly.measures)
+    assert importlib.import_module("brolly.measures.soft_binned").soft_binned_cdl is brolly.soft_binned_cdl
+    from brolly.measures import catalogue
+
+    assert catalogue.measures is brolly.measures
