@@ -19,6 +19,7 @@ from brolly.errors import (
     ResolutionWarning,
 )
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
+from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
 from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
@@ -40,10 +41,12 @@ __all__ = [
     "ScoreDecomposition",
     "SoftBinnedProfile",
     "brier_score",
+    "calibration_decision_loss",
     "log_score",
     "measure_all",
     "measures",
     "score_decomposition",
     "soft_binned_cdl",
     "soft_binned_profile",
+    "u_calibration_error",
 ]

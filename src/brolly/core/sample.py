@@ -130,8 +130,10 @@ class Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
 
         `soft_binned_cdl` and its profile are the same as on the rows for every grid up to `m`, whatever
-        the number of rows; other measures move by at most about ``1/m``. The result has at most
-        ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all rows of both.
+        the number of rows. Each other measure says in its Notes how far this can move it: most by
+        about ``1/m``, those that tell all predictions apart (CDL, ECE) down to what cells tell apart. The
+        result has at most ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all
+        rows of both.
 
         Parameters
         ----------

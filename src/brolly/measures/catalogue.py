@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from brolly.core.sample import Sample, as_sample
+from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
 from brolly.measures.scores import brier_score, log_score
 from brolly.measures.soft_binned import soft_binned_cdl
 
@@ -217,6 +218,37 @@ CATALOGUE = Catalogue(
             actionable="everyone (all swaps)",
             testable="T^-1/2 log T",
             reference=f"{_PAPER}, section 1.5",
+        ),
+        Measure(
+            name="calibration_decision_loss",
+            symbol="CDL",
+            function=calibration_decision_loss,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="everyone (all swaps)",
+            testable="does not vanish",
+            reference=f"{_PAPER}, Definition 2.2; arXiv:2404.13503",
+        ),
+        Measure(
+            name="calibration_decision_loss[monotone]",
+            symbol="CDL, monotone swaps",
+            function=calibration_decision_loss,
+            options={"swaps": "monotone"},
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="everyone, against monotone swaps",
+            testable="T^-1/2",
+            reference="arXiv:2502.19851",
+        ),
+        Measure(
+            name="u_calibration_error",
+            symbol="U-cal",
+            function=u_calibration_error,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="everyone, against one fixed action",
+            testable="T^-1/2",
+            reference="arXiv:2307.00168",
         ),
         Measure(
             name="brier_score",

@@ -1,0 +1,190 @@
+"""The regret curve: what trusting the predictions costs at each decision threshold, and the worst task it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core._regret import bridge, limits
+from brolly.core.cells import freeze
+from brolly.core.distinct import DistinctTable
+from brolly.core.exact import Floats
+from brolly.core.isotonic import isotonic
+from brolly.core.rounded import RoundedSample
+from brolly.errors import InputError
+
+Swaps = Literal["all", "monotone", "constant"]
+
+
+def check_swaps(swaps: str) -> None:
+    """Accept the name of a class of swaps."""
+    if swaps not in ("all", "monotone", "constant"):
+        raise InputError(f"swaps must be 'all', 'monotone' or 'constant'; it is {swaps!r}")
+
+
+def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
+    """For each distinct prediction the one it is best swapped for, whatever the decision: h(p).
+
+    Single predictions on their own go to their event frequency; monotone swaps to the isotonic
+    regression of the outcome on the prediction, which is best for every threshold at once; all to one
+    constant, to the overall frequency.
+    """
+    check_swaps(swaps)
+    if swaps == "all":
+        return table.positive / (table.positive + table.negative)
+    if swaps == "monotone":
+        return isotonic(table)
+    events = float(table.positive.sum())
+    return np.full(len(table.prob), events / (events + float(table.negative.sum())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePoints:
+    """The curve at increasing thresholds: the limit from the left, and the value (the limit from the right)."""
+
+    mu: Floats
+    left: Floats
+    right: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.mu, self.left, self.right)
+
+    @property
+    def value(self) -> Floats:
+        """The larger side: what decision makers with thresholds as near as you like can lose."""
+        return np.maximum(self.left, self.right)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chord:
+    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds that loses most.
+
+    Attributes
+    ----------
+    mu_a, mu_b : float
+        The thresholds, ``mu_a <= 1/2 <= mu_b``; both 1/2 where one decides.
+    share : float
+        The share of `mu_a` in the mixture: ``share * mu_a + (1 - share) * mu_b = 1/2``.
+    regret_a, regret_b : float
+        The curve there, its larger side.
+    above_a, above_b : bool
+        Whether a prediction equal to the threshold counts as above it (the limit from the left), as it
+        must for the regret to be that large; False where it counts as below.
+    """
+
+    mu_a: float
+    mu_b: float
+    share: float
+    regret_a: float
+    regret_b: float
+    above_a: bool
+    above_b: bool
+
+    @property
+    def value(self) -> float:
+        """The concave envelope at 1/2. Twice it is the largest regret of any task with payoffs in [0, 1]."""
+        return self.share * self.regret_a + (1 - self.share) * self.regret_b
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegretCurve:
+    r"""What a decision maker with indifference threshold ``mu`` loses by trusting ``p`` instead of ``h(p)``.
+
+    .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
+
+    A distinct prediction of weight P and frequency q adds ``P (q - mu)`` for ``p <= mu < h``, or
+    ``P (mu - q)`` for ``h <= mu < p``: the curve is piecewise linear, with kinks and jumps at the p and
+    the h, and continuous from the right. Between two neighbouring p it is convex, because there it is the
+    largest of the linear functions that the swaps of the class give: so only at the p, at 0 and at 1 can
+    it touch its concave envelope.
+
+    Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and
+    ``int mu dnu <= 1``, and its regret is ``int R dnu``. The dual of this linear program is the lowest
+    line above R, taken twice at 1/2: the concave envelope there. It has two constraints, so two
+    thresholds suffice; they are `chord`.
+    """
+
+    table: DistinctTable
+    recalibrated: Floats
+    swaps: Swaps
+    total: float
+
+    @classmethod
+    def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> RegretCurve:
+        """The curve of a sample."""
+        recalibrated = recalibrate(table, swaps)
+        freeze(recalibrated)
+        total = float(table.negative.sum()) + float(table.positive.sum())
+        return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
+
+    @classmethod
+    def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> RegretCurve:
+        """The curve of the sample with its predictions rounded to a grid: of D_m, if softly."""
+        some = rounded.weight > 0
+        weight, positive = rounded.weight[some], rounded.positive[some]
+        negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+        return cls.from_table(DistinctTable(rounded.index[some] / rounded.m, negative, positive), swaps)
+
+    def points(self, mu: ArrayLike) -> CurvePoints:
+        """The curve at any thresholds in [0, 1]: their distinct values, increasing, with both limits at each."""
+        asked = np.asarray(mu, np.float64)
+        outside = asked[~((asked >= 0) & (asked <= 1))]
+        if outside.size:
+            raise InputError(f"mu must lie in [0, 1]; {outside.size} values do not, the first is {outside[0]}")
+        return self._sweep(np.unique(asked))
+
+    def __call__(self, mu: ArrayLike) -> Floats:
+        """The larger side of the curve at any thresholds in [0, 1], in any order and shape."""
+        points = self.points(mu)
+        value: Floats = points.value[np.searchsorted(points.mu, mu)]
+        return value
+
+    def corners(self) -> CurvePoints:
+        """The curve at 0, at each distinct prediction and at 1: where it can touch its envelope, or be largest."""
+        return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
+
+    def breakpoints(self) -> CurvePoints:
+        """The curve at every p and h: between two of them it is the line from `right` to `left`.
+
+        But for constant swaps, where the line may lie below 0 at one end and is cut off there.
+        """
+        return self._sweep(np.unique(np.concatenate([[0.0, 1.0], self.table.prob, self.recalibrated])))
+
+    def regret(self, mu: float, *, above: bool = False) -> float:
+        """The curve at one threshold, straight from the definition; `above` is its limit from the left.
+
+        Two sums, of what the swaps up and the swaps down would gain, neither of which can be negative: no
+        difference of large numbers is left to rounding, and a swap to the prediction itself adds exactly 0.
+        """
+        table, h = self.table, self.recalibrated
+        below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
+        high = h >= mu if above else h > mu
+        up, down = high[:below], ~high[below:]  # multiplied by, not selected with: half the time
+        gain_up = (table.positive[:below] * up).sum() * (1 - mu) - (table.negative[:below] * up).sum() * mu
+        gain_down = (table.negative[below:] * down).sum() * mu - (table.positive[below:] * down).sum() * (1 - mu)
+        return (max(0.0, float(gain_up)) + max(0.0, float(gain_down))) / self.total
+
+    def _sweep(self, mu: Floats) -> CurvePoints:
+        """The curve at increasing thresholds (ties allowed), which the result keeps."""
+        table = self.table
+        left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
+        return CurvePoints(mu, left, right)
+
+    def chord(self) -> Chord:
+        """The concave envelope at 1/2: twice its value is the loss, its two ends are the worst task."""
+        points = self.corners()
+        a, b = bridge(points.mu, points.value)
+        mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
+        above_a, above_b = (bool(points.left[end] > points.right[end]) for end in (a, b))
+        return Chord(
+            mu_a=mu_a,
+            mu_b=mu_b,
+            share=1.0 if a == b else (mu_b - 0.5) / (mu_b - mu_a),
+            regret_a=self.regret(mu_a, above=above_a),
+            regret_b=self.regret(mu_b, above=above_b),
+            above_a=above_a,
+            above_b=above_b,
+        )
