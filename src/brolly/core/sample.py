@@ -15,8 +15,8 @@ from brolly.core.tally import tally
 from brolly.errors import InputError
 
 _QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
-_SECOND_GRID = 1 << 16  # one more pass at this grid is cheaper than sorting many rows
-_MANY_ROWS = 1 << 18
+_SECOND_GRID = 1 << 20
+_MANY_ROWS = 1 << 18  # from here on one more pass, at a finer grid, is cheaper than a sort
 _LIGHTEST = 1e-150  # weights outside this range could not be squared
 
 
@@ -78,7 +78,7 @@ class Sample:
         pos_label: Any = None,
     ) -> None:
         rows = as_rows(y_true, y_prob, sample_weight, pos_label)
-        self._hold(tally(rows, _first_grid(len(rows))), rows)
+        self._hold(tally(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows)
 
     @classmethod
     def from_cells(cls, cells: CellTable) -> Self:
@@ -151,18 +151,22 @@ class Sample:
         return Sample.from_cells(self._cells.merge(other._cells))
 
     def grids(self) -> list[int]:
-        """The grids at which `cell_sums` changes its way, from the cheapest to the finest."""
-        second = self._rows is not None and len(self._rows) >= _MANY_ROWS
-        return [self._first, *([_SECOND_GRID] if second else []), FINEST_GRID]
+        """The grids at which `cell_sums` changes its way, from the cheapest to the finest.
+
+        For many rows one more pass comes before the sort that the finest grid needs.
+        """
+        many = self._rows is not None and len(self._rows) >= _MANY_ROWS
+        return [self._first, *([_grid(16, self.n, _SECOND_GRID)] if many else []), FINEST_GRID]
 
     def cell_sums(self, m: int) -> CellSums:
         """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is."""
-        if m > self.grids()[-2]:
+        second = self.grids()[-2]
+        if m > second:
             if self._fine is None:
                 self._fine = self.distinct().sums()
             return self._fine
         if m > self._cells.m and self._rows is not None:
-            self._cells = tally(self._rows, _SECOND_GRID)
+            self._cells = tally(self._rows, second)
         return self._cells.sums()
 
     def distinct(self) -> DistinctTable:
@@ -204,9 +208,9 @@ def as_sample(
     return Sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
 
 
-def _first_grid(n: int) -> int:
-    """A grid fine enough for most samples of n rows: chance alone balances SCDL near 1/sqrt(n)."""
-    return int(min(_QUICK_GRID, max(64, 1 << math.ceil(math.log2(8 * math.sqrt(max(n, 1)))))))
+def _grid(fineness: int, n: int, finest: int) -> int:
+    """A grid for n rows: chance alone balances SCDL at a grid of a few times sqrt(n) cells."""
+    return min(finest, 1 << math.ceil(math.log2(fineness * math.sqrt(n))))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
