@@ -58,7 +58,7 @@ class Results:
         ]
 
     def _targets(self) -> Table:
-        """The targets as they were set before anything was measured; nothing here is chosen after the fact."""
+        """The targets that were set beforehand; where one names no number of threads, both cases are shown."""
         rows = []
         for label, value, met in _TARGETS:
             row = [label]

@@ -20,7 +20,9 @@ from brolly.errors import (
 )
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from brolly.measures.lower_distance import lower_distance_to_calibration
 from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
+from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 __version__ = "0.1.0.dev0"
@@ -43,9 +45,11 @@ __all__ = [
     "brier_score",
     "calibration_decision_loss",
     "log_score",
+    "lower_distance_to_calibration",
     "measure_all",
     "measures",
     "score_decomposition",
+    "smooth_calibration_error",
     "soft_binned_cdl",
     "soft_binned_profile",
     "u_calibration_error",

@@ -19,11 +19,17 @@ Ints = NDArray[np.int64]
 LARGEST_GRID = 1 << 20
 
 
+def check_power(value: int, name: str, largest: int) -> int:
+    """Accept a power of two."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 2 <= value <= largest or value & (value - 1):
+        raise InputError(f"{name} must be a power of two from 2 to {largest:,}; it is {value!r}")
+    return int(value)
+
+
 def check_grid(m: int) -> int:
     """Accept a number of cells that the compression can be exact for."""
-    if isinstance(m, bool) or not isinstance(m, int | np.integer) or not 2 <= m <= LARGEST_GRID or m & (m - 1):
-        raise InputError(f"m must be a power of two from 2 to {LARGEST_GRID:,}; it is {m!r}")
-    return int(m)
+    return check_power(m, "m", LARGEST_GRID)
 
 
 def freeze(*arrays: NDArray[Any]) -> None:

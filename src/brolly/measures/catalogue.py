@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from brolly.core.sample import Sample, as_sample
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from brolly.measures.lower_distance import lower_distance_to_calibration
 from brolly.measures.scores import brier_score, log_score
+from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.soft_binned import soft_binned_cdl
 
 
@@ -249,6 +251,26 @@ CATALOGUE = Catalogue(
             actionable="everyone, against one fixed action",
             testable="T^-1/2",
             reference="arXiv:2307.00168",
+        ),
+        Measure(
+            name="smooth_calibration_error",
+            symbol="smCE",
+            function=smooth_calibration_error,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="nobody (its square root: everyone)",
+            testable="T^-1/2",
+            reference="doi:10.1016/j.jcss.2007.04.017; arXiv:2211.16886",
+        ),
+        Measure(
+            name="lower_distance_to_calibration",
+            symbol="distCal",
+            function=lower_distance_to_calibration,
+            range=(0, 1),
+            cost="O(n) + a linear program",
+            actionable="nobody (its square root: everyone)",
+            testable="T^-1/2",
+            reference="arXiv:2211.16886",
         ),
         Measure(
             name="brier_score",

@@ -1,0 +1,106 @@
+"""The lower distance against the full coupling program, and its place among the measures."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import OptimizeResult, linprog
+from strategies import samples
+
+import brolly
+
+
+def by_couplings(y, p, w, places):
+    """inf E|p - p'| over all joint distributions of (row, p') with p' at `places`, calibrated at each."""
+    w = np.ones(len(p)) if w is None else np.asarray(w)
+    w = w / w.sum()
+    n, k = len(p), len(places)
+    cost = np.abs(np.subtract.outer(p, places)).ravel()
+    rows = np.kron(np.eye(n), np.ones(k))  # each row's mass goes somewhere
+    bias = np.concatenate([np.diag(yt - places) for yt in y], axis=1)  # sum of (y - p') at each place is 0
+    program = linprog(cost, A_eq=np.vstack([rows, bias]), b_eq=np.concatenate([w, np.zeros(k)]), method="highs")
+    return program.fun
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_on_the_grid_it_is_the_full_program(seed):
+    rng = np.random.default_rng(seed)
+    g = int(rng.choice([2, 4, 8, 16]))
+    n = int(rng.integers(1, 12))
+    p, y = rng.integers(0, g + 1, n) / g, rng.integers(0, 2, n)
+    w = rng.choice([1.0, 2.0, 0.3], n) if seed % 2 else None
+    got = brolly.lower_distance_to_calibration(y, p, sample_weight=w, grid=g)
+    assert got == pytest.approx(by_couplings(y, p, w, np.arange(g + 1) / g), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_off_the_grid_it_keeps_to_its_bound(seed):
+    rng = np.random.default_rng(seed)
+    n, g, fine = int(rng.integers(1, 7)), int(rng.choice([4, 8, 16])), 240
+    p, y = rng.random(n), rng.integers(0, 2, n)
+    exact = by_couplings(y, p, None, np.linspace(0, 1, fine + 1))  # at most 1/(2 fine) too large
+    value = brolly.lower_distance_to_calibration(y, p, grid=g)
+    assert exact - 1 / (2 * fine) - 1 / (2 * g) - 1e-8 <= value <= exact + 1 / g + 1e-8
+
+
+@settings(max_examples=60)
+@given(samples(max_size=15))
+def test_within_a_factor_of_two_of_smce(sample):
+    """distCal/2 <= smCE <= 2 distCal, with the grid's error on either side."""
+    y, p, w = sample
+    distance = brolly.lower_distance_to_calibration(y, p, sample_weight=w, grid=64)
+    smce = brolly.smooth_calibration_error(y, p, sample_weight=w)
+    assert (distance - 1 / 64) / 2 - 1e-8 <= smce <= 2 * (distance + 1 / 128) + 1e-8
+
+
+@settings(max_examples=60)
+@given(samples(max_size=15))
+def test_the_same_seen_from_the_other_side_and_when_compressed(sample):
+    y, p, w = sample
+    value = brolly.lower_distance_to_calibration(y, p, sample_weight=w, grid=32)
+    other = brolly.lower_distance_to_calibration(1 - y, 1 - p, sample_weight=w, grid=32)
+    small = brolly.lower_distance_to_calibration(brolly.Sample(y, p, sample_weight=w).compress(32), grid=32)
+    assert other == pytest.approx(value, abs=1e-8)
+    assert small == pytest.approx(value, abs=1e-8)
+
+
+def test_by_hand():
+    """All predictions 1/2, a quarter of the events missing: they all move by 1/4, and no less will do."""
+    assert brolly.lower_distance_to_calibration([0, 1, 1, 1], [0.5] * 4) == pytest.approx(0.25, abs=1e-9)
+    assert brolly.lower_distance_to_calibration([0, 1], [0.5] * 2) == 0.0
+    assert brolly.lower_distance_to_calibration([1], [0.0]) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_refining_the_grid_converges():
+    rng = np.random.default_rng(1)
+    p = rng.random(200)
+    y = rng.random(200) < p**2
+    values = {g: brolly.lower_distance_to_calibration(y, p, grid=g) for g in (16, 64, 256, 1024)}
+    for g in (16, 64, 256):
+        assert abs(values[g] - values[1024]) <= 1 / g + 1 / 1024
+
+
+@pytest.mark.parametrize("grid", [0, 1, 3, 2**14, 2.0, True, "8"])
+def test_the_grid_is_a_power_of_two(grid):
+    message = f"grid must be a power of two from 2 to 8,192; it is {grid!r}"
+    with pytest.raises(brolly.InputError, match=re.escape(message)):
+        brolly.lower_distance_to_calibration([0, 1], [0.2, 0.7], grid=grid)
+
+
+def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
+    failed = OptimizeResult(status=4, message="numerical difficulties", fun=None)
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: failed)
+    with pytest.raises(brolly.BrollyError, match="was not solved: numerical difficulties"):
+        brolly.lower_distance_to_calibration([0, 1], [0.2, 0.7])
+
+
+@given(st.integers(1, 6).map(lambda k: 2**k), st.data())
+@settings(max_examples=40)
+def test_perfectly_calibrated_on_the_grid_is_zero(g, data):
+    k = data.draw(st.integers(0, g))
+    y = np.arange(g) < k
+    assert brolly.lower_distance_to_calibration(y, np.full(g, k / g), grid=g) == pytest.approx(0, abs=1e-9)
