@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import measures
 from benchmarks.contestants import BROLLY, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, Contestant
 from benchmarks.data import make_data
 from benchmarks.machine import Company, describe
@@ -28,6 +29,8 @@ def main() -> None:
     results = Results(
         miscalibrated=_measured(CONTESTANTS, options, middle, calibrated=False),
         calibrated=_measured(CALIBRATED, options, middle, calibrated=True),
+        measures=_measure_times(options),
+        against_program=_against_program(),
         types=_type_times(options, middle),
         middle=middle,
     )
@@ -61,6 +64,21 @@ def _measured(
         # Who was not timed, for whatever reason, is not run here either.
         memory[one.name] = took if isinstance(took, str) else extra_memory(one, middle, calibrated=calibrated)
     return Measured(times, memory)
+
+
+def _measure_times(options: argparse.Namespace) -> Times:
+    """Every measure, at the sizes where the exact ones still fit in memory without a thought."""
+    chosen = [one for one in measures.CONTESTANTS if one.peer is None or one.peer in options.peers]
+    times: Times = {}
+    for n in (n for n in options.sizes if n <= TARGET_SIZE):
+        _say(f"time, every measure, n = {size(n)}")
+        times[n] = race(chosen, make_data(n), repeats=min(3, options.repeats), budget=options.budget)
+    return times
+
+
+def _against_program() -> dict[str, Cell]:
+    _say(f"time, smCE as a linear program, n = {size(measures.LP_SIZE)}")
+    return race(measures.AGAINST_LP, make_data(measures.LP_SIZE), repeats=1, budget=60.0)
 
 
 def _type_times(options: argparse.Namespace, n: int) -> dict[str, tuple[Cell, Cell, Cell]]:

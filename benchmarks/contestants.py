@@ -82,6 +82,7 @@ def _torchmetrics(data: Data) -> Any:
 FLOOR = Contestant("floor: p.sum() + y.sum()", _floor)
 BINCOUNT = Contestant("NumPy bincount ECE", _bincount_ece)
 CURVE = Contestant("scikit-learn calibration_curve", _calibration_curve, peer="scikit-learn")
+SMOOTH = Contestant("relplot smECE", _relplot_smooth, peer="relplot")
 BY_THREADS = {
     k: Contestant(f"brolly SCDL, {k} thread{'s' * (k > 1)}", _scdl, threads=k if k < cores() else None)
     for k in sorted({1, min(2, cores()), cores()})
@@ -99,7 +100,7 @@ CONTESTANTS = (
     CURVE,
     Contestant("torchmetrics binary_calibration_error", _torchmetrics, peer="torchmetrics"),
     Contestant("netcal ECE", _netcal, peer="netcal"),
-    Contestant("relplot smECE", _relplot_smooth, peer="relplot"),
+    SMOOTH,
 )
 # Enough to judge the targets on a calibrated forecaster too: what the others do hardly depends on the outcomes.
 CALIBRATED = (FLOOR, *BY_THREADS.values(), BINCOUNT, CURVE)

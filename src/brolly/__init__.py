@@ -18,11 +18,16 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
+from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from brolly.measures.expected import expected_calibration_error
+from brolly.measures.interval import interval_calibration_error
 from brolly.measures.lower_distance import lower_distance_to_calibration
 from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
 from brolly.measures.smooth_calibration import smooth_calibration_error
+from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 __version__ = "0.1.0.dev0"
@@ -42,14 +47,19 @@ __all__ = [
     "Sample",
     "ScoreDecomposition",
     "SoftBinnedProfile",
+    "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
+    "cutoff_calibration_error",
+    "expected_calibration_error",
+    "interval_calibration_error",
     "log_score",
     "lower_distance_to_calibration",
     "measure_all",
     "measures",
     "score_decomposition",
     "smooth_calibration_error",
+    "smooth_ece",
     "soft_binned_cdl",
     "soft_binned_profile",
     "u_calibration_error",

@@ -11,6 +11,7 @@ def scan(
     table: NDArray[Any] | None,
     start: int,
     stop: int,
+    cut: NDArray[np.float64] | None = None,
 ) -> bool: ...
 def absorb(into: NDArray[Any], table: NDArray[Any]) -> None: ...
 def collect(

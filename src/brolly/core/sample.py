@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brolly.core.bins import BinSums
 from brolly.core.cells import CellSums, CellTable, check_grid
 from brolly.core.distinct import FINEST_GRID, DistinctTable
+from brolly.core.exact import Floats
 from brolly.core.rows import Rows, as_rows
 from brolly.core.tally import tally
 from brolly.errors import InputError
@@ -168,6 +170,15 @@ class Sample:
         if m > self._cells.m and self._rows is not None:
             self._cells = tally(self._rows, second)
         return self._cells.sums()
+
+    def bin_sums(self, n: int, edges: Floats) -> BinSums:
+        """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).
+
+        After compression all predictions of a cell go where their mean goes.
+        """
+        if self._rows is None:
+            return BinSums.from_distinct(self.distinct(), edges)
+        return BinSums.from_rows(self._rows, n, edges)
 
     def distinct(self) -> DistinctTable:
         """The sample with equal predictions pooled, in increasing order (made once, then kept).

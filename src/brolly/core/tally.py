@@ -43,7 +43,7 @@ class Tally:
             self._settle()
         if weighted not in self._tables or len(rows) >= 2 * self.m:
             # New tables, which cost little beside the rows and can be thrown away.
-            self._absorb(weighted, self._scan_apart(rows))
+            self._absorb(weighted, scan_apart(rows, self.m))
         else:
             self._scan_or_raise(rows, None)
             self._scan_or_raise(rows, self._tables[weighted])
@@ -71,32 +71,34 @@ class Tally:
             if table is not into:
                 absorb(into, table)
 
-    def _new(self, weighted: bool) -> Table:
-        slots = 2 * (self.m + 1)
-        return np.zeros((slots, 6)) if weighted else np.zeros((slots, 2), np.uint64)
-
     def _scan_or_raise(self, rows: Rows, table: Table | None) -> None:
         if not scan(rows.prob, rows.label, rows.weight, self.m, table, 0, len(rows)):
             raise rows.explain()
 
-    def _scan_apart(self, rows: Rows) -> list[Table]:
-        """Add the rows to new tables, a stretch of them per thread; the kernel lets go of the GIL."""
-        threads = max(1, min(available_threads(), len(rows) // _ROWS_PER_THREAD))
-        edges = [len(rows) * part // threads for part in range(threads + 1)]
-        tables = [self._new(rows.weight is not None) for _ in range(threads)]
 
-        def work(part: int) -> bool:
-            return scan(rows.prob, rows.label, rows.weight, self.m, tables[part], edges[part], edges[part + 1])
+def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
+    """Add the rows to new tables, a stretch of them per thread; the kernel lets go of the GIL.
 
-        if threads == 1:
-            good = work(0)
-        else:
-            with ThreadPoolExecutor(threads - 1) as pool:
-                rest = pool.map(work, range(1, threads))
-                good = work(0) & all(rest)
-        if not good:
-            raise rows.explain()
-        return tables
+    The tables are those of the grid ``1/m``, or of the bins that `cut` tells (see `brolly.core._scan`).
+    """
+    threads = max(1, min(available_threads(), len(rows) // _ROWS_PER_THREAD))
+    edges = [len(rows) * part // threads for part in range(threads + 1)]
+    slots = 2 * (m + 1)
+    shape, dtype = ((slots, 2), np.uint64) if rows.weight is None else ((slots, 6), np.float64)
+    tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
+
+    def work(part: int) -> bool:
+        return scan(rows.prob, rows.label, rows.weight, m, tables[part], edges[part], edges[part + 1], cut)
+
+    if threads == 1:
+        good = work(0)
+    else:
+        with ThreadPoolExecutor(threads - 1) as pool:
+            rest = pool.map(work, range(1, threads))
+            good = work(0) & all(rest)
+    if not good:
+        raise rows.explain()
+    return tables
 
 
 def available_threads() -> int:

@@ -11,10 +11,15 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from brolly.core.sample import Sample, as_sample
+from brolly.measures.binned import binned_calibration_error
+from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from brolly.measures.expected import expected_calibration_error
+from brolly.measures.interval import interval_calibration_error
 from brolly.measures.lower_distance import lower_distance_to_calibration
 from brolly.measures.scores import brier_score, log_score
 from brolly.measures.smooth_calibration import smooth_calibration_error
+from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import soft_binned_cdl
 
 
@@ -270,6 +275,78 @@ CATALOGUE = Catalogue(
             cost="O(n) + a linear program",
             actionable="nobody (its square root: everyone)",
             testable="T^-1/2",
+            reference="arXiv:2211.16886",
+        ),
+        Measure(
+            name="expected_calibration_error",
+            symbol="ECE",
+            function=expected_calibration_error,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="everyone (all swaps), twice over",
+            testable="does not vanish",
+            reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
+        ),
+        Measure(
+            name="binned_calibration_error",
+            symbol="binned ECE",
+            function=binned_calibration_error,
+            range=(0, 1),
+            cost="O(n)",
+            actionable="who acts on bin means (all swaps), twice over",
+            testable="(m/T)^1/2 with m bins",
+            reference="doi:10.1609/aaai.v29i1.9602",
+        ),
+        Measure(
+            name="binned_calibration_error[quantile]",
+            symbol="binned ECE (equal mass)",
+            function=binned_calibration_error,
+            options={"strategy": "quantile"},
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="who acts on bin means (all swaps), twice over",
+            testable="(m/T)^1/2 with m bins",
+            reference="doi:10.1609/aaai.v29i1.9602",
+        ),
+        Measure(
+            name="binned_calibration_error[rounded]",
+            symbol="bECE",
+            function=binned_calibration_error,
+            options={"form": "rounded"},
+            range=(0, 2),
+            cost="O(n)",
+            actionable="who rounds down to the bin (all swaps)",
+            testable="T^-1/3 with T^1/3 bins",
+            reference=f"{_PAPER}, section 1",
+        ),
+        Measure(
+            name="smooth_ece",
+            symbol="smECE",
+            function=smooth_ece,
+            range=(0, 1),
+            cost="O(n + g log g)",
+            actionable="who adds noise of that width (all), twice over",
+            testable="T^-1/3",
+            reference="arXiv:2309.12236",
+        ),
+        Measure(
+            name="cutoff_calibration_error",
+            symbol="Cutoff",
+            function=cutoff_calibration_error,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="everyone, against monotone swaps, twice over",
+            testable="T^-1/2",
+            reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
+        ),
+        Measure(
+            name="interval_calibration_error",
+            symbol="SintCE",
+            function=interval_calibration_error,
+            range=(0, 1),
+            cost="O(n log n)",
+            actionable="who acts on bin middles (all), twice over",
+            testable="T^-1/3",
             reference="arXiv:2211.16886",
         ),
         Measure(

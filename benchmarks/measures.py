@@ -1,0 +1,42 @@
+"""The other measures, beside the sort that the exact ones cannot do without, and what people use today."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import brolly
+from benchmarks.contestants import BINCOUNT, SMOOTH, Contestant
+from benchmarks.data import Data
+
+LP_SIZE = 10**4
+
+
+def _argsort(data: Data) -> Any:
+    return np.argsort(data.p)
+
+
+def _measure(name: str, data: Data) -> float:
+    return brolly.measures()[name](data.y, data.p)
+
+
+def _lipschitz_program(data: Data) -> Any:
+    """smCE as most would write it: a sparse linear program with a rule for each pair of neighbours."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    order = np.argsort(data.p)
+    p, residual = data.p[order], (data.y - data.p)[order] / len(data)
+    n = len(p)
+    steps = sparse.diags([-np.ones(n - 1), np.ones(n - 1)], [0, 1], shape=(n - 1, n))
+    rules, gaps = sparse.vstack([steps, -steps]), np.tile(np.diff(p), 2)
+    return linprog(-residual, A_ub=rules, b_ub=gaps, bounds=(-1, 1), method="highs")
+
+
+ARGSORT = Contestant("np.argsort(p)", _argsort)
+LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
+BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.measures()}
+CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH)
+AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

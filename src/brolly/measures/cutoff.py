@@ -1,0 +1,86 @@
+"""Cutoff calibration error: the worst bias over all ranges of predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.sample import Sample, as_sample
+from brolly.measures.expected import residuals
+
+
+def cutoff_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Cutoff calibration error: the largest bias that any range of predictions adds up to.
+
+    Pick any two cutoffs and count the events among the predictions between them: their number differs
+    from what was predicted by at most this share of all rows. Whoever acts on the predictions could gain at
+    most twice this share of what is at stake by a correction of them that keeps their order. Corrections that
+    do not keep it can gain more, which `soft_binned_cdl` rules out as well.
+
+    Between 0 and 1; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        How much each row counts.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        The cutoff calibration error of the sample.
+
+    Notes
+    -----
+    .. math:: \mathrm{Cutoff} = \sup_{0 \le a \le b \le 1}
+        \bigl|\,\mathbb{E}[(y - p)\, 1\{a \le p \le b\}]\,\bigr|
+        = \max_x C(x) - \min_x C(x), \qquad C(x) = \mathbb{E}[(y - p)\, 1\{p \le x\}],
+
+    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a
+    sample share and O(n) after it. Equal predictions are pooled: no cutoff can part them, and the order
+    of the rows cannot show. (Kuiper statistics that add row by row depend on it.)
+
+    It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the *step
+    calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b` alone, a step error is
+    :math:`\max_x |C(x)|`, between half of this and this.) For distinct predictions it is also the Kuiper
+    form of the cumulative differences (ECCE-R).
+
+    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Biases of opposite sign
+    side by side cancel in it: it can be :math:`\epsilon` where acting on the predictions loses
+    :math:`\Omega(\epsilon^{2/3})`.
+
+    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the weight of
+    the heaviest cell: between two cell boundaries C cannot climb by more than the events of the cell
+    add, :math:`(1-p) P_1`, nor fall by more than the others take, :math:`p P_0`, and it has to do both
+    to leave the range of the two boundary values, so by at most :math:`\frac14 (1 + \frac1m)(P_0 + P_1)` at
+    either extreme.
+
+    References
+    ----------
+    Rossellini, Soloff, Barber, Ren, Willett (2025), "Can a calibration metric be both testable and
+    actionable?", arXiv:2502.19851 (cutoff calibration error). Qiao, Zhao (2025), "Truthfulness of
+    Decision-Theoretic Calibration Measures", arXiv:2503.02384 (step calibration error). Definition 2.5,
+    Table 1 and Appendix B of arXiv:2605.17749.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> brolly.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
+    0.0625
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    prefix = np.cumsum(residuals(sample.distinct()))
+    return float(max(prefix.max(), 0.0) - min(prefix.min(), 0.0)) / sample.total_weight

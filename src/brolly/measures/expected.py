@@ -1,0 +1,82 @@
+"""Expected Calibration Error (ECE): how far predictions are from frequencies, prediction by prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.distinct import DistinctTable
+from brolly.core.exact import Floats
+from brolly.core.sample import Sample, as_sample
+
+
+def residuals(table: DistinctTable) -> Floats:
+    """The sum of ``w (y - p)`` at each distinct prediction."""
+    return table.positive - table.prob * (table.negative + table.positive)
+
+
+def expected_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Expected Calibration Error: the mean distance from each prediction to its frequency.
+
+    It answers whether each single value that was predicted came true as often as it says. Whoever acts
+    on the predictions gives up at most twice this share of what is at stake, whatever the decision. But
+    it can only be read where predictions repeat, as with forecasts in steps of 10%: where every row has a
+    prediction of its own it compares each with a single outcome, and is large for a perfect forecaster too.
+    `binned_calibration_error` is what most software calls ECE.
+
+    Between 0 and 1; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        How much each row counts.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        ECE of the sample.
+
+    Notes
+    -----
+    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the frequency
+    of the event among them,
+
+    .. math:: \mathrm{ECE} = \mathbb{E}\,|q(p) - p| = \sum_v P(v)\,|q(v) - v|.
+
+    Equal predictions are pooled first, by one sort that all measures of a sample share: O(n log n), then
+    O(n).
+
+    It is not continuous: predictions of 0.5 that are right half of the time have ECE 0, and 1/2 once a
+    hair tells the events from the rest. So a sample says little about the population when predictions
+    hardly repeat, and `Sample.compress` can lower it by any amount: it pools the predictions of a cell,
+    which gives :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\ k}]|`. By the triangle inequality that is never
+    more than ECE, and it is the same where no cell holds two different predictions.
+
+    References
+    ----------
+    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", Games and Economic Behavior
+    21, 40-55; Definition 2.1 of arXiv:2605.17749. Hu, Wu (2024), "Predict to minimize swap regret for all
+    payoff-bounded tasks", doi:10.1109/FOCS61266.2024.00024: ECE^2 <= CDL <= 2 ECE (there Lemma 2.1).
+
+    Examples
+    --------
+    >>> import brolly
+    >>> brolly.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
+    0.25
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    return float(np.abs(residuals(sample.distinct())).sum()) / sample.total_weight
