@@ -1,0 +1,117 @@
+"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `docs`).
+
+The samples are those of docs/which-measure.md; the table there is what `--table` prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import brolly
+
+HERE = Path(__file__).parent / "pictures"
+COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
+HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
+SHOWN = [name for name in brolly.measures() if name not in ("brier_score", "log_score")]
+
+
+def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Three forecasters, 10,000 rows each: outcomes and predictions."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    p = rng.random(n)
+    band = rng.integers(0, 8, n)
+    p_band = (1 + (band + rng.random(n)) / 8) / 3
+    forecasts = {
+        "calibrated": (p, p),
+        "overconfident": (p, 0.5 + (p - 0.5) / 2),
+        "alternating": (p_band, p_band + np.where(band % 2, 1, -1) / 3),
+    }
+    return {name: (rng.random(n) < q, prediction) for name, (prediction, q) in forecasts.items()}
+
+
+def draw_measures(values: dict[str, brolly.Measurements]) -> None:
+    """The three samples, and what each measure says of them."""
+    figure = plt.figure(figsize=(9, 9), layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=[1, 2.6])
+    for column, (name, (y, p)) in enumerate(samples().items()):
+        ax = figure.add_subplot(grid[0, column])
+        edges = np.linspace(0, 1, 49)
+        which = np.digitize(p, edges[1:-1])
+        rows = np.bincount(which, minlength=48)
+        with np.errstate(invalid="ignore"):
+            rate = np.bincount(which, y, 48) / np.where(rows >= 20, rows, np.nan)
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1)
+        ax.plot((edges[1:] + edges[:-1]) / 2, rate, ".", color=COLOURS[name])
+        ax.set(title=name, xlabel="prediction", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        if column == 0:
+            ax.set_ylabel("how often it happened")
+    ax = figure.add_subplot(grid[1, :])
+    at = np.arange(len(SHOWN))[::-1]
+    for k, name in enumerate(values):
+        heights = [values[name][measure] for measure in SHOWN]
+        style = {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": "white", "label": name}
+        bars = ax.barh(at + 0.27 * (1 - k), heights, height=0.26, **style)
+        ax.bar_label(bars, fmt="%.3f", padding=2, fontsize=7)
+    ax.set_yticks(at, SHOWN)
+    ax.set_xlabel("value on 10,000 rows (0 is perfect)")
+    ax.legend(loc="lower right")
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "measures.png", dpi=110)
+
+
+def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
+    """Seconds against rows, for every measure; the best of three calls."""
+    figure, ax = plt.subplots(figsize=(8, 6.5), layout="constrained")
+    rng = np.random.default_rng(1)
+    p = rng.random(max(sizes))
+    y = rng.random(max(sizes)) < p**1.3
+    names = [name for name in brolly.measures() if "[" not in name]
+    styles = ["-", "--", ":", "-."]
+    for k, name in enumerate(names):
+        seconds = [min(_seconds(name, y[:n], p[:n]) for _ in range(3)) for n in sizes]
+        ax.loglog(sizes, seconds, styles[k % 4], marker="o", markersize=3, label=name, color=mpl.colormaps["tab20"](k))
+    argsort = [min(_argsort_seconds(p[:n]) for _ in range(5)) for n in sizes]
+    ax.loglog(sizes, argsort, color="black", linewidth=2.5, label="np.argsort(p)")
+    ax.set(xlabel="rows", ylabel="seconds", title="What each measure costs")
+    ax.grid(alpha=0.3)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    figure.savefig(HERE / "costs.png", dpi=110)
+
+
+def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
+    start = time.perf_counter()
+    brolly.measures()[name](y, p)
+    return time.perf_counter() - start
+
+
+def _argsort_seconds(p: np.ndarray) -> float:
+    start = time.perf_counter()
+    np.argsort(p)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Draw all of them, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--table", action="store_true", help="print the values as a Markdown table, draw nothing")
+    options = parser.parse_args()
+    values = {name: brolly.measure_all(y, p) for name, (y, p) in samples().items()}
+    if options.table:
+        print(f"| | {' | '.join(values)} |\n|---|{'---|' * len(values)}")
+        for measure in brolly.measures():
+            print(f"| `{measure}` | {' | '.join(f'{values[name][measure]:.3f}' for name in values)} |")
+        return
+    HERE.mkdir(exist_ok=True)
+    draw_measures(values)
+    draw_costs()
+
+
+if __name__ == "__main__":
+    main()
