@@ -9,6 +9,10 @@
 
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
+from brolly.decisions.curve import RegretProfile, regret_curve
+from brolly.decisions.grid import GridChoice, choose_grid
+from brolly.decisions.swap import Swap, SwapRegret, swap_regret
+from brolly.decisions.task import DecisionTask, ThresholdMixture
 from brolly.errors import (
     BrollyError,
     BrollyWarning,
@@ -37,19 +41,26 @@ __all__ = [
     "BrollyError",
     "BrollyWarning",
     "Catalogue",
+    "DecisionTask",
     "FewRowsWarning",
+    "GridChoice",
     "InputError",
     "Measure",
     "Measurements",
     "MissingExtraError",
     "OneClassWarning",
+    "RegretProfile",
     "ResolutionWarning",
     "Sample",
     "ScoreDecomposition",
     "SoftBinnedProfile",
+    "Swap",
+    "SwapRegret",
+    "ThresholdMixture",
     "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
+    "choose_grid",
     "cutoff_calibration_error",
     "expected_calibration_error",
     "interval_calibration_error",
@@ -57,10 +68,12 @@ __all__ = [
     "lower_distance_to_calibration",
     "measure_all",
     "measures",
+    "regret_curve",
     "score_decomposition",
     "smooth_calibration_error",
     "smooth_ece",
     "soft_binned_cdl",
     "soft_binned_profile",
+    "swap_regret",
     "u_calibration_error",
 ]

@@ -14,8 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import AWKWARD, powers, samples
 
 import brolly
+from brolly.core._fixed_loss import worst_threshold
 from brolly.core.rounded import RoundedSample
-from brolly.measures._soft_binned import worst_threshold
 
 pytestmark = pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
 roundings = st.sampled_from(["soft", "hard"])

@@ -131,9 +131,10 @@ class RegretCurve:
     def points(self, mu: ArrayLike) -> CurvePoints:
         """The curve at any thresholds in [0, 1]: their distinct values, increasing, with both limits at each."""
         asked = np.asarray(mu, np.float64)
-        outside = asked[~((asked >= 0) & (asked <= 1))]
+        outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
         if outside.size:
-            raise InputError(f"mu must lie in [0, 1]; {outside.size} values do not, the first is {outside[0]}")
+            first = int(outside[0])
+            raise InputError.from_offenders("mu must lie in [0, 1]", outside.size, f"mu[{first}]", asked.ravel()[first])
         return self._sweep(np.unique(asked))
 
     def __call__(self, mu: ArrayLike) -> Floats:

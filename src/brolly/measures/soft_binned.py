@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brolly.core._fixed_loss import worst_threshold
 from brolly.core.cells import freeze
 from brolly.core.rounded import RoundedSample, Rounding, check_rounding
 from brolly.core.sample import Sample, as_sample
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
-from brolly.measures._soft_binned import worst_threshold
 
 _SHOWN_GRID = 1 << 16  # a profile shows every grid up to this, finer ones where the search went
 _FEW_ROWS = 100

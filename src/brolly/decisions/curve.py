@@ -1,0 +1,270 @@
+"""The regret curve for users: what trusting the forecast costs at each threshold, and who is hurt most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.cells import check_grid, freeze
+from brolly.core.exact import Floats
+from brolly.core.regret import Chord, RegretCurve, Swaps
+from brolly.core.rounded import RoundedSample
+from brolly.core.sample import Sample, as_sample
+from brolly.decisions.task import DecisionTask
+from brolly.errors import InputError
+
+_ROUNDING = 1e-15  # a loss no larger than this is none
+
+
+class WorstThreshold(NamedTuple):
+    """The highest point of a regret curve."""
+
+    mu: float
+    regret: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RegretProfile:
+    """What trusting the forecast costs, for every decision threshold; call it with thresholds.
+
+    Attributes
+    ----------
+    mu, regret : ndarray
+        The curve, to be drawn as straight lines from point to point; where it jumps the same mu stands
+        there twice, with both sides.
+    worst : WorstThreshold
+        ``worst.mu`` and ``worst.regret``: the highest point (the first of several).
+    loss : float
+        The most that any task with payoffs in [0, 1] loses: CDL for ``swaps="all"``.
+    worst_task : DecisionTask or None
+        The task that loses it, with payoffs in [0, 1]; None if nobody loses anything (up to rounding).
+    swaps : {"all", "monotone", "constant"}
+        What hindsight may change.
+    grid : int or None
+        The m of the grid that predictions are rounded to; None for the predictions as they are.
+    n : int
+        The number of rows.
+    """
+
+    mu: Floats
+    regret: Floats
+    worst: WorstThreshold
+    loss: float
+    worst_task: DecisionTask | None
+    swaps: Swaps
+    grid: int | None
+    n: int
+    _curve: RegretCurve = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self.mu, self.regret)
+
+    def __call__(self, mu: ArrayLike) -> Any:
+        """The regret at any thresholds in [0, 1]; at a jump its larger side."""
+        return self._curve(mu)[()]
+
+    @property
+    def net_benefit(self) -> Floats:
+        """The net benefit lost at each of `mu`, in the units of decision curves: ``regret / (1 - mu)``.
+
+        True positives per row, as decision curve analysis counts: a false positive costs the odds
+        ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite where the regret is not 0.
+        """
+        inner = self.regret[:-1] / (1 - self.mu[:-1])
+        # The last piece of the curve is a line; if it ends in 0 its ratio to 1 - mu is the same all along.
+        last = math.inf if self.regret[-1] > 0 else inner[-1]
+        benefit = np.append(inner, last)
+        freeze(benefit)
+        return benefit
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON."""
+        return {
+            "result": "regret_curve",
+            "loss": self.loss,
+            "worst": {"mu": self.worst.mu, "regret": self.worst.regret},
+            "worst_task": self.worst_task and self.worst_task.to_dict(),
+            "swaps": self.swaps,
+            "grid": self.grid,
+            "n": self.n,
+            "mu": self.mu.tolist(),
+            "regret": self.regret.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        grid = "" if self.grid is None else f", grid={self.grid}"
+        worst = f"worst=({self.worst.mu:.6g}, {self.worst.regret:.6g})"
+        return f"RegretProfile(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
+
+    def __str__(self) -> str:
+        grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
+        rows = "1 row" if self.n == 1 else f"{self.n:,} rows"
+        if self.worst_task is None:
+            return f"Nobody loses anything by trusting these predictions{grid} ({rows}, {self.swaps} swaps)."
+        return (
+            f"Nobody loses more than {self.loss:.2%} of what is at stake by trusting these predictions{grid} "
+            f"({rows}, {self.swaps} swaps).\nHurt most: {_describe(self.worst_task)}"
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+
+
+def regret_curve(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    grid: int | None = None,
+    swaps: Swaps = "all",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> RegretProfile:
+    r"""What trusting the forecast costs at each decision threshold, and which decision it hurts most.
+
+    Whoever acts from the probability mu on loses ``curve(mu)`` per row, where a false alarm costs mu and a
+    miss 1 - mu, compared with the best swap of predictions in hindsight. ``curve.worst`` is the threshold
+    with the largest loss, ``curve.worst_task`` the decision of any kind that is hurt most, and ``curve.loss``
+    how much.
+
+    Between 0 and 1; 0 is perfect.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    grid : int, optional
+        Round the predictions to multiples of 1/grid at random, without bias, before acting on them: the
+        curve of the paper's :math:`D_m`. A power of two. Without it, predictions are told apart however
+        close they are: where all are distinct, hindsight knows the outcome of each, and the curve is high
+        even for a perfect forecaster.
+    swaps : {"all", "monotone", "constant"}
+        What hindsight may change: each distinct prediction on its own, all by one nondecreasing function, or
+        all to one number.
+    sample_weight : array_like of shape (n,), optional
+        How much each row counts.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Returns
+    -------
+    RegretProfile
+
+    Notes
+    -----
+    With q the frequency of the event at a distinct prediction p and h(p) what it is best swapped for,
+
+    .. math:: R(\mu) = \mathrm{E}[(y - \mu)(1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
+        \text{loss} = 2 \widehat R(\tfrac12),
+
+    the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the envelope over 1/2,
+    from :math:`\mu_a` to :math:`\mu_b` with :math:`l \mu_a + (1-l) \mu_b = 1/2`, is the worst task: payoffs
+    without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2 l \mu_a, 2 l (1 - \mu_a))` between, and
+    (0, 1) from :math:`\mu_b` on. One threshold alone can be the worst; then there are two actions. Where the regret
+    needs a prediction that equals a threshold to fall below it, the threshold of the task is the next double.
+
+    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the curve on
+    each grid up to its own exactly; without `grid` it tells apart what its cells tell apart.
+
+    References
+    ----------
+    Hu, Wu (2024), arXiv:2404.13503 (thresholds suffice up to a factor 2). arXiv:2605.17749, Lemmas 2.1 and 2.2.
+    Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361 (net benefit).
+
+    Examples
+    --------
+    >>> import brolly
+    >>> curve = brolly.regret_curve([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6])
+    >>> curve
+    RegretProfile(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
+    >>> print(curve)
+    Nobody loses more than 55.00% of what is at stake by trusting these predictions (4 rows, all swaps).
+    Hurt most: who does 'below' under 0.2 (payoffs 1 without the event, 0 with it), 'between' from there to
+    0.6 (0.9, 0.4) and 'above' from there on (0, 1).
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    if grid is None:
+        curve = RegretCurve.from_table(sample.distinct(), swaps)
+    else:
+        grid = check_fine_enough(sample, check_grid(grid))
+        curve = RegretCurve.from_rounded(RoundedSample.from_sums(sample.cell_sums(grid), grid), swaps)
+    mu, regret = _outline(curve)
+    corners = curve.corners()
+    top = int(corners.value.argmax())
+    chord = curve.chord()
+    return RegretProfile(
+        mu=mu,
+        regret=regret,
+        worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
+        loss=min(2 * chord.value, 1.0),  # which it exceeds by rounding alone
+        worst_task=_worst_task(chord),
+        swaps=swaps,
+        grid=grid,
+        n=sample.n,
+        _curve=curve,
+    )
+
+
+def check_fine_enough(sample: Sample, m: int) -> int:
+    """Accept a grid that the sample still knows exactly."""
+    if sample.m is not None and m > sample.m:
+        raise InputError(f"the sample is compressed to m = {sample.m:,}, which says nothing exact of a grid of {m:,}")
+    return m
+
+
+def _outline(curve: RegretCurve) -> tuple[Floats, Floats]:
+    """The corners in drawing order: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
+    points = curve.breakpoints()
+    mu = np.repeat(points.mu, 2)[1:-1]
+    regret = np.stack([points.left, points.right], axis=1).ravel()[1:-1]
+    if curve.swaps != "constant":
+        return mu, regret
+    table = curve.table
+    above = np.searchsorted(table.prob, points.mu[:-1], "right")  # the first prediction above each piece
+    goes_up = curve.recalibrated[0] > points.mu[:-1]
+    events, others = (_swapped(mass, above, goes_up) for mass in (table.positive, table.negative))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = events / (events + others)  # each piece is the positive part of events (1 - mu) - others mu
+    inside = (root > points.mu[:-1]) & (root < points.mu[1:])
+    at = 2 * np.flatnonzero(inside) + 1
+    return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
+
+
+def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
+    """What all rows weigh, where a constant would act, less those that the predictions act on."""
+    tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    moved: Floats = np.where(goes_up, tail[0], 0.0) - tail[above]
+    return moved
+
+
+def _worst_task(chord: Chord) -> DecisionTask | None:
+    """The chord as a task; an end that loses nothing, or has no share, leaves only two actions."""
+    if chord.value <= _ROUNDING:
+        return None
+    share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
+    middle = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
+    hurt_a, hurt_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
+    # Ties go up in a task: where they must go down, the next double is the threshold.
+    at_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
+    at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
+    if hurt_a and hurt_b:
+        names, payoffs, thresholds = ("below", "between", "above"), ((1.0, 0.0), middle, (0.0, 1.0)), (at_a, at_b)
+        return DecisionTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
+    pair = ((1.0, 0.0), middle) if hurt_a else (middle, (0.0, 1.0))
+    threshold = at_a if hurt_a else at_b
+    return DecisionTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))
+
+
+def _describe(task: DecisionTask) -> str:
+    payoffs = [tuple(f"{round(u, 12):.4g}" for u in row) for row in task.payoffs]
+    ends = [f"{round(mu, 12):.4g}" for mu in task.thresholds]
+    text = f"who does 'below' under {ends[0]} (payoffs {payoffs[0][0]} without the event, {payoffs[0][1]} with it)"
+    if len(ends) == 2:
+        text += f", 'between' from there to {ends[1]} ({', '.join(payoffs[1])})"
+    return f"{text} and 'above' from there on ({', '.join(payoffs[-1])})."

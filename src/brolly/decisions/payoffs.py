@@ -1,0 +1,107 @@
+"""A payoff matrix: what it must look like, and which of its actions is best at which probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.exact import Floats
+from brolly.errors import InputError
+
+_TOLERANCE = 1e-9  # how far a task read back may be from its payoffs, as a share of what is at stake
+
+
+def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The actions that are best somewhere, from low probabilities to high, and where each takes over from the last.
+
+    From each action the next is the one that overtakes it first; of several that do so at one place, the one
+    that is best after it. An action overtakes only if it is better with the event, so each is met once: O(k^2).
+    """
+    low, high = matrix[:, 0].tolist(), matrix[:, 1].tolist()
+    at = max(range(len(low)), key=lambda a: (low[a], high[a]))
+    order, thresholds, reached = [at], [], 0.0
+    while later := [b for b in range(len(low)) if high[b] > high[at]]:
+        crossings = []
+        for b in later:
+            loss = max(0.0, low[at] - low[b])  # never negative but for rounding
+            crossings.append((max(reached, loss / (loss + (high[b] - high[at]))), -high[b], b))
+        reached, _, at = min(crossings)
+        order.append(at)
+        thresholds.append(reached)
+    return tuple(order), tuple(thresholds)
+
+
+def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
+    """Accept an order of actions and thresholds that are the best response to these payoffs."""
+    places = [0.0, *thresholds, 1.0]
+    fit = all(isinstance(a, int) and 0 <= a < len(matrix) for a in order) and all(map(is_number, thresholds))
+    if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
+        raise InputError(
+            f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
+            f"for {list(order)}"
+        )
+    gap = matrix[None] - matrix[list(order)][:, None]  # what each action would add to each chosen one
+    at = np.array(places)
+    for mu in (at[:-1], at[1:]):  # lines: if none is better at both ends of a piece, none is inside
+        better = (1 - mu)[:, None] * gap[..., 0] + mu[:, None] * gap[..., 1]
+        piece, b = divmod(int(better.argmax()), len(matrix))
+        if better[piece, b] > _TOLERANCE * np.ptp(matrix, axis=0).max():
+            raise InputError(
+                f"thresholds must be where the payoffs cross; at {mu[piece]:.6g} action {b} beats action {order[piece]}"
+            )
+
+
+def is_number(x: Any) -> bool:
+    """Whether x is a real number, and not a truth value."""
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
+
+
+def check_probabilities(p: ArrayLike, name: str = "p") -> Floats:
+    """Accept probabilities of any shape."""
+    asked = np.asarray(p, np.float64)
+    bad = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
+    if bad.size:
+        where = name if asked.ndim == 0 else f"{name}[{bad[0]}]"
+        raise InputError.from_offenders(f"{name} must lie in [0, 1]", bad.size, where, asked.flat[bad[0]])
+    return asked
+
+
+def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
+    """Accept names for so many actions, all different."""
+    names = () if isinstance(actions, str) else tuple(actions)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InputError(f"actions must be a list of names; it is {actions!r}")
+    if len(names) != count:
+        raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
+    twice = [name for a, name in enumerate(names) if name in names[:a]]
+    if twice:
+        raise InputError(f"actions must have different names; {twice[0]!r} is there twice")
+    return tuple(map(str, names))
+
+
+def check_matrix(payoffs: ArrayLike) -> Floats:
+    """Accept a pair of payoffs for each of at least two actions, with something at stake."""
+    try:
+        matrix = np.array(payoffs, np.float64)
+    except (TypeError, ValueError):
+        raise InputError("payoffs must be a pair of numbers for each action: without the event, with it") from None
+    if matrix.ndim != 2 or matrix.shape[1] != 2:
+        raise InputError(f"payoffs must have shape (actions, 2): without the event, with it; it has {matrix.shape}")
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        a, y = bad[0].tolist()
+        raise InputError.from_offenders("payoffs must be finite", len(bad), f"payoffs[{a}][{y}]", matrix[a, y])
+    if len(matrix) < 2:
+        raise InputError(f"payoffs must be of at least two actions; there is {len(matrix)}")
+    with np.errstate(over="ignore"):
+        spread = np.ptp(matrix, axis=0)
+        total = spread.sum()
+    if total == 0:
+        raise InputError("payoffs must depend on the action: nothing is at stake")
+    if np.isinf(total):
+        raise InputError("payoffs must differ by less than the largest double: rescale them")
+    return matrix
