@@ -185,9 +185,8 @@ def test_calling_it():
     curve = regret_curve(Y, P)
     assert curve(0.6) == pytest.approx(0.3)
     assert_allclose(curve([[0.1, 0.2]]), [[0, 0.2]])
-    with pytest.raises(
-        brolly.InputError, match=r"^mu must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 2\.0$"
-    ):
+    message = r"^mu must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 2\.0$"
+    with pytest.raises(brolly.InputError, match=message):
         curve(2)
 
 
