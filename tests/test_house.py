@@ -36,7 +36,7 @@ def test_some_examples_ran():
     assert ran >= 15
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md", "docs/policy.md"])
 def test_examples_on_a_page_print_what_they_say(page):
     """The blocks of a page are one session: a later one may use what an earlier one made."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
@@ -57,7 +57,7 @@ def test_everything_exported_exists_is_documented_and_is_in_the_reference():
 def test_every_exported_measure_is_catalogued():
     """All functions are measures, but for those that give a result object."""
     others = {"measure_all", "measures", "score_decomposition", "soft_binned_profile"}
-    others |= {"choose_grid", "regret_curve", "swap_regret"}
+    others |= {"choose_grid", "load_policy", "regret_curve", "swap_regret"}
     functions = {name for name in brolly.__all__ if name[0].islower()} - others
     assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
     assert all(getattr(brolly, measure.function.__name__) is measure.function for measure in CATALOGUE.values())

@@ -11,6 +11,7 @@ from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
+from brolly.decisions.policy import RoundedResponse, load_policy
 from brolly.decisions.swap import Swap, SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask, ThresholdMixture
 from brolly.errors import (
@@ -51,6 +52,7 @@ __all__ = [
     "OneClassWarning",
     "RegretProfile",
     "ResolutionWarning",
+    "RoundedResponse",
     "Sample",
     "ScoreDecomposition",
     "SoftBinnedProfile",
@@ -64,6 +66,7 @@ __all__ = [
     "cutoff_calibration_error",
     "expected_calibration_error",
     "interval_calibration_error",
+    "load_policy",
     "log_score",
     "lower_distance_to_calibration",
     "measure_all",

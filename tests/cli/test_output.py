@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; progress is for terminals alone."""
+"""Words for any terminal; progress is for terminals alone."""
 
 from __future__ import annotations
 
@@ -6,61 +6,11 @@ import io
 import os
 import pty
 import select
-import stat
 
 import pytest
 
-import brolly
-from brolly.cli.output import check_output, say, write_whole
+from brolly.cli.output import say
 from brolly.cli.progress import Progress
-
-
-def names(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_a_file_is_replaced_whole(tmp_path):
-    target = tmp_path / "a.json"
-    write_whole(target, "old")
-    write_whole(target, "new é\n")
-    assert target.read_text(encoding="utf-8") == "new é\n"
-    assert names(tmp_path) == ["a.json"]
-
-
-def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
-    write_whole(tmp_path / "a.json", "")
-    (tmp_path / "b.json").write_text("")
-    assert stat.filemode((tmp_path / "a.json").stat().st_mode) == stat.filemode((tmp_path / "b.json").stat().st_mode)
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "there").mkdir()
-    (tmp_path / "link.json").symlink_to("there/a.json")
-    check_output(tmp_path / "link.json", tmp_path / "rain.csv")
-    write_whole(tmp_path / "link.json", "text")
-    assert (tmp_path / "link.json").is_symlink()
-    assert (tmp_path / "there" / "a.json").read_text() == "text"
-    assert names(tmp_path / "there") == ["a.json"]
-
-
-def test_what_fails_halfway_leaves_nothing(tmp_path):
-    """A folder cannot be replaced by a file, and a lone surrogate cannot be written."""
-    (tmp_path / "a.json").mkdir()
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*a\.json: Is a directory$"):
-        write_whole(tmp_path / "a.json", "text")
-    (tmp_path / "b.json").write_text("old")
-    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
-        write_whole(tmp_path / "b.json", "half \udcff")
-    assert names(tmp_path) == ["a.json", "b.json"]
-    assert (tmp_path / "b.json").read_text() == "old"
-
-
-def test_a_check_leaves_no_trace(tmp_path):
-    (tmp_path / "old.json").write_text("old")
-    check_output(tmp_path / "old.json", tmp_path / "rain.csv")
-    check_output(tmp_path / "new.json", tmp_path / "rain.csv")
-    assert names(tmp_path) == ["old.json"]
-    assert (tmp_path / "old.json").read_text() == "old"
 
 
 def test_say_needs_no_encoding():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from brolly import __version__
-from brolly.cli import assess
+from brolly.cli import assess, decide, policy
 from brolly.cli.output import let_go, one_line, say
 from brolly.errors import BrollyError, InputError
 
@@ -17,12 +17,17 @@ FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 NOBODY_READS = 141  # 128 + SIGPIPE
 
+_COMMANDS = (assess, policy, decide)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
-example:
+examples:
   brolly assess rain.csv --prob probability --outcome rained
+  brolly policy rain.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  brolly decide today.csv --policy policy.json --prob probability --id city \\
+      -o decided.csv
 
-'brolly assess --help' explains the command.
+'brolly assess --help' explains the command, and so with the others.
 """
 
 
@@ -67,7 +72,8 @@ def _run(argv: Sequence[str] | None) -> int:
     if arguments.command is None:
         say(sys.stderr, parser.format_help())
         return FAILED
-    return assess.run(arguments)
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    return run(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
-    assess.add_command(parser.add_subparsers(dest="command", metavar="COMMAND", title="commands"))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in _COMMANDS:
+        command.add_command(commands)
     return parser
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly import __version__
-from brolly.cli.output import check_output, say, write_whole
+from brolly.cli.output import say
 from brolly.cli.progress import Progress
 from brolly.cli.verdict import verdict
 from brolly.core.sample import Sample
+from brolly.core.whole import check_output, write_whole
 from brolly.engines.files import read_file
 from brolly.errors import BrollyWarning
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
@@ -49,6 +50,7 @@ def add_command(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(run=run)
     parser.add_argument("file", metavar="FILE", help="a CSV (.csv, .csv.gz, .tsv) or Parquet (.parquet, .pq) file")
     parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
     parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")

@@ -31,7 +31,7 @@ def verdict(
     """What the result says of these rows, and no more; the last line says where it was written."""
     worst = profile.worst_threshold
     paragraphs = [
-        _rows(file, sample, weight),
+        rows_read(file, sample, weight),
         f"SCDL {profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
         "",
         _meaning(sample, profile),
@@ -40,10 +40,11 @@ def verdict(
         *(f"Note: {note}." for note in profile.warnings),
         *([] if output is None else [f"Result written to {one_line(str(output))}"]),
     ]
-    return "".join(f"{_wrapped(text)}\n" for text in paragraphs)
+    return "".join(f"{wrapped(text)}\n" for text in paragraphs)
 
 
-def _rows(file: str, sample: Sample, weight: str | None) -> str:
+def rows_read(file: str, sample: Sample, weight: str | None) -> str:
+    """What was read, in a line."""
     rows = "1 row" if sample.n == 1 else f"{sample.n:,} rows"
     if weight is not None:
         rows += f" weighted by {one_line(weight)} (effectively {sample.effective_n:,.0f})"
@@ -58,7 +59,7 @@ def _meaning(sample: Sample, profile: SoftBinnedProfile) -> str:
     how = "at random to a neighbouring" if profile.rounding == "soft" else "down to a"
     return (
         f"Round each probability {how} multiple of 1/{profile.m_star}, and act on the rounded value: then, on "
-        f"these rows, no decision, whatever its costs, loses more than {_at_most(profile.regret_bound)} of what "
+        f"these rows, no decision, whatever its costs, loses more than {at_most(profile.regret_bound)} of what "
         "is at stake per case (best minus worst outcome), compared with the best change of actions in hindsight."
     )
 
@@ -73,11 +74,12 @@ def _hurt_most(profile: SoftBinnedProfile, low: float, high: float) -> str:
     return f"Hurt most: those who act above a probability between {low:.{digits}f} and {high:.{digits}f}."
 
 
-def _at_most(share: float) -> str:
+def at_most(share: float) -> str:
     """A bound in percent to three digits: rounded up, so that it stays a bound."""
     percent = Decimal(100 * share).normalize(Context(prec=3, rounding=ROUND_CEILING))
     return f"{percent:f}%"
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
+    """The text in lines that fit a terminal."""
     return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -46,15 +46,13 @@ class Rows:
     def explain(self) -> InputError:
         """Find which rule the rows break: called once the kernel has said that they break one."""
         names = self.names
-        rules: list[tuple[str, NDArray[Any], Callable[[Any], Any], str]] = [
-            (names.prob, self.prob, np.isnan, "must not contain NaN"),
-            (names.prob, self.prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]"),
-            (names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE),
-        ]
-        if self.weight is not None:
-            rules.append((names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), _WEIGHT_RULE))
-        broken = (_offenders(name, values, bad, rule, names) for name, values, bad, rule in rules)
-        return self._hint(next(error for error in broken if error is not None))
+        error = explain_probabilities(self.prob, names)
+        error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE, names)
+        if error is None:
+            assert self.weight is not None
+            error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), _WEIGHT_RULE, names)
+        assert error is not None
+        return self._hint(error)
 
     def _hint(self, error: InputError) -> InputError:
         """Labels that are probabilities, beside probabilities that are labels, were swapped."""
@@ -108,12 +106,24 @@ def as_rows(
     return Rows(label=label, prob=prob, weight=weight, names=names)
 
 
+def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Predictions alone as an array of float32 or float64, in place where they are one; their values unchecked."""
+    return _number(_vector(values, name), name, _READABLE)
+
+
+def explain_probabilities(prob: NDArray[Any], names: Names) -> InputError | None:
+    """What is wrong with predictions, if anything."""
+    error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
+    return error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+
+
 def _same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
     if len(values) != len(others):
         raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
 
 
-def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+def refuse_masked(values: ArrayLike, name: str) -> None:
+    """A masked value is missing, though NumPy would read what is under the mask."""
     if np.ma.isMaskedArray(values):
         masked = np.ma.getmaskarray(values)
         if masked.any():
@@ -122,6 +132,10 @@ def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
                 int(masked.sum()),
                 f"{name}[{int(masked.ravel().argmax())}]",
             )
+
+
+def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
     except Exception as error:  # whatever an __array__ of somebody else's raises

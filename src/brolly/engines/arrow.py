@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,54 @@ class Roles:
         return [self.prob, self.outcome, *([] if self.weight is None else [self.weight])]
 
 
-class Intake:
-    """Take record batches one after the other, and give the sample of all their rows.
+class Batches(ABC):
+    """Take record batches one after the other.
 
-    A value that breaks a rule does not end the intake: the values that break it in the batches to
-    come are counted first, so that the one error which `sample` raises speaks of all the rows.
+    A value that breaks a rule does not end that: the values that break it in the batches to come are
+    counted first, so that the one error which `finish` raises speaks of all the rows.
+
+    Parameters
+    ----------
+    names : Names
+        What the columns are called, for messages.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self.rows = 0
+        self._names = names
+        self._error: InputError | None = None
+        self._count = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take the rows of a batch; raises at once only what further rows could not change."""
+        names = replace(self._names, first=self.rows)
+        self.rows += batch.num_rows
+        if self._error is not None:
+            self._count += sum(e.count for e in self._offences(batch, names) if e.rule == self._error.rule)
+            return
+        try:
+            self._take(batch, names)
+        except InputError as error:
+            if not error.count:
+                raise
+            self._error, self._count = error, error.count
+
+    def finish(self) -> None:
+        """Raise the error that the rows add up to, if there is one."""
+        if self._error is not None:
+            raise _recounted(self._error, self._count)
+
+    @abstractmethod
+    def _take(self, batch: pa.RecordBatch, names: Names) -> None:
+        """Do with good rows what is to be done, or raise the first thing that is wrong."""
+
+    @abstractmethod
+    def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+        """Every rule that a batch breaks: values that break one are left out for the next."""
+
+
+class Intake(Batches):
+    """The sample of all the rows.
 
     Parameters
     ----------
@@ -52,73 +96,58 @@ class Intake:
     """
 
     def __init__(self, roles: Roles, *, m: int, pos_label: Any, parse: bool) -> None:
-        self.rows = 0
-        self._roles = roles
+        super().__init__(Names(label=roles.outcome, prob=roles.prob, weight=roles.weight or ""))
         self._accumulator = Accumulator(m)
         self._prob: Column = Numbers(roles.prob, parse=parse)
         self._outcome: Column = Numbers(roles.outcome, parse=parse, outcome=True)
         if pos_label is not None:
             self._outcome = Events(roles.outcome, pos_label=pos_label, parse=parse)
         self._weight = None if roles.weight is None else Numbers(roles.weight, parse=parse)
-        self._error: InputError | None = None
-        self._count = 0
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Take the rows of a batch; raises at once only what further rows could not change."""
-        roles = self._roles
-        names = Names(label=roles.outcome, prob=roles.prob, weight=roles.weight or "", first=self.rows)
-        self.rows += batch.num_rows
-        if self._error is not None:
-            self._count += sum(e.count for e in self._offences(batch, names) if e.rule == self._error.rule)
-            return
-        try:
-            self._take(batch, names)
-        except InputError as error:
-            if not error.count:
-                raise
-            self._error, self._count = error, error.count
 
     def sample(self) -> Sample:
         """The sample of all rows, or the error that they add up to."""
-        if self._error is not None:
-            raise _recounted(self._error, self._count)
+        self.finish()
         try:
             return self._accumulator.sample()
         except InputError as error:  # of the weights' sum, which core calls by its own name
-            raise InputError(str(error).replace("sample_weight", self._roles.weight or "", 1)) from None
+            raise InputError(str(error).replace("sample_weight", self._names.weight, 1)) from None
 
     def _take(self, batch: pa.RecordBatch, names: Names) -> None:
-        prob = _whole(self._prob, batch, names)
-        label = _whole(self._outcome, batch, names)
-        weight = None if self._weight is None else _whole(self._weight, batch, names)
+        prob = whole_column(self._prob, batch, names)
+        label = whole_column(self._outcome, batch, names)
+        weight = None if self._weight is None else whole_column(self._weight, batch, names)
         self._accumulator.update(label, prob, sample_weight=weight, names=names)
 
     def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
-        """Every rule that a batch breaks: values that break one are left out for the next."""
-        prob, errors = _parts(self._prob, batch, names)
-        yield from errors
-        number = ~np.isnan(prob)
-        for some in (prob[~number], prob[number]):
-            yield from _refusal(np.zeros(len(some)), some, None, names)
-        label, errors = _parts(self._outcome, batch, names)
+        yield from prob_offences(self._prob, batch, names)
+        label, errors = parts(self._outcome, batch, names)
         yield from errors
         yield from _refusal(label, np.zeros(len(label)), None, names)
         if self._weight is not None:
-            weight, errors = _parts(self._weight, batch, names)
+            weight, errors = parts(self._weight, batch, names)
             yield from errors
             yield from _refusal(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
 
 
-def _parts(column: Column, batch: pa.RecordBatch, names: Names) -> tuple[Array, list[InputError]]:
+def prob_offences(column: Column, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+    """Every rule that the predictions of a batch break."""
+    prob, errors = parts(column, batch, names)
+    yield from errors
+    number = ~np.isnan(prob)
+    for some in (prob[~number], prob[number]):
+        yield from _refusal(np.zeros(len(some)), some, None, names)
+
+
+def parts(column: Column, batch: pa.RecordBatch, names: Names) -> tuple[Array, list[InputError]]:
     """The values that core can judge, and what is wrong with the others."""
     values, nulls = split_nulls(column.name, batch.column(column.name), names)
     array, error = column.read(values, names)
     return array, [e for e in (nulls, error) if e is not None]
 
 
-def _whole(column: Column, batch: pa.RecordBatch, names: Names) -> Array:
+def whole_column(column: Column, batch: pa.RecordBatch, names: Names) -> Array:
     """All the values, or the first thing that is wrong."""
-    array, errors = _parts(column, batch, names)
+    array, errors = parts(column, batch, names)
     if errors:
         raise errors[0]
     return array

@@ -154,6 +154,24 @@ class Events:
         return float(text) if re.match(_NUMBER, text) else text
 
 
+class Ids:
+    """A column of what rows are called: integers or text.
+
+    Parameters
+    ----------
+    name : str
+        What the column is called.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, values: pa.Array, names: Names) -> Reading:  # noqa: ARG002 - any value will do
+        if not (pa.types.is_integer(values.type) or _is_text(values.type) or pa.types.is_null(values.type)):
+            raise InputError(f"{self.name} must hold integers or text; it holds values of type {values.type}")
+        return values.to_numpy(zero_copy_only=False), None
+
+
 def split_nulls(name: str, values: pa.Array, names: Names) -> tuple[pa.Array, InputError | None]:
     """The values that are there, and how many are not."""
     if pa.types.is_dictionary(values.type):

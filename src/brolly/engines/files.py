@@ -15,6 +15,8 @@ from brolly.errors import BrollyError, InputError, MissingExtraError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from brolly.engines.arrow import Batches
+
 _TEXT = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # what separates the columns
 _PARQUET = (".parquet", ".pq")
 _CSV_BLOCK = 1 << 20  # bytes; the longest line must fit
@@ -64,31 +66,48 @@ def read_file(
     MissingExtraError
         Where PyArrow is not installed.
     """
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("reading CSV and Parquet files", "pyarrow", "files") from None
+    need_pyarrow()
     from brolly.engines.arrow import Intake, Roles
 
     roles = Roles(prob=prob, outcome=outcome, weight=weight)
     path = os.fspath(path)
-    separator = _separator(path)
-    intake = Intake(roles, m=m, pos_label=pos_label, parse=separator is not None)
-    with _reading(path):
-        if separator is None:
-            batches = _parquet_batches(path, roles.columns())
-        else:
-            batches = _csv_batches(path, roles.columns(), separator)
-        for batch in batches:
-            intake.add(batch)
-            if progress is not None:
-                progress(intake.rows)
-    if not intake.rows:
-        raise InputError(f"{path} has columns but no rows")
+    intake = Intake(roles, m=m, pos_label=pos_label, parse=separator_of(path) is not None)
+    feed(path, roles.columns(), intake, progress)
     return intake.sample()
 
 
-def _separator(path: str) -> str | None:
+def need_pyarrow() -> None:
+    """Say how to install what reads files, where it is not."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("reading CSV and Parquet files", "pyarrow", "files") from None
+
+
+def feed(
+    path: str,
+    columns: list[str],
+    into: Batches,
+    progress: Callable[[int], object] | None = None,
+    *,
+    others: bool = False,
+) -> None:
+    """Give all rows of a file to `into`, a batch at a time: these columns, or with `others` all there are."""
+    separator = separator_of(path)
+    with _reading(path):
+        if separator is None:
+            batches = _parquet_batches(path, columns, others)
+        else:
+            batches = _csv_batches(path, columns, separator, others)
+        for batch in batches:
+            into.add(batch)
+            if progress is not None:
+                progress(into.rows)
+    if not into.rows:
+        raise InputError(f"{path} has columns but no rows")
+
+
+def separator_of(path: str) -> str | None:
     """What separates the columns of a text file; None for Parquet. The name decides."""
     name = path.lower()
     for suffix, separator in _TEXT.items():
@@ -116,8 +135,11 @@ def _reading(path: str) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {' '.join(reason.split())}") from error
 
 
-def _csv_batches(path: str, columns: list[str], separator: str) -> Iterator[pa.RecordBatch]:
-    """The columns of a text file as text: what it stands for is decided, and counted, later."""
+def _csv_batches(path: str, columns: list[str], separator: str, others: bool) -> Iterator[pa.RecordBatch]:
+    """The columns of a text file as text: what it stands for is decided, and counted, later.
+
+    All columns are given just as they are, without a null; of `columns` alone, what stands for none is null.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
@@ -133,9 +155,10 @@ def _csv_batches(path: str, columns: list[str], separator: str) -> Iterator[pa.R
 
     _must_be_text(path, compression)
     with read() as header:
-        _find(path, columns, header.schema.names)
-    types = dict.fromkeys(columns, pa.string())
-    with read(include_columns=columns, column_types=types, strings_can_be_null=True) as batches:
+        there = header.schema.names
+        _find(path, columns, there)
+    options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
+    with read(column_types=dict.fromkeys(there if others else columns, pa.string()), **options) as batches:
         yield from batches
 
 
@@ -151,12 +174,12 @@ def _must_be_text(path: str, compression: str | None) -> None:
             )
 
 
-def _parquet_batches(path: str, columns: list[str]) -> Iterator[pa.RecordBatch]:
+def _parquet_batches(path: str, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file:
         _find(path, columns, file.schema_arrow.names)
-        yield from file.iter_batches(_PARQUET_BATCH, columns=columns)
+        yield from file.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
 
 
 def _find(path: str, columns: list[str], there: list[str]) -> None:

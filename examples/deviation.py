@@ -1,0 +1,54 @@
+"""How close actual decisions come to the guarantee: the deviation against the number of decisions.
+
+The guarantee of `RoundedResponse` is one in the mean over the rounding. This rounds for real, over and over,
+with other seeds, and writes by how much the worst decision maker's regret, CDL of the rounded rows, exceeds its
+mean-rounding value CDL(D_m): it shrinks like one over the square root of the number of decisions (Theorem 4.4 of
+arXiv:2605.17749 has that rate, times log m).
+
+    python examples/deviation.py deviation.csv
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import brolly
+
+M = 16
+SIZES = (250, 1_000, 4_000, 16_000, 64_000)
+SEEDS = 40
+TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+
+
+def deviations(size: int) -> tuple[float, float, np.ndarray]:
+    """The loss in the mean over the rounding, the paper's bound, and the losses of `SEEDS` actual roundings."""
+    rng = np.random.default_rng(size)
+    p = rng.random(size)
+    y = (rng.random(size) < p**1.2).astype(int)
+    grid = brolly.choose_grid(y, p, largest=M)
+    policies = (brolly.RoundedResponse(TASK, M, seed=seed) for seed in range(SEEDS))
+    rounded = [policy.round(p, np.arange(size)) for policy in policies]
+    losses = np.array([brolly.calibration_decision_loss(y, some) for some in rounded])
+    return float(grid.losses[-1]), float(grid.bounds[-1]), losses
+
+
+def main(path: Path) -> None:
+    """Write a line for each size: the loss, its bound, and how far actual roundings are above the loss."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["T", "m", "loss", "bound", "mean_deviation", "worst_deviation", "worst_times_root_T"])
+        for size in SIZES:
+            loss, bound, losses = deviations(size)
+            above = losses - loss
+            numbers = (loss, bound, above.mean(), above.max(), above.max() * size**0.5)
+            writer.writerow([size, M, *(f"{number:.6f}" for number in numbers)])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python examples/deviation.py FILE")
+    main(Path(sys.argv[1]))

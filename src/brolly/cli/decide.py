@@ -1,0 +1,99 @@
+"""``brolly decide``: what to do, for each row of a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.cli.output import one_line, say
+from brolly.cli.progress import Progress
+from brolly.cli.verdict import wrapped
+from brolly.core.whole import check_output
+from brolly.decisions.policy import RoundedResponse, load_policy
+from brolly.engines.rewrite import rewrite_file
+from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]
+
+_DESCRIPTION = """\
+Say what to do, for each row of a file of predicted probabilities.
+
+The file is copied with a column 'action' added. The same id and probability
+get the same action every time, in whatever file, order and place.
+"""
+_EPILOG = """\
+examples:
+  brolly policy past.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  brolly decide today.csv --policy policy.json --prob probability --id city \\
+      -o decided.csv
+
+Files are CSV (.csv, .csv.gz, .tsv, .tsv.gz) or Parquet (.parquet, .pq), as their
+names say, and read in pieces: they may be larger than memory. The output
+appears when it is complete, and never if anything goes wrong.
+Exit code: 0 if all is decided, 2 if there is an error (one line says which).
+"""
+
+
+def add_command(commands: Commands) -> None:
+    """Describe the command and its options."""
+    parser = commands.add_parser(
+        "decide",
+        help="say what to do for each row of a file, by a policy",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of predicted probabilities")
+    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as 'brolly policy' writes it")
+    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
+    parser.add_argument("--id", metavar="COL", help="column that says what each row is called: integers or text")
+    parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the file to write")
+    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the policy, apply it to the file, and say how often it does what."""
+    policy = load_policy(arguments.policy)
+    if arguments.id is None and policy.rounding == "soft":
+        raise InputError("--id is missing: the policy rounds at random, and the id makes that repeatable")
+    check_output(arguments.output, Path(arguments.file), Path(arguments.policy))
+    taken: Counter[str] = Counter()
+    answers = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        rows = rewrite_file(
+            arguments.file, arguments.output, prob=arguments.prob, ids=arguments.id, answers=answers, progress=progress
+        )
+    if not arguments.quiet:
+        say(sys.stdout, _summary(arguments, policy, rows, taken))
+    return 0
+
+
+def _counting(policy: RoundedResponse, taken: Counter[str]) -> Any:
+    """The policy, with its actions counted where they have names."""
+
+    def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
+        if not policy.task.actions:
+            return policy.decide(p, ids)
+        index = policy.decide_index(p, ids)
+        for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
+            taken[name] += int(count)
+        return np.array(policy.task.actions).take(index)
+
+    return decide
+
+
+def _summary(arguments: argparse.Namespace, policy: RoundedResponse, rows: int, taken: Counter[str]) -> str:
+    counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
+    said = f"{one_line(arguments.file)}: {rows:,} {'row' if rows == 1 else 'rows'} decided{counts and ': ' + counts}"
+    return f"{wrapped(said)}\n{wrapped(f'Result written to {one_line(str(arguments.output))}')}\n"

@@ -1,0 +1,107 @@
+"""``brolly policy``: from what is at stake, and past predictions, to a policy that can be applied."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brolly.cli.output import one_line, say
+from brolly.cli.progress import Progress
+from brolly.cli.verdict import at_most, rows_read, wrapped
+from brolly.core.whole import check_output
+from brolly.decisions.grid import choose_grid
+from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.task import DecisionTask
+from brolly.engines.files import read_file
+from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]
+
+_DESCRIPTION = """\
+Make a policy: how to act on probabilities, so that nobody loses much by it.
+
+State what is at stake, by two costs or by the probability from which to act.
+The policy rounds probabilities to a grid before it acts; the grid is the one
+that would have lost least on the past predictions and outcomes in a file.
+"""
+_EPILOG = """\
+examples:
+  brolly policy past.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  brolly policy loans.parquet --prob p_default --outcome status \\
+      --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
+
+'brolly decide' applies the policy. Tasks of more than two actions are made in
+Python: brolly.RoundedResponse(task, sample=...).save("policy.json").
+Exit code: 0 if there is a policy, 2 if there is an error (one line says which).
+"""
+
+
+def add_command(commands: Commands) -> None:
+    """Describe the command and its options."""
+    parser = commands.add_parser(
+        "policy",
+        help="make a policy from what is at stake, for 'brolly decide' to apply",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of past predictions and outcomes")
+    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
+    parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")
+    parser.add_argument("--weight", metavar="COL", help="column that says how much each row counts")
+    parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
+    parser.add_argument("--cost-fp", metavar="COST", type=float, help="what acting costs where the event stays out")
+    parser.add_argument("--cost-fn", metavar="COST", type=float, help="what waiting costs where the event happens")
+    parser.add_argument("--threshold", metavar="P", type=float, help="instead of costs: act from this probability on")
+    parser.add_argument(
+        "--actions", metavar=("LOW", "HIGH"), nargs=2, default=["wait", "act"], help="names, for 'wait' and 'act'"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed rounds all rows anew")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the policy to write, as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the file, choose the grid, and write the policy."""
+    task = _task(arguments)
+    policy = RoundedResponse(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
+    check_output(arguments.output, Path(arguments.file))
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        sample = read_file(
+            arguments.file,
+            prob=arguments.prob,
+            outcome=arguments.outcome,
+            weight=arguments.weight,
+            pos_label=arguments.pos_label,
+            progress=progress,
+        )
+    grid = choose_grid(sample)
+    policy = RoundedResponse(task, grid.best, seed=arguments.seed)
+    policy.save(arguments.output)
+    if not arguments.quiet:
+        said = [
+            rows_read(arguments.file, sample, arguments.weight),
+            one_line(str(task)),
+            f"Grid 1/{grid.best}: on these rows nobody who acts on probabilities rounded to it, whatever the "
+            f"decision and its costs, loses more than {at_most(grid.loss)} of what is at stake per case (best "
+            "minus worst outcome), compared with the best change of actions in hindsight.",
+            f"Policy written to {one_line(str(arguments.output))}",
+        ]
+        say(sys.stdout, "".join(f"{wrapped(text)}\n" for text in said))
+    return 0
+
+
+def _task(arguments: argparse.Namespace) -> DecisionTask:
+    """The costs or the threshold, whichever was given."""
+    costs = [arguments.cost_fp, arguments.cost_fn]
+    if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
+        raise InputError("say what is at stake: either --cost-fp and --cost-fn, or --threshold")
+    if arguments.threshold is not None:
+        return DecisionTask.threshold(arguments.threshold, actions=arguments.actions)
+    return DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=arguments.actions)

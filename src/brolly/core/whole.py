@@ -1,0 +1,60 @@
+"""Files that are there whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from brolly.errors import InputError
+
+
+def check_output(path: Path, *sources: Path) -> None:
+    """Refuse a path that a result cannot go to, before any work is done for it."""
+    with writing(path):
+        if path.exists():
+            if any(source.exists() and path.samefile(source) for source in sources):
+                raise InputError(f"{path} is the file to read: the result would overwrite it")
+            if not path.is_file():
+                raise InputError(f"cannot write {path}: it is not a regular file")
+        _beside(path).unlink()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that whoever looks sees all of it, or what was there before."""
+    with whole(path) as temporary, writing(path):
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A new file to write to, which takes the place of `path` once all went well and else goes away."""
+    with writing(path):
+        temporary = _beside(path)
+    try:
+        yield temporary
+        with writing(path):
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            temporary.replace(path.resolve())
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the system refuses inside is said in one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _beside(path: Path) -> Path:
+    """A new file in the same folder, so that it can take the other's place in one step."""
+    # Not the number of the process: one that was killed may have had the same, and left its file.
+    temporary = path.resolve().with_name(f".brolly-{secrets.token_hex(8)}.tmp")
+    temporary.open("x").close()
+    return temporary

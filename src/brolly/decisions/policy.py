@@ -1,0 +1,387 @@
+"""The response that carries the guarantee: round the probability reproducibly, then do what is best at the result."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.cells import check_grid, freeze
+from brolly.core.exact import Floats
+from brolly.core.rounded import Rounding, check_rounding
+from brolly.core.rows import Names, as_probabilities, explain_probabilities
+from brolly.core.sample import Sample
+from brolly.core.tally import available_threads
+from brolly.core.whole import write_whole
+from brolly.decisions._rounding import choose, key_of
+from brolly.decisions.grid import choose_grid
+from brolly.decisions.ids import as_ids, explain_ids, names
+from brolly.decisions.task import DecisionTask
+from brolly.errors import InputError
+
+_BLOCK = 1 << 15  # rows that are worked on together: what is made for them stays in the second cache
+_ROWS_PER_THREAD = 1 << 18  # fewer are done sooner than a thread has started
+_FORMAT, _VERSION = "brolly policy", 1
+_KEYS = ("format", "version", "m", "rounding", "seed", "task")
+_NAMES = Names(prob="p")
+_NONE = np.zeros(0, np.uint64)
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
+class RoundedResponse:
+    r"""Act on probabilities with a guarantee: round each to a grid, then take the best action there.
+
+    Whoever acts on the raw probabilities can lose however well they are calibrated; whoever acts through
+    this policy gives up at most ``2 SCDL_m + 2/m`` of what is at stake (`DecisionTask.scale`), whatever the task,
+    against the best change of actions in hindsight. The rounding is at random, but reproducible: it depends
+    on the row's id and the seed alone, so the same row gets the same action tomorrow, in another order, on
+    another machine.
+
+    Parameters
+    ----------
+    task : DecisionTask
+        What is at stake.
+    m : int, optional
+        The grid ``1/m``: a power of two, up to 2**20. Left out, it is chosen for `sample`.
+    sample : Sample, optional
+        Past predictions and outcomes to choose `m` for: the grid on which acting loses least there
+        (`brolly.choose_grid`, which is for soft rounding). No grid is good for all predictions, so one of `m` and
+        `sample` is needed.
+    rounding : {"soft", "hard"}
+        Soft: to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. Hard:
+        down, without chance and without ids; the guarantee is that of the hard-binned measure, and two
+        predictions next to each other can be treated differently.
+    seed : int
+        From 0 to 2**64 - 1. Another seed rounds all rows anew, independently.
+
+    Notes
+    -----
+    This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is rounded up
+    exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number made of id and seed by a fixed
+    hash; docs/policy.md defines it so that another language can repeat it. So ``E[p'] = p`` exactly; below
+    ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
+
+    Rows of the same id share their uniform number. The guarantee in the mean holds all the same; that actual
+    decisions come close to it (Theorem 4.4) needs ids that differ. The hash is no secret: if people can
+    choose their own id and know the seed, they can choose how they are rounded.
+
+    References
+    ----------
+    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the guarantee), Theorem 4.4 (with high
+    probability).
+
+    Examples
+    --------
+    >>> import brolly
+    >>> task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    >>> policy = brolly.RoundedResponse(task, 8, seed=7)
+    >>> policy.round([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
+    [0.375, 0.25, 0.25, 0.875]
+    >>> policy.decide([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
+    ['act', 'wait', 'wait', 'act']
+    >>> policy.probabilities([0.3, 0.9]).round(3).tolist()
+    [[0.6, 0.4], [0.0, 1.0]]
+    """
+
+    task: DecisionTask
+    m: int
+    rounding: Rounding
+    seed: int
+    _grid: Floats
+    _index: NDArray[Any]
+    _key: int
+
+    def __init__(
+        self,
+        task: DecisionTask,
+        m: int | None = None,
+        *,
+        sample: Sample | None = None,
+        rounding: Rounding = "soft",
+        seed: int = 0,
+    ) -> None:
+        if not isinstance(task, DecisionTask):
+            raise InputError(f"task must be a DecisionTask; it is {task!r}")
+        check_rounding(rounding)
+        grid = _grid_size(m, sample, rounding)
+        points = np.arange(grid + 1) / grid
+        best = task.best_index(points) if task.actions else np.zeros(0, np.intp)
+        index = best.astype(np.uint8 if len(task.actions) <= 256 else np.intp)
+        freeze(points, index)
+        values = (task, grid, rounding, _check_seed(seed), points, index, key_of(seed))
+        for name, value in zip(("task", "m", "rounding", "seed", "_grid", "_index", "_key"), values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
+        """The rounded probabilities p', multiples of ``1/m``.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        ids : array_like of shape (n,), optional
+            What each row is called: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
+            its usual spelling, 5 and "5", are one id. Soft rounding needs them, hard rounding does not.
+        """
+        return self._apply(p, ids, self._grid)
+
+    def decide(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
+        """What to do: the best action at each rounded probability, by name.
+
+        A pure function of (id, seed, p): neither the order of the rows, nor what else is in the arrays, nor
+        the machine changes an action.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        ids : array_like of shape (n,), optional
+            What each row is called, as for `round`. There is no default, as only the caller knows what stays
+            the same when the same case comes again; the row number, ``np.arange(len(p))``, is fit where rows
+            never change places.
+
+        Returns
+        -------
+        ndarray of str
+            Or of numbers, the rounded probabilities themselves, for a quadratic task.
+        """
+        if not self.task.actions:
+            return self.round(p, ids)
+        index = self.decide_index(p, ids)
+        labels = np.array(self.task.actions)
+        out = np.empty(len(index), labels.dtype)
+        for start in range(0, len(index), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            np.take(labels, index[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
+        return out
+
+    def decide_index(
+        self, p: ArrayLike, ids: ArrayLike | None = None, *, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """What to do, by the action's place in ``task.actions``: for many rows, as names take far more memory.
+
+        Parameters
+        ----------
+        p, ids : array_like of shape (n,)
+            As for `decide`.
+        out : ndarray of shape (n,), optional
+            Where to write the answer: contiguous, of the type below. If there is an error it may be half written.
+
+        Returns
+        -------
+        ndarray of uint8
+            Of intp for tasks of more than 256 actions.
+        """
+        if not self.task.actions:
+            raise InputError("a quadratic task has no numbered actions: call decide or round")
+        return self._apply(p, ids, self._index, out)
+
+    def probabilities(self, p: ArrayLike) -> Floats:
+        """How likely each action is, before ids and seed have their say: what the guarantee in the mean is about.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One column for each of ``task.actions``. Each row adds up to 1.
+        """
+        if not self.task.actions:
+            raise InputError("a quadratic task has no list of actions: its action is the rounded probability itself")
+        prob = _checked(p).astype(np.float64)
+        low = np.floor(self.m * prob)
+        up = self.m * prob - low if self.rounding == "soft" else np.zeros(len(prob))
+        cell = low.astype(np.intp)
+        shares = np.zeros((len(prob), len(self.task.actions)))
+        rows = np.arange(len(prob))
+        shares[rows, self._index[cell]] = 1 - up
+        shares[rows, self._index[np.minimum(cell + 1, self.m)]] += up
+        return shares
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy as readable JSON, whole or not at all; `load_policy` reads it."""
+        write_whole(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy in built-in types, ready for JSON; `from_dict` reads it."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "m": self.m,
+            "rounding": self.rounding,
+            "seed": self.seed,
+            "task": self.task.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RoundedResponse:
+        """The policy that `to_dict` wrote."""
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            raise InputError(f"a policy must be an object with 'format': '{_FORMAT}'")
+        version = data.get("version")
+        if version is True or version != _VERSION:
+            raise InputError(f"a policy must be of version {_VERSION}, the one this brolly knows; it is of {version!r}")
+        missing = [key for key in _KEYS if key not in data]
+        if missing:
+            raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))}; it lacks {missing[0]!r}")
+        strange = [key for key in data if key not in _KEYS]
+        if strange:
+            raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))} alone; it has {strange[0]!r}")
+        task = DecisionTask.from_dict(data["task"])
+        return cls(task, check_grid(data["m"]), rounding=data["rounding"], seed=data["seed"])
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, RoundedResponse) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.m, self.rounding, self.seed, self.task))
+
+    def __repr__(self) -> str:
+        return f"RoundedResponse({self.task!r}, m={self.m}, rounding={self.rounding!r}, seed={self.seed})"
+
+    def _apply(
+        self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Look up in the table what each p is rounded to, a block at a time, on a few threads."""
+        prob = as_probabilities(p, "p")
+        named = self._ids(ids, len(prob))
+        out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
+        threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
+        edges = [len(prob) * part // threads for part in range(threads + 1)]
+
+        def work(part: int) -> bool:
+            blocks = range(edges[part], edges[part + 1], _BLOCK)
+            return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
+
+        with ThreadPoolExecutor(threads) as pool:
+            good = all(list(pool.map(work, range(threads)))) if threads > 1 else work(0)
+        if not good:
+            error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
+            assert error is not None
+            raise error
+        return out
+
+    def _block(
+        self,
+        prob: NDArray[Any],
+        ids: NDArray[Any] | None,
+        table: NDArray[Any],
+        out: NDArray[Any],
+        start: int,
+        stop: int,
+    ) -> bool:
+        rows = slice(start, min(start + _BLOCK, stop))
+        x = _NONE if ids is None else names(ids[rows])
+        if x is None:
+            return False
+        plain = np.ascontiguousarray(prob[rows], np.float64)
+        return choose(plain, x, self._key, self.m, ids is not None, table, out[rows])
+
+    def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
+        """The ids that the rounding needs: none if it is hard."""
+        if ids is None:
+            if self.rounding == "soft":
+                raise InputError(
+                    "ids is missing: soft rounding needs a name for each row, so that the same row gets the same "
+                    "action again (np.arange(len(p)) where rows never change places)"
+                )
+            return None
+        array = as_ids(ids)
+        if len(array) != n:
+            raise InputError(f"p and ids must have the same length; they have {n:,} and {len(array):,}")
+        return array if self.rounding == "soft" else None
+
+
+def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
+    """Read a policy that `RoundedResponse.save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The JSON file.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, is not JSON, or is not a policy of a version that this brolly knows.
+
+    Examples
+    --------
+    >>> import brolly, tempfile
+    >>> policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(f"{folder}/policy.json")
+    ...     brolly.load_policy(f"{folder}/policy.json") == policy
+    True
+    """
+    path = os.fspath(path)
+    try:
+        data = json.loads(Path(path).read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except RecursionError:
+        raise InputError(f"{path} is not JSON: it is nested too deeply") from None
+    except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
+        raise InputError(f"{path} is not JSON: {error}") from error
+    try:
+        return RoundedResponse.from_dict(data)
+    except InputError as error:
+        raise InputError(f"{path} holds no policy: {error}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys differ: of two readers of one that is there twice, each may take another."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("a key is there twice")
+    return data
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no number there")
+
+
+def _grid_size(m: int | None, sample: Sample | None, rounding: Rounding) -> int:
+    if (m is None) == (sample is None):
+        raise InputError(
+            "m is missing: pass m, or sample=brolly.Sample(y_true, y_prob) to have it chosen for past outcomes"
+            if m is None
+            else "m and sample must not both be given: a sample is there to choose m for"
+        )
+    if m is not None:
+        return check_grid(m)
+    if not isinstance(sample, Sample):
+        raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
+    if rounding == "hard":
+        raise InputError("m is missing: a grid is chosen for soft rounding alone, hard rounding needs its m")
+    return choose_grid(sample).best
+
+
+def _check_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
+    return int(seed)
+
+
+def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    good = isinstance(out, np.ndarray) and out.shape == (n,) and out.dtype == dtype
+    if not good or not (out.flags.c_contiguous and out.flags.writeable):
+        raise InputError(f"out must be a contiguous, writeable array of {n:,} values of type {dtype}")
+    return out
+
+
+def _checked(p: ArrayLike) -> NDArray[Any]:
+    prob = as_probabilities(p, "p")
+    error = explain_probabilities(prob, _NAMES)
+    if error is not None:
+        raise error
+    return prob

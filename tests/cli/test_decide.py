@@ -1,0 +1,200 @@
+"""`brolly policy` and `brolly decide` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.cli import main
+
+N = 400
+
+
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the commands run."""
+    rng = np.random.default_rng(3)
+    p = rng.random(N).round(4)
+    y = (rng.random(N) < p**2).astype(int)
+    lines = [f"{i},{a},{b},{i % 3 + 1},{'wet' if b else 'dry'}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    (tmp_path / "rain.csv").write_text("day,p,y,w,sky\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return y, p
+
+
+POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "policy.json"]
+COSTS = [*POLICY, "--cost-fp", "35", "--cost-fn", "65"]
+DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "day", "-o", "out.csv"]
+
+
+def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
+    y, p = rain
+    assert main(COSTS) == 0
+    sample = brolly.Sample(y, p)
+    grid = brolly.choose_grid(sample.compress())
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith(
+        f"rain.csv: 400 rows, event rate {100 * y.mean():.3g}%\n"
+        "A choice of 2 actions, 65 at stake: 'wait' below 0.35, 'act' from there on.\n"
+        f"Grid 1/{grid.best}: on these rows nobody who acts on probabilities rounded to it,"
+    )
+    assert out.endswith("\nPolicy written to policy.json\n")
+    assert max(map(len, out.splitlines())) <= 80
+    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    policy = brolly.RoundedResponse(task, sample=sample)
+    assert brolly.load_policy("policy.json") == policy
+    assert main(DECIDE) == 0
+    actions = policy.decide(p, np.arange(N)).tolist()
+    waits = actions.count("wait")
+    assert capsys.readouterr() == (
+        f"rain.csv: 400 rows decided: 'wait' {waits} times, 'act' {N - waits} times\nResult written to out.csv\n",
+        "",
+    )
+    lines = Path("out.csv").read_text().splitlines()
+    expected = Path("rain.csv").read_text().splitlines()
+    assert lines == ["day,p,y,w,sky,action", *(f"{a},{b}" for a, b in zip(expected[1:], actions, strict=True))]
+    assert sorted(path.name for path in Path().iterdir()) == ["out.csv", "policy.json", "rain.csv"]
+
+
+def test_options_have_their_effect(rain, capsys):
+    y, p = rain
+    weight = np.arange(N) % 3 + 1
+    options = ["--outcome", "sky", "--pos-label", "wet", "--weight", "w", "--threshold", "0.2", "--seed", "9"]
+    assert main([*POLICY, *options, "--actions", "go", "stay", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    task = brolly.DecisionTask.threshold(0.2, actions=["go", "stay"])
+    policy = brolly.RoundedResponse(task, sample=brolly.Sample(y, p, sample_weight=weight), seed=9)
+    assert brolly.load_policy("policy.json") == policy
+    assert main([*DECIDE, "--rounded", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    rows = [line.split(",")[-2:] for line in Path("out.csv").read_text().splitlines()]
+    rounded = policy.round(p, np.arange(N))
+    assert rows[0] == ["action", "rounded"]
+    assert [(a, float(b)) for a, b in rows[1:]] == list(zip(task.best_response(rounded), rounded, strict=True))
+
+
+def test_policies_without_names_or_without_ids(rain, capsys):
+    brolly.RoundedResponse(brolly.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
+    without = [a for a in DECIDE if a not in ("--id", "day")]
+    assert main(without) == 0
+    assert capsys.readouterr().out == "rain.csv: 400 rows decided\nResult written to out.csv\n"
+    Path("one.csv").write_text("p,i\n0.5,a\n")
+    assert main(["decide", "one.csv", *without[2:]]) == 0
+    assert capsys.readouterr().out == "one.csv: 1 row decided\nResult written to out.csv\n"
+
+
+HELP = "(see 'brolly decide --help')"
+STAKE = "say what is at stake: either --cost-fp and --cost-fn, or --threshold"
+WRONG = {
+    "nothing given": (["decide"], f"the following arguments are required: FILE, --policy, --prob, -o/--output {HELP}"),
+    "no policy": (
+        [*DECIDE[:3], "no.json", *DECIDE[4:]],
+        "cannot read no.json: No such file or directory",
+    ),
+    "a policy that is none": (
+        [*DECIDE[:3], "rain.csv", *DECIDE[4:]],
+        "rain.csv is not JSON: Expecting value: line 1 column 1 (char 0)",
+    ),
+    "no id": (
+        [a for a in DECIDE if a not in ("--id", "day")],
+        "--id is missing: the policy rounds at random, and the id makes that repeatable",
+    ),
+    "no column": (
+        [*DECIDE, "--id", "dya"],
+        "rain.csv has no column 'dya' (did you mean 'day'?); it has 'day', 'p', 'y', 'w', 'sky'",
+    ),
+    "one column twice": ([*DECIDE, "--id", "p"], "prob and ids must be different columns; both are p"),
+    "over the source": ([*DECIDE, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    "over the policy": (
+        [*DECIDE, "-o", "policy.json"],
+        "policy.json is the file to read: the result would overwrite it",
+    ),
+    "no such kind": (
+        [*DECIDE, "-o", "out.txt"],
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .pq; it is 'out.txt'",
+    ),
+    "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
+    "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),
+    "text for probabilities": ([*DECIDE, "--prob", "sky"], "sky must hold numbers; it holds text such as 'dry', 'wet'"),
+    "no probabilities": (
+        [*DECIDE, "--prob", "w"],
+        "w must lie in [0, 1]; 266 values do not, the first is w[1] = 2.0",
+    ),
+    "nothing at stake": ([*POLICY], STAKE),
+    "half a stake": ([*POLICY, "--cost-fp", "3"], STAKE),
+    "two stakes": ([*COSTS, "--threshold", "0.5"], STAKE),
+    "a stake and a half": ([*POLICY, "--threshold", "0.5", "--cost-fn", "3"], STAKE),
+    "a negative cost": (
+        [*POLICY, "--cost-fp", "-3", "--cost-fn", "3"],
+        "false_positive must be a positive, finite cost; it is -3.0",
+    ),
+    "a threshold of 2": ([*POLICY, "--threshold", "2"], "mu must lie in (0, 1); it is 2.0"),
+    "a negative seed": ([*COSTS, "--seed", "-1"], "seed must be an integer from 0 to 2**64 - 1; it is -1"),
+    "a policy over the source": (
+        [*COSTS, "-o", "rain.csv"],
+        "rain.csv is the file to read: the result would overwrite it",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
+    arguments, message = WRONG[case]
+    brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert main(arguments) == 2
+    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_help_is_readable(capsys):
+    for command in ("policy", "decide"):
+        assert main([command, "--help"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert f"  brolly {command} " in out
+        assert max(map(len, out.splitlines())) <= 82
+
+
+def test_names_from_a_file_cannot_move_the_cursor(rain, capsys):
+    task = brolly.DecisionTask.threshold(0.35, actions=["\x1b[2J", "act"])
+    brolly.RoundedResponse(task, 8).save("policy.json")
+    assert main(DECIDE) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+KILLED = """
+import os, signal, sys
+from brolly.cli import main, progress
+from brolly.engines import files
+files._CSV_BLOCK = 256
+progress.Progress.__call__ = lambda self, rows: rows > 200 and os.kill(os.getpid(), signal.{})
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0)])
+def test_killed_halfway(rain, name, code, left):
+    """The file is what it was; of a run that had no time to clean up a hidden file stays, in nobody's way."""
+    brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    Path("out.csv").write_text("old")
+    for run in (1, 2):
+        done = subprocess.run([sys.executable, "-c", KILLED.format(name), *DECIDE], capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+        assert Path("out.csv").read_text() == "old"
+        assert len(list(Path().glob(".brolly-*.tmp"))) == left * run
+    assert main([*DECIDE, "--quiet"]) == 0
+    assert Path("out.csv").read_text().count("\n") == N + 1
+
+
+def test_the_policy_is_json(rain, capsys):
+    assert main(COSTS) == 0
+    assert json.loads(Path("policy.json").read_text())["format"] == "brolly policy"

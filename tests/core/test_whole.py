@@ -1,0 +1,89 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+import brolly
+from brolly.core.whole import check_output, whole, write_whole
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    target = tmp_path / "a.json"
+    write_whole(target, "old")
+    write_whole(target, "new é\n")
+    assert target.read_text(encoding="utf-8") == "new é\n"
+    assert names(tmp_path) == ["a.json"]
+
+
+def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
+    write_whole(tmp_path / "a.json", "")
+    (tmp_path / "b.json").write_text("")
+    assert stat.filemode((tmp_path / "a.json").stat().st_mode) == stat.filemode((tmp_path / "b.json").stat().st_mode)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link.json").symlink_to("there/a.json")
+    check_output(tmp_path / "link.json", tmp_path / "rain.csv")
+    write_whole(tmp_path / "link.json", "text")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "there" / "a.json").read_text() == "text"
+    assert names(tmp_path / "there") == ["a.json"]
+
+
+def test_what_fails_halfway_leaves_nothing(tmp_path):
+    """A folder cannot be replaced by a file, and a lone surrogate cannot be written."""
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(brolly.InputError, match=r"^cannot write .*a\.json: Is a directory$"):
+        write_whole(tmp_path / "a.json", "text")
+    (tmp_path / "b.json").write_text("old")
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        write_whole(tmp_path / "b.json", "half \udcff")
+    assert names(tmp_path) == ["a.json", "b.json"]
+    assert (tmp_path / "b.json").read_text() == "old"
+
+
+def test_a_check_leaves_no_trace(tmp_path):
+    (tmp_path / "old.json").write_text("old")
+    check_output(tmp_path / "old.json", tmp_path / "rain.csv")
+    check_output(tmp_path / "new.json", tmp_path / "rain.csv")
+    assert names(tmp_path) == ["old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
+def test_a_check_knows_every_source(tmp_path):
+    for name in ("a.csv", "policy.json"):
+        (tmp_path / name).write_text("old")
+    with pytest.raises(brolly.InputError, match=r"policy\.json is the file to read: the result would overwrite it$"):
+        check_output(tmp_path / "policy.json", tmp_path / "a.csv", tmp_path / "policy.json")
+
+
+def test_what_another_run_left_behind_is_in_nobodys_way(tmp_path):
+    """A run that was killed leaves its temporary file; the next one takes another name."""
+    with whole(tmp_path / "a.json") as first, whole(tmp_path / "a.json") as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert (tmp_path / "a.json").read_text() == "first"
+    assert names(tmp_path) == ["a.json"]
+
+
+def test_an_error_inside_is_passed_on_and_leaves_what_was(tmp_path):
+    (tmp_path / "a.json").write_text("old")
+
+    def fail():
+        with whole(tmp_path / "a.json") as temporary:
+            temporary.write_text("half")
+            raise OSError(5, "of the reader")
+
+    with pytest.raises(OSError, match="of the reader"):
+        fail()
+    assert names(tmp_path) == ["a.json"]
+    assert (tmp_path / "a.json").read_text() == "old"

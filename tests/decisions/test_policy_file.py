@@ -1,0 +1,129 @@
+"""A policy is written whole and read back the same; whatever else a file holds is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.decisions.policy import RoundedResponse, load_policy
+
+THREE = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"])
+POLICIES = [
+    RoundedResponse(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
+    RoundedResponse(THREE, 2**20, rounding="hard"),
+    RoundedResponse(brolly.DecisionTask.quadratic(), 2, seed=2**64 - 1),
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_saved_is_loaded(tmp_path, policy):
+    file = tmp_path / "policy.json"
+    policy.save(file)
+    policy.save(str(file))
+    again = load_policy(str(file))
+    assert again == policy
+    assert again.to_dict() == policy.to_dict() == json.loads(file.read_text(encoding="utf-8"))
+    p, ids = np.linspace(0, 1, 500), np.arange(500)
+    np.testing.assert_array_equal(again.decide(p, ids), policy.decide(p, ids))
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
+
+
+def test_people_can_read_it(tmp_path):
+    POLICIES[0].save(tmp_path / "policy.json")
+    text = (tmp_path / "policy.json").read_text()
+    assert text.startswith('{\n  "format": "brolly policy",\n  "version": 1,\n  "m": 32,\n  "rounding": "soft",\n')
+    assert text.endswith("}\n")
+
+
+def test_where_it_cannot_go(tmp_path):
+    with pytest.raises(brolly.InputError, match=r"^cannot write .*no/policy\.json: No such file or directory$"):
+        POLICIES[0].save(tmp_path / "no" / "policy.json")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(brolly.InputError, match=r"^cannot write .*folder: Is a directory$"):
+        POLICIES[0].save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def refuse(file, message):
+    with pytest.raises(brolly.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}") as caught:
+        load_policy(file)
+    assert "\n" not in str(caught.value)
+
+
+NOT_JSON = {
+    "": "Expecting value: line 1 column 1 (char 0)",
+    "m: 8": "Expecting value: line 1 column 1 (char 0)",
+    '{"m": 8': "Expecting ',' delimiter: line 1 column 8 (char 7)",
+    '{"m": 8, "m": 16}': "a key is there twice",
+    '{"m": NaN}': "NaN is no number there",
+    '{"m": -Infinity}': "-Infinity is no number there",
+    f'{{"m": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
+    "[" * 100_000: "it is nested too deeply",
+}
+
+
+@pytest.mark.parametrize("text", NOT_JSON, ids=lambda text: text[:12])
+def test_files_that_are_not_json(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    refuse(tmp_path / "a.json", f"{{}} is not JSON: {NOT_JSON[text]}")
+
+
+def test_files_that_are_not_there_or_not_text(tmp_path):
+    refuse(tmp_path / "a.json", "cannot read {}: No such file or directory")
+    refuse(tmp_path, "cannot read {}: Is a directory")
+    (tmp_path / "b.json").write_bytes(b"\xff\xfe\xfa{}")
+    refuse(tmp_path / "b.json", "{} is not JSON: 'utf-")
+
+
+FORMAT = "a policy must be an object with 'format': 'brolly policy'"
+KEYS = "a policy must have 'format', 'version', 'm', 'rounding', 'seed', 'task'"
+VERSION = "a policy must be of version 1, the one this brolly knows; it is of"
+GRID = "m must be a power of two from 2 to 1,048,576; it is"
+SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
+GOOD = POLICIES[0].to_dict()
+NO_POLICY = {
+    "a list": ([1, 2], FORMAT),
+    "a number": (7, FORMAT),
+    "nothing": (None, FORMAT),
+    "an empty object": ({}, FORMAT),
+    "another format": ({**GOOD, "format": "umbrella"}, FORMAT),
+    "a later version": ({**GOOD, "version": 2}, f"{VERSION} 2"),
+    "a word for the version": ({**GOOD, "version": "1"}, f"{VERSION} '1'"),
+    "true for the version": ({**GOOD, "version": True}, f"{VERSION} True"),
+    "no version": ({"format": "brolly policy"}, f"{VERSION} None"),
+    "no m": ({key: GOOD[key] for key in GOOD if key != "m"}, f"{KEYS}; it lacks 'm'"),
+    "no task": ({key: GOOD[key] for key in GOOD if key != "task"}, f"{KEYS}; it lacks 'task'"),
+    "one more": ({**GOOD, "sead": 8}, f"{KEYS} alone; it has 'sead'"),
+    "m of 33": ({**GOOD, "m": 33}, f"{GRID} 33"),
+    "no number for m": ({**GOOD, "m": None}, f"{GRID} None"),
+    "a float for m": ({**GOOD, "m": 32.0}, f"{GRID} 32.0"),
+    "true for m": ({**GOOD, "m": True}, f"{GRID} True"),
+    "a huge m": ({**GOOD, "m": 2**40}, f"{GRID} {2**40}"),
+    "a negative seed": ({**GOOD, "seed": -1}, f"{SEED} -1"),
+    "a huge seed": ({**GOOD, "seed": 2**64}, f"{SEED} {2**64}"),
+    "a list for a seed": ({**GOOD, "seed": [1]}, f"{SEED} [1]"),
+    "rounding up": ({**GOOD, "rounding": "up"}, "rounding must be 'soft' or 'hard'; it is 'up'"),
+    "a list for the rounding": ({**GOOD, "rounding": ["soft"]}, "rounding must be 'soft' or 'hard'; it is ['soft']"),
+    "a word for the task": ({**GOOD, "task": "threshold"}, "a task must be"),
+    "an empty task": ({**GOOD, "task": {}}, "a task must be"),
+}
+
+
+@pytest.mark.parametrize("case", NO_POLICY)
+def test_json_that_is_no_policy(tmp_path, case):
+    data, message = NO_POLICY[case]
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    refuse(tmp_path / "a.json", f"{{}} holds no policy: {message}")
+
+
+@pytest.mark.parametrize("key", ["actions", "payoffs", "order", "thresholds"])
+@pytest.mark.parametrize("value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]])
+def test_a_task_that_was_tampered_with(tmp_path, key, value):
+    """Whatever stands there, the answer is one line, never another kind of error."""
+    data = {**GOOD, "task": {**GOOD["task"], key: value}}
+    (tmp_path / "a.json").write_text(json.dumps(data).replace("Infinity", "1e400"))
+    refuse(tmp_path / "a.json", "{} holds no policy: ")
