@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, SMOOTH, Contestant
-from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME
+from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, THRESHOLD
 from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
 
@@ -85,6 +85,7 @@ class Results:
             ("binned ECE faster than np.bincount, n = 1e6", ratio(million, BINCOUNT, binned), lambda x: x > 1),
             ("binned ECE faster than np.bincount, n = 1e7", ratio(TARGET_SIZE, BINCOUNT, binned), lambda x: x > 1),
             ("smCE 100 times faster than a sparse LP, n = 1e4", _over(program, mine), lambda x: x >= 100),
+            ("decisions within 10 times p >= t, n = 1e7", ratio(TARGET_SIZE, DECIDE, THRESHOLD), lambda x: x <= 10),
             ("lower distance, 1,024 grid points, seconds at n = 1e7", seconds, lambda x: x <= 2),
         ]
         rows = [[label, _text(x), "-" if isinstance(x, str) else "yes" if met(x) else "no"] for label, x, met in checks]

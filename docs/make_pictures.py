@@ -85,6 +85,20 @@ def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
     figure.savefig(HERE / "costs.png", dpi=110)
 
 
+def draw_deviation() -> None:
+    """How far actual roundings come out above the guarantee's mean: what examples/deviation.py found."""
+    rows = np.genfromtxt(HERE / "deviation.csv", delimiter=",", names=True)
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    ax.loglog(rows["T"], rows["worst_deviation"], "o-", color="#D55E00", label="largest of 40 roundings")
+    ax.loglog(rows["T"], rows["mean_deviation"], "s--", color="#0072B2", label="mean of 40 roundings")
+    line = rows["worst_deviation"][0] * (rows["T"][0] / rows["T"]) ** 0.5
+    ax.loglog(rows["T"], line, color="0.5", label="slope of one over the root of T")
+    ax.set(xlabel="decisions T", ylabel="regret of the worst-off,\nabove its mean over the rounding")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    figure.savefig(HERE / "deviation.png", dpi=110)
+
+
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
     brolly.measures()[name](y, p)
@@ -111,6 +125,7 @@ def main() -> None:
     HERE.mkdir(exist_ok=True)
     draw_measures(values)
     draw_costs()
+    draw_deviation()
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ def swap_regret(
 
     References
     ----------
-    arXiv:2605.17749, Definition 2.1 (for random responses) and Theorem 4.2 (what rounding guarantees).
+    arXiv:2605.17749, Definition 4.4 (for random responses) and Theorem 4.2 (what rounding guarantees).
     Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", doi:10.1006/game.1997.0595.
 
     Examples

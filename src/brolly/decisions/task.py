@@ -79,7 +79,7 @@ class DecisionTask:
 
     References
     ----------
-    arXiv:2605.17749, Section 2 (tasks and best response); Section 8 has ``DecisionTask.threshold(0.35)``.
+    arXiv:2605.17749, Section 1.1 (tasks and best response); Section 9 has ``DecisionTask.threshold(0.35)``.
 
     Examples
     --------
