@@ -81,11 +81,14 @@ def test_an_empty_accumulator_has_no_sample():
         stream.sample()
     with pytest.raises(brolly.InputError, match="sample_weight must not be zero for every row"):
         stream.update([1], [0.5], sample_weight=[0]).sample()
+    assert stream.update([1, 0], [0.5, 0.5], sample_weight=[0, 2]).n == stream.sample().n == 1
 
 
 def test_what_cannot_be_added():
     with pytest.raises(TypeError):
         brolly.Accumulator() + 1
+    with pytest.raises(brolly.InputError, match="must have the same pos_label to be added; they have 'a' and None"):
+        brolly.Accumulator(4, pos_label="a") + brolly.Accumulator(4)
     with pytest.raises(brolly.InputError, match="must be compressed to the same m"):
         brolly.Accumulator(4).update([1], [0.5]) + brolly.Accumulator(8).update([1], [0.5])
 

@@ -120,6 +120,38 @@ CASES = {
         {},
         "y_true must be 0 or 1; it holds strings such as 'no': pass pos_label to say which label is the event",
     ),
+    "strings in objects": (
+        ([0, 1], np.array(["0.1", 0.2], object)),
+        {},
+        "y_prob must hold numbers; it holds strings",
+    ),
+    "string labels in objects": (
+        (np.array(["0", "1"], object), [0.5, 0.5]),
+        {},
+        "y_true must be 0 or 1; it holds strings such as '0': pass pos_label to say which label is the event",
+    ),
+    "no string labels": (
+        (np.array([], str), []),
+        {},
+        "y_true must be 0 or 1; it holds strings: pass pos_label to say which label is the event",
+    ),
+    "missing labels": (
+        (["yes", None, "yes", None], [0.5] * 4),
+        {"pos_label": "yes"},
+        "y_true must not contain missing labels; 2 values do, the first is y_true[1]",
+    ),
+    "unknown labels": (
+        (np.array(["yes", pd.NA, "no"], object), [0.5] * 3),
+        {"pos_label": "yes"},
+        "y_true must not contain missing labels; 1 value does, the first is y_true[1]",
+    ),
+    "two events": (([0, 1], [0.5, 0.5]), {"pos_label": [0, 1]}, "pos_label must be one label; it is [0, 1]"),
+    "labels that will not compare": (
+        (np.zeros(2, [("a", "f8")]), [0.5, 0.5]),
+        {"pos_label": 1},
+        "y_true could not be compared with pos_label: ",
+    ),
+    "a huge integer": (([0, 1], [10**400, 0.5]), {}, "y_prob must hold numbers; "),
     "three labels": (
         (["no", "yes", "maybe", "maybe"], [0.5] * 4),
         {"pos_label": "yes"},
@@ -144,9 +176,9 @@ def test_message(case):
 def test_every_message_ends_where_it_is_expected_to():
     """`match` looks for a part; only messages that quote another library may go on."""
     for case, (arguments, options, message) in CASES.items():
-        with pytest.raises(brolly.InputError, match=r"must|missing") as caught:
+        with pytest.raises(brolly.InputError, match=r"must|missing|compared") as caught:
             brolly.soft_binned_cdl(*arguments, **options)
-        if case not in ("ragged", "objects", "pandas NA"):
+        if case not in ("ragged", "objects", "pandas NA", "labels that will not compare", "a huge integer"):
             assert str(caught.value) == message, case
 
 
@@ -216,3 +248,11 @@ def test_a_grid_is_a_power_of_two(m):
         brolly.Accumulator(m)
     with pytest.raises(brolly.InputError, match=re.escape(message)):
         brolly.Sample([0], [0.5]).compress(m)
+
+
+def test_rows_that_changed_while_they_were_read():
+    """The kernel saw a bad row that is no longer there: nothing is wrong with what is."""
+    from brolly.core.rows import as_rows
+
+    assert str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
+    assert "changed" in str(as_rows([0, 1], [0.2, 0.7], [1, 1]).explain())

@@ -251,6 +251,15 @@ def test_distinct_after_compression_pools_each_cell_at_its_mean():
     assert_array_equal(table.positive, [0, 5])
 
 
-def test_a_perfectly_calibrated_sample_stays_so_when_compressed():
+def test_a_perfectly_calibrated_sample_is_known_to_its_resolution_when_compressed():
     y = np.tile(np.arange(1000) < 100, 1000)
-    assert brolly.soft_binned_cdl(brolly.Sample(y, np.full(len(y), 0.1)).compress()) == 0.0
+    assert brolly.soft_binned_cdl(brolly.Sample(y, np.full(len(y), 0.1)).compress()) == 2.0**-16
+
+
+def test_a_share_of_events_is_never_more_than_all():
+    rng = np.random.default_rng(0)
+    n = 300_000
+    sample = brolly.Sample(np.ones(n), 1 - 4e-4 * rng.random(n), sample_weight=rng.random(n))
+    with pytest.warns(brolly.OneClassWarning, match="every outcome is 1"):
+        brolly.soft_binned_profile(sample)
+    assert sample.event_rate == 1.0

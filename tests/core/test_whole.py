@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
@@ -87,3 +88,26 @@ def test_an_error_inside_is_passed_on_and_leaves_what_was(tmp_path):
         fail()
     assert names(tmp_path) == ["a.json"]
     assert (tmp_path / "a.json").read_text() == "old"
+
+
+def test_where_the_program_itself_writes_is_refused(tmp_path):
+    """A log that standard output is appended to would lose what it holds."""
+    log = tmp_path / "log"
+    log.write_text("precious")
+    kept = os.dup(1)
+    try:
+        with log.open("a") as file:
+            os.dup2(file.fileno(), 1)
+        with pytest.raises(brolly.InputError, match=r"log: the program's own output goes there$"):
+            check_output(log)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    assert log.read_text() == "precious"
+
+
+def test_a_loop_of_links_is_refused(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(brolly.InputError, match=r"^cannot write .*a: "):
+        check_output(tmp_path / "a")

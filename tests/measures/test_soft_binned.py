@@ -279,6 +279,29 @@ def test_compression_keeps_every_coarser_grid(sample, rounding, m):
         assert any("can resolve" in note for note in two.warnings)
 
 
+def test_below_its_resolution_a_compressed_sample_gives_a_bound():
+    """Two outcomes of one cell told apart by a hair: compression cannot see it, and must not say that all is well."""
+    y = np.array([0, 1] * 500)
+    p = np.where(y == 1, 0.5001, 0.5005)
+    rows, small = brolly.soft_binned_cdl(y, p), brolly.soft_binned_cdl(brolly.Sample(y, p).compress(64))
+    assert rows <= small == 1 / 64
+    rare = np.arange(100_000) < 2
+    profile = brolly.soft_binned_profile(brolly.Sample(rare, np.full(100_000, 1e-9)).compress())
+    assert brolly.soft_binned_cdl(rare, np.full(100_000, 1e-9)) <= profile.value <= 2 / 2**16
+    assert profile.m_star == 2**16
+    assert "at most the one given" in profile.warnings[0]
+
+
+def test_rare_events_need_no_sort(monkeypatch):
+    """Many small predictions balance on a fine grid: passes find it."""
+    monkeypatch.setattr("brolly.core.sample._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("brolly.core.sample.DistinctTable", None)
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 2000, 1 << 14)
+    prof = brolly.soft_binned_profile(rng.random(1 << 14) < p, p)
+    assert prof.m_star > 16 * 128
+
+
 # --- the result ---------------------------------------------------------------------------------
 
 
@@ -336,6 +359,6 @@ def test_doubt_is_a_typed_warning_and_kept():
     assert prof.warnings == ("99 rows are few: chance alone can explain much of the value",)
     with pytest.warns(brolly.OneClassWarning, match="every outcome is 1: the other side is untested"):
         brolly.soft_binned_profile(np.ones(1000), p)
-    with pytest.warns(brolly.ResolutionWarning, match=r"all that is known of the rows is SCDL <= 0.125"):
+    with pytest.warns(brolly.ResolutionWarning, match="m = 16 can resolve: it is at most the one given"):
         brolly.soft_binned_profile(brolly.Sample(y, p).compress(16))
     assert brolly.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without

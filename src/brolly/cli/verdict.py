@@ -29,13 +29,14 @@ def verdict(
     file: str, sample: Sample, profile: SoftBinnedProfile, *, weight: str | None = None, output: Path | None = None
 ) -> str:
     """What the result says of these rows, and no more; the last line says where it was written."""
-    worst = profile.worst_threshold
+    worst = profile.worst_threshold if _is_resolved(sample, profile) else None
+    bound = "" if _is_resolved(sample, profile) else "at most "
     paragraphs = [
         rows_read(file, sample, weight),
-        f"SCDL {profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
+        f"SCDL {bound}{profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
         "",
-        _meaning(sample, profile),
-        *([] if worst is None or _is_calibrated(sample, profile) else [_hurt_most(profile, *worst)]),
+        _meaning(profile),
+        *([] if worst is None else [_hurt_most(profile, *worst)]),
         _SCOPE,
         *(f"Note: {note}." for note in profile.warnings),
         *([] if output is None else [f"Result written to {one_line(str(output))}"]),
@@ -51,8 +52,8 @@ def rows_read(file: str, sample: Sample, weight: str | None) -> str:
     return f"{one_line(file)}: {rows}, event rate {100 * sample.event_rate:.3g}%"
 
 
-def _meaning(sample: Sample, profile: SoftBinnedProfile) -> str:
-    if _is_calibrated(sample, profile):
+def _meaning(profile: SoftBinnedProfile) -> str:
+    if profile.m_star == float("inf"):
         return _CALIBRATED
     if profile.regret_bound >= 1:
         return _NO_PROMISE
@@ -64,9 +65,9 @@ def _meaning(sample: Sample, profile: SoftBinnedProfile) -> str:
     )
 
 
-def _is_calibrated(sample: Sample, profile: SoftBinnedProfile) -> bool:
-    """Whether the value is below what the sample can resolve (0, where it holds its rows)."""
-    return profile.m_star == float("inf") if sample.m is None else profile.m_star > sample.m
+def _is_resolved(sample: Sample, profile: SoftBinnedProfile) -> bool:
+    """Whether the value is that of the rows, and not just the least that the compression can tell."""
+    return sample.m is None or 2 * profile.m_star <= sample.m
 
 
 def _hurt_most(profile: SoftBinnedProfile, low: float, high: float) -> str:

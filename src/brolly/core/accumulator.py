@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.cells import CellTable, check_grid
@@ -38,12 +39,13 @@ class Accumulator:
     0.078125
     """
 
-    __slots__ = ("_tally", "m", "n", "pos_label")
+    __slots__ = ("_seen", "_tally", "m", "n", "pos_label")
 
     def __init__(self, m: int = 2**16, *, pos_label: Any = None) -> None:
         self.m = check_grid(m)
         self.pos_label = pos_label
-        self.n = 0
+        self.n = 0  # rows of positive weight
+        self._seen = 0
         self._tally = Tally(self.m)
 
     def update(
@@ -57,25 +59,32 @@ class Accumulator:
         """Add a batch of rows; a batch with a bad row is refused whole and changes nothing."""
         rows = as_rows(y_true, y_prob, sample_weight, self.pos_label, names=names)
         self._tally.add(rows)
-        self.n += len(rows)
+        self._seen += len(rows)
+        self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
         return self
 
     def __add__(self, other: object) -> Accumulator:
         if not isinstance(other, Accumulator):
             return NotImplemented
+        if self.pos_label != other.pos_label:
+            raise InputError(
+                f"accumulators must have the same pos_label to be added; they have {self.pos_label!r} and "
+                f"{other.pos_label!r}"
+            )
         both = Accumulator(self.m, pos_label=self.pos_label)
         both._take(self._tally.cells().merge(other._tally.cells()), self.n + other.n)
         return both
 
     def sample(self) -> Sample:
         """The compressed sample of all rows so far."""
-        if not self.n:
+        if not self._seen:
             raise InputError("the accumulator holds no rows yet")
         return Sample.from_cells(self._tally.cells())
 
     def _take(self, cells: CellTable, n: int) -> None:
         self._tally.merge(cells)
         self.n += n
+        self._seen += n
 
     def __getstate__(self) -> dict[str, Any]:
         return {"m": self.m, "pos_label": self.pos_label, "n": self.n, "cells": self._tally.cells()}

@@ -48,11 +48,9 @@ class Rows:
         names = self.names
         error = explain_probabilities(self.prob, names)
         error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE, names)
-        if error is None:
-            assert self.weight is not None
+        if error is None and self.weight is not None:
             error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), _WEIGHT_RULE, names)
-        assert error is not None
-        return self._hint(error)
+        return InputError("the rows changed while they were read") if error is None else self._hint(error)
 
     def _hint(self, error: InputError) -> InputError:
         """Labels that are probabilities, beside probabilities that are labels, were swapped."""
@@ -153,9 +151,11 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
         return array
     if array.dtype.kind not in "biufO":
         raise InputError(f"{name} must hold numbers; it holds {_kind(array)}")
+    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array):
+        raise InputError(f"{name} must hold numbers; it holds strings")
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # whatever a __float__ of somebody else's raises
         raise InputError(f"{name} must hold numbers; {error}") from error
 
 
@@ -164,17 +164,24 @@ def _label(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
         return _is_event(array, names, pos_label)
     if array.dtype == np.bool_:
         return array.view(np.uint8)
-    if array.dtype.kind in "US":
+    texts = [v for v in array[:1] if isinstance(v, str | bytes)]
+    if array.dtype.kind in "US" or texts:
+        example = f" such as {_plain(texts[0])!r}" if texts else ""
         raise InputError(
-            f"{names.label} must be 0 or 1; it holds {_kind(array)} such as {array[0].item()!r}: "
-            "pass pos_label to say which label is the event"
+            f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the event"
         )
     return _number(array, names.label, _LABELS)
 
 
 def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
     """Which labels are the event; any other label must be the same throughout."""
-    event = np.asarray(array == pos_label, dtype=np.bool_)
+    if np.ndim(pos_label) != 0:
+        raise InputError(f"pos_label must be one label; it is {pos_label!r}")
+    _refuse_missing(array, names)
+    try:
+        event = np.asarray(array == pos_label, dtype=np.bool_)
+    except Exception as error:  # whatever an __eq__ of somebody else's raises
+        raise InputError(f"{names.label} could not be compared with pos_label: {error}") from error
     others = np.flatnonzero(~event)
     if len(others):
         negative = array[others[0]]
@@ -187,6 +194,25 @@ def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]
                 repr(_plain(array[strange[0]])),
             )
     return event.view(np.uint8)
+
+
+def _refuse_missing(array: NDArray[Any], names: Names) -> None:
+    """A label that is not there is not another label."""
+    if array.dtype.kind in "OfM":
+        missing = np.fromiter(map(_is_missing, array), np.bool_, len(array))
+        if missing.any():
+            raise InputError.from_offenders(
+                f"{names.label} must not contain missing labels",
+                int(missing.sum()),
+                names.at(names.label, int(missing.argmax())),
+            )
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)  # NaN and NaT differ from themselves
+    except Exception:  # pandas.NA will not say
+        return True
 
 
 def _plain(value: Any) -> Any:

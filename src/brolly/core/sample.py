@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.bins import BinSums
-from brolly.core.cells import CellSums, CellTable, check_grid
+from brolly.core.cells import LARGEST_GRID, CellSums, CellTable, check_grid, freeze
 from brolly.core.distinct import FINEST_GRID, DistinctTable
 from brolly.core.exact import Floats
 from brolly.core.rows import Rows, as_rows
@@ -17,7 +17,6 @@ from brolly.core.tally import tally
 from brolly.errors import InputError
 
 _QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
-_SECOND_GRID = 1 << 20
 _MANY_ROWS = 1 << 18  # from here on one more pass, at a finer grid, is cheaper than a sort
 _LIGHTEST = 1e-150  # weights outside this range could not be squared
 
@@ -45,11 +44,15 @@ class Sample:
         The number of rows (of positive weight), also after compression.
     total_weight : float
         The sum of the weights; `n` where there are none.
+    event_rate : float
+        The weighted share of rows where the event happened.
+    effective_n : float
+        How many equally weighted rows would tell as much: ``(sum w)^2 / sum w^2``.
     m : int or None
         The grid of the compression, None while the sample holds its rows.
     y_true, y_prob, sample_weight, counts : ndarray
         The rows; after compression one row for each occupied (cell, outcome), where `counts` says how
-        many rows stand behind it. ``sample_weight`` and ``counts`` are None where they would be all ones.
+        many rows stand behind it. Before it `counts` is None, and `sample_weight` where none was given.
 
     Notes
     -----
@@ -100,6 +103,12 @@ class Sample:
                 "only the ratios of weights matter, so rescale them"
             )
         self.total_weight = total
+        self.n = int(cells.count.sum())
+        event = cells.slot & 1 == 1
+        self._events = int(cells.count[event].sum())
+        weight = cells.weight[0]
+        self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
+        self.effective_n = total**2 / float(cells.squares.sum())
         self._cells = cells
         self._first = cells.m
         self._rows = rows
@@ -108,25 +117,11 @@ class Sample:
         if rows is None:
             self.m = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
+            freeze(self.y_true, self.y_prob)
         else:
             self.m = self.counts = None
             self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
             self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
-
-    @property
-    def n(self) -> int:
-        return int(self._cells.count.sum())
-
-    @property
-    def effective_n(self) -> float:
-        """How many equally weighted rows would tell as much: ``(sum w)^2 / sum w^2``."""
-        return self.total_weight**2 / float(self._cells.squares.sum())
-
-    @property
-    def event_rate(self) -> float:
-        """The weighted share of rows where the event happened."""
-        events = self._cells.slot & 1 == 1
-        return float(self._cells.weight[0][events].sum()) / self.total_weight
 
     def compress(self, m: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
@@ -155,21 +150,25 @@ class Sample:
     def grids(self) -> list[int]:
         """The grids at which `cell_sums` changes its way, from the cheapest to the finest.
 
-        For many rows one more pass comes before the sort that the finest grid needs.
+        For many rows two more passes come before the sort that the finest grid needs. A compressed
+        sample knows its own grid and nothing finer.
         """
-        many = self._rows is not None and len(self._rows) >= _MANY_ROWS
-        return [self._first, *([_grid(16, self.n, _SECOND_GRID)] if many else []), FINEST_GRID]
+        if self._rows is None:
+            return [self._first]
+        passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
+        return [self._first, *passes, FINEST_GRID]
 
     def cell_sums(self, m: int) -> CellSums:
         """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is."""
-        second = self.grids()[-2]
-        if m > second:
-            if self._fine is None:
-                self._fine = self.distinct().sums()
-            return self._fine
-        if m > self._cells.m and self._rows is not None:
-            self._cells = tally(self._rows, second)
-        return self._cells.sums()
+        if m <= self._cells.m:
+            return self._cells.sums()
+        grid = next((g for g in self.grids() if g >= m), FINEST_GRID)
+        if self._rows is not None and grid < FINEST_GRID:
+            self._cells = tally(self._rows, grid)
+            return self._cells.sums()
+        if self._fine is None:
+            self._fine = self.distinct().sums()
+        return self._fine
 
     def bin_sums(self, n: int, edges: Floats) -> BinSums:
         """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).
@@ -196,10 +195,9 @@ class Sample:
 
     def __repr__(self) -> str:
         cells = self._cells
-        events = cells.count[cells.slot & 1 == 1].sum()
         grid = "" if self.m is None else f", m={self.m}"
         weighted = "" if np.array_equal(cells.weight[0], cells.count) else f", total_weight={self.total_weight:.6g}"
-        return f"Sample(n={self.n}, events={events}{grid}{weighted})"
+        return f"Sample(n={self.n}, events={self._events}{grid}{weighted})"
 
 
 def as_sample(

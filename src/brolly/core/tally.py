@@ -15,7 +15,7 @@ from brolly.core.rows import Rows
 from brolly.errors import InputError
 
 _ROWS_PER_THREAD = 1 << 18  # fewer are added sooner than a thread has started
-_FULL = 1 << 36  # rows an unweighted table takes before its counters could overflow
+_FULL = 1 << 35  # rows an unweighted table takes before its counters could overflow, with room to spare
 
 Table = NDArray[Any]
 
@@ -81,7 +81,7 @@ def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> li
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` tells (see `brolly.core._scan`).
     """
-    threads = max(1, min(available_threads(), len(rows) // _ROWS_PER_THREAD))
+    threads = max(1, min(available_threads(), len(rows) // max(_ROWS_PER_THREAD, 4 * m)))
     edges = [len(rows) * part // threads for part in range(threads + 1)]
     slots = 2 * (m + 1)
     shape, dtype = ((slots, 2), np.uint64) if rows.weight is None else ((slots, 6), np.float64)
@@ -102,7 +102,7 @@ def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> li
 
 
 def available_threads() -> int:
-    """The processors this process may use (a container's or a cluster's limit counts)."""
+    """The processors this process may use (what `taskset` or a batch system allows it)."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows have no affinity to ask for

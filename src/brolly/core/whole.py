@@ -19,6 +19,8 @@ def check_output(path: Path, *sources: Path) -> None:
                 raise InputError(f"{path} is the file to read: the result would overwrite it")
             if not path.is_file():
                 raise InputError(f"cannot write {path}: it is not a regular file")
+            if any(map(path.samefile, _open_streams())):
+                raise InputError(f"cannot write {path}: the program's own output goes there")
         _beside(path).unlink()
 
 
@@ -48,8 +50,13 @@ def writing(path: Path) -> Iterator[None]:
     """What the system refuses inside is said in one line that names the file."""
     try:
         yield
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    except (OSError, RuntimeError) as error:  # a RuntimeError is how Python 3.11 speaks of a loop of links
+        raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _open_streams() -> list[str]:
+    """Where the program's own output goes: a file there may hold more than ours, and must not be replaced."""
+    return [stream for stream in ("/dev/fd/1", "/dev/fd/2") if Path(stream).exists()]
 
 
 def _beside(path: Path) -> Path:

@@ -157,7 +157,8 @@ def soft_binned_cdl(
     SCDL_m grows with m, so the minimum is where it crosses 1/m. One pass over the rows, without sorting,
     and O(m) after it. On T rows of a perfectly calibrated forecaster it is not 0 but about
     :math:`T^{-1/2}`: compare values from samples of similar size. Values below :math:`2^{-49}` cannot be
-    told from 0 in double precision and are reported as 0.
+    told from 0 in double precision and are reported as 0. Of a sample compressed to m cells, what is below
+    about 1/m is not known; the value is then the bound :math:`\max(\mathrm{SCDL}_m, 1/m)`.
 
     References
     ----------
@@ -272,7 +273,8 @@ class _Balance:
                     low, high = (low, middle) if self._balanced(middle) else (middle, high)
                 return 1 << high
             low = high
-        return math.inf
+        # Of a compressed sample nothing finer is known: its own grid is the best that can be promised.
+        return math.inf if self.sample.m is None else self.sample.m
 
     def _balanced(self, exponent: int) -> bool:
         return self.loss(2 << exponent) >= 2.0**-exponent
@@ -288,8 +290,8 @@ def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
     if sample.m is not None and 2 * m_star > sample.m:
         notes.append(
             ResolutionWarning(
-                f"the value is below what a sample compressed to m = {sample.m:,} can resolve: "
-                f"all that is known of the rows is SCDL <= {2 / sample.m:.3g}"
+                f"the rows' value is below what a sample compressed to m = {sample.m:,} can resolve: "
+                "it is at most the one given"
             )
         )
     return notes
