@@ -11,6 +11,7 @@ from brolly.core.bins import BinSums
 from brolly.core.cells import LARGEST_GRID
 from brolly.core.distinct import DistinctTable
 from brolly.core.exact import Floats
+from brolly.core.rows import as_rows
 from brolly.core.sample import Sample, as_sample
 from brolly.errors import InputError
 
@@ -113,19 +114,36 @@ def binned_calibration_error(
     >>> brolly.binned_calibration_error(y, p, n_bins=2, form="rounded")
     0.4
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     m = _check(n_bins, strategy, form)
     edges = np.arange(1, m + 1) / m
-    if form == "rounded":
-        # An edge belongs to the bin above it: what lies up to the next smaller double lies below.
-        bins = sample.bin_sums(m, np.nextafter(edges, 0.0))
-        said = bins.weight * np.concatenate([[0.0], edges])
-        return 2 * float(np.abs(bins.positive - said).sum()) / sample.total_weight
-    if strategy == "uniform":
-        bins = sample.bin_sums(m, edges[:-1])
-    else:
+    if strategy == "quantile":
+        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
         bins = BinSums.from_distinct(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
-    return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
+        return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
+    # In the rounded form an edge belongs to the bin above it: what lies up to the next smaller double lies below.
+    inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
+    bins, total = _sums(y_true, y_prob, sample_weight, pos_label, m, inner)
+    if form == "rounded":
+        said = bins.weight * np.concatenate([[0.0], edges])
+        return 2 * float(np.abs(bins.positive - said).sum()) / total
+    return float(np.abs(bins.positive - bins.prob).sum()) / total
+
+
+def _sums(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    m: int,
+    edges: Floats,
+) -> tuple[BinSums, float]:
+    """The sums by bin and the total weight; of unweighted rows in the one pass that also checks them."""
+    if not isinstance(y_true, Sample) and y_prob is not None and sample_weight is None:
+        rows = as_rows(y_true, y_prob, None, pos_label)
+        if len(rows):
+            return BinSums.from_rows(rows, m, edges), float(len(rows))
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    return sample.bin_sums(m, edges), sample.total_weight
 
 
 def _check(n_bins: int, strategy: str, form: str) -> int:
