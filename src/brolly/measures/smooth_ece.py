@@ -141,7 +141,7 @@ def _split_error(g: int, s: float, error: float) -> float:
 
 def _cosines(sample: Sample, g: int) -> Floats:
     """a_0 ... a_g of the residuals on the grid 1/g."""
-    if g > sample.grids()[-2]:  # one more pass costs less than the transform, and less than sorting
+    if sample.m is None and g > sample.grids()[-2]:  # one more pass costs less than the transform, or than sorting
         sample = sample.compress(g)
     rounded = RoundedSample.from_sums(sample.cell_sums(g), g)
     residual = np.zeros(g + 1)
