@@ -7,6 +7,9 @@
 0.125
 """
 
+from importlib import import_module
+from typing import Any
+
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
 from brolly.decisions.curve import RegretProfile, regret_curve
@@ -80,3 +83,20 @@ __all__ = [
     "swap_regret",
     "u_calibration_error",
 ]
+
+# Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
+_ROOMS: tuple[str, ...] = ("paper", "plots")
+_LATER: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"brolly.{name}")
+    if name in _LATER:
+        value = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return value
+    raise AttributeError(f"module 'brolly' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""One object that holds all there is to say about a forecast."""

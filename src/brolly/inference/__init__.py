@@ -1,0 +1,1 @@
+"""What the sample says about the population: bounds, tests, intervals, comparisons."""

@@ -1,0 +1,1 @@
+"""The paper, executable: its examples, tables, figures and claims."""
