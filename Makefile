@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test lint types imports pytest bench clean
+.PHONY: demo test lint types imports pytest docs bench clean
 
 demo: $(VENV)/.installed
 	@mkdir -p build/demo
 	@$(BIN)/python examples/make_rain_data.py build/demo/rain.csv
 	@$(BIN)/brolly assess build/demo/rain.csv --prob probability --outcome rained -o build/demo/verdict.json
 
-test: lint types imports pytest
+test: lint types imports docs pytest
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -27,6 +27,10 @@ pytest: $(VENV)/.tested
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
+
+# The site: every warning is an error.
+docs: $(VENV)/.tested
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks

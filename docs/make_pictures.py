@@ -1,4 +1,4 @@
-"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `docs`).
+"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `plots`).
 
 The samples are those of docs/which-measure.md; the table there is what `--table` prints.
 """

@@ -36,14 +36,26 @@ def test_some_examples_ran():
     assert ran >= 15
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md", "docs/policy.md"])
-def test_examples_on_a_page_print_what_they_say(page):
+def pages_with_examples():
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [str(page.relative_to(ROOT)) for page in pages if "```python" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", pages_with_examples())
+def test_examples_on_a_page_print_what_they_say(page, tmp_path, monkeypatch):
     """The blocks of a page are one session: a later one may use what an earlier one made."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    assert blocks
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        assert ">>> " in block, f"nobody runs this block:\n{block}"
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
-    assert test.examples
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+def test_every_page_has_its_place_in_the_site():
+    nav = (ROOT / "mkdocs.yml").read_text()
+    missing = [str(p) for p in (ROOT / "docs").rglob("*.md") if f" {p.relative_to(ROOT / 'docs')}\n" not in nav]
+    assert not missing
 
 
 def test_everything_exported_exists_is_documented_and_is_in_the_reference():
@@ -52,6 +64,12 @@ def test_everything_exported_exists_is_documented_and_is_in_the_reference():
     for name in brolly.__all__:
         assert getattr(brolly, name).__doc__, name
         assert f"`{name}`" in reference, f"{name} is not in docs/reference.md"
+
+
+def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = re.findall(r"^::: brolly\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(shown) == sorted(brolly.__all__)
 
 
 def test_every_exported_measure_is_catalogued():
