@@ -8,7 +8,7 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
@@ -37,6 +37,9 @@ from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, s
 from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
+
+if TYPE_CHECKING:
+    from brolly.engines.store import load_sample, load_samples, save_sample
 
 __version__ = "0.1.0.dev0"
 
@@ -70,11 +73,14 @@ __all__ = [
     "expected_calibration_error",
     "interval_calibration_error",
     "load_policy",
+    "load_sample",
+    "load_samples",
     "log_score",
     "lower_distance_to_calibration",
     "measure_all",
     "measures",
     "regret_curve",
+    "save_sample",
     "score_decomposition",
     "smooth_calibration_error",
     "smooth_ece",
@@ -86,7 +92,11 @@ __all__ = [
 
 # Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
 _ROOMS: tuple[str, ...] = ("paper", "plots")
-_LATER: dict[str, str] = {}
+_LATER: dict[str, str] = {
+    "load_sample": "brolly.engines.store",
+    "load_samples": "brolly.engines.store",
+    "save_sample": "brolly.engines.store",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -147,6 +147,10 @@ class Sample:
             raise InputError("only compressed samples can be added: call compress(m) on both first")
         return Sample.from_cells(self._cells.merge(other._cells))
 
+    def cells(self) -> CellTable:
+        """The sums by (cell, outcome): all of a compressed sample, or those of a first pass over the rows."""
+        return self._cells
+
     def grids(self) -> list[int]:
         """The grids at which `cell_sums` changes its way, from the cheapest to the finest.
 

@@ -94,7 +94,7 @@ def feed(
 ) -> None:
     """Give all rows of a file to `into`, a batch at a time: these columns, or with `others` all there are."""
     separator = separator_of(path)
-    with _reading(path):
+    with reading(path):
         if separator is None:
             batches = _parquet_batches(path, columns, others)
         else:
@@ -119,7 +119,7 @@ def separator_of(path: str) -> str | None:
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[None]:
+def reading(path: str) -> Iterator[None]:
     """Whatever goes wrong inside is said in one line that names the file."""
     import pyarrow as pa
 
