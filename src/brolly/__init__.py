@@ -26,6 +26,8 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.guarantee import Guarantee, guarantee
+from brolly.inference.size import SampleSize, sample_size
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -48,6 +50,7 @@ __all__ = [
     "DecisionTask",
     "FewRowsWarning",
     "GridChoice",
+    "Guarantee",
     "InputError",
     "Measure",
     "Measurements",
@@ -57,6 +60,7 @@ __all__ = [
     "ResolutionWarning",
     "RoundedResponse",
     "Sample",
+    "SampleSize",
     "ScoreDecomposition",
     "SoftBinnedProfile",
     "Swap",
@@ -68,6 +72,7 @@ __all__ = [
     "choose_grid",
     "cutoff_calibration_error",
     "expected_calibration_error",
+    "guarantee",
     "interval_calibration_error",
     "load_policy",
     "log_score",
@@ -75,6 +80,7 @@ __all__ = [
     "measure_all",
     "measures",
     "regret_curve",
+    "sample_size",
     "score_decomposition",
     "smooth_calibration_error",
     "smooth_ece",
