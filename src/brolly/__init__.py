@@ -26,6 +26,8 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.guarantee import Guarantee, guarantee
+from brolly.inference.size import SampleSize, sample_size
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -51,6 +53,7 @@ __all__ = [
     "DecisionTask",
     "FewRowsWarning",
     "GridChoice",
+    "Guarantee",
     "InputError",
     "Measure",
     "Measurements",
@@ -60,6 +63,7 @@ __all__ = [
     "ResolutionWarning",
     "RoundedResponse",
     "Sample",
+    "SampleSize",
     "ScoreDecomposition",
     "SoftBinnedProfile",
     "Swap",
@@ -71,6 +75,7 @@ __all__ = [
     "choose_grid",
     "cutoff_calibration_error",
     "expected_calibration_error",
+    "guarantee",
     "interval_calibration_error",
     "load_policy",
     "load_sample",
@@ -80,6 +85,7 @@ __all__ = [
     "measure_all",
     "measures",
     "regret_curve",
+    "sample_size",
     "save_sample",
     "score_decomposition",
     "smooth_calibration_error",

@@ -263,3 +263,15 @@ def test_a_share_of_events_is_never_more_than_all():
     with pytest.warns(brolly.OneClassWarning, match="every outcome is 1"):
         brolly.soft_binned_profile(sample)
     assert sample.event_rate == 1.0
+
+
+def test_the_table_behind_a_sample_is_as_fine_as_asked():
+    """With counts and squared weights, for bounds; what is compressed stays as it is."""
+    sample = brolly.Sample([0, 1, 1], [0.1, 0.1, 0.7], sample_weight=[1.0, 2.0, 3.0])
+    table = sample.cell_table(2)
+    assert table.m >= 2
+    assert table.squares.tolist() == [1.0, 4.0, 9.0]
+    fine = sample.cell_table(2**15)
+    assert fine.m == 2**15
+    assert (fine.slot >> 1).tolist() == [int(0.1 * 2**15)] * 2 + [int(0.7 * 2**15)]
+    assert sample.compress(4).cell_table(64).m == 4

@@ -1,0 +1,180 @@
+"""Upper bounds on what anyone can lose in the population, from a sample: the formulas alone.
+
+The proofs are in docs/inference-bounds.md. Notation: row i has the share ``v_i`` of the weight, and
+``g_i`` in [-1, 1] is what the population's worst swap of the population's worst task would have gained on it;
+the loss in the population is the mean of g.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core._regret import bridge, limits
+from brolly.core.cells import CellTable, freeze
+from brolly.core.exact import Floats
+from brolly.core.regret import RegretCurve
+from brolly.core.rounded import RoundedSample
+
+# The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
+FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+PRIORS = np.array([4, 1, 1, 1, 1]) / 8
+_CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
+_FINE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """What the bounds read of a sample: its rows rounded to a grid, and how heavy single rows are.
+
+    `square` holds for each occupied bin and outcome (columns: no event, event) an upper bound on the sum of
+    squared shares of the rows rounded to it.
+    """
+
+    rounded: RoundedSample
+    total: float
+    n: int
+    effective_n: float
+    square: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.square)
+
+    @classmethod
+    def from_cells(cls, cells: CellTable, m: int) -> Evidence:
+        """Round the rows behind these sums to ``1/m``."""
+        rounded = RoundedSample.from_sums(cells.sums(), m)
+        total = float(cells.weight[0].sum())
+        n = int(cells.count.sum())
+        effective_n = min(total**2 / float(cells.squares.sum()), float(n))
+        square = _soft_squares(cells, rounded) / total**2
+        return cls(rounded=rounded, total=total, n=n, effective_n=effective_n, square=square)
+
+    def shares(self) -> Floats:
+        """The share of the weight in each occupied bin, without the event and with it."""
+        weight, positive = self.rounded.weight, np.minimum(self.rounded.positive, self.rounded.weight)
+        shares: Floats = np.stack([weight - positive, positive], axis=1) / self.total
+        return shares
+
+    def plug_in(self) -> float:
+        """CDL(S_m): the loss on the sample itself."""
+        return min(2 * RegretCurve.from_rounded(self.rounded).chord().value, 1.0)
+
+
+def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
+    """At most how much squared weight goes to each bin: where in its cell a row lies is not known."""
+    split = cells.m // rounded.m
+    cell, outcome = np.divmod(cells.slot, 2)
+    low, step = np.divmod(cell, split)
+    dense = np.zeros((rounded.m + 2, 2))
+    np.add.at(dense, (low, outcome), cells.squares * (1 - step / split))
+    np.add.at(dense, (low + 1, outcome), cells.squares * np.where(low < rounded.m, (step + 1) / split, 0.0))
+    found: Floats = dense[rounded.index]
+    return found
+
+
+def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
+    """``CDL(S_m) + sqrt(2 ln(1/delta) / effective_n)``: whatever the rows look like."""
+    return min(1.0, plug_in + math.sqrt(2 * math.log(1 / delta) / effective_n))
+
+
+def tilts(effective_n: float, delta: float) -> Floats:
+    """The tilts that the adaptive bound mixes: fixed by the number of rows, not by what is in them."""
+    chosen: Floats = FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n)
+    return chosen
+
+
+def charge(evidence: Evidence, tilt: float) -> Floats:
+    """What a bin's rows pay for chance, per unit of gain or loss: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
+    if _even(evidence.n, evidence.effective_n):
+        x = tilt / evidence.n
+        return np.asarray(evidence.shares() * log_cosh(x) / x)
+    return np.minimum(tilt * evidence.square / 2, evidence.shares())  # ln cosh x <= min(x^2 / 2, x)
+
+
+def log_cosh(x: ArrayLike) -> Floats:
+    """``ln cosh x`` for x >= 0, without overflow and precise near 0."""
+    x = np.asarray(x, np.float64)
+    near = np.log1p(2 * np.sinh(np.minimum(x, 1.0) / 2) ** 2)  # cosh x = 1 + 2 sinh(x / 2)^2
+    return np.asarray(np.where(x < 1, near, x + np.log1p(np.exp(-2 * x)) - math.log(2)))
+
+
+def charged_loss(evidence: Evidence, tilt: float) -> float:
+    """The largest of ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all their swaps.
+
+    CDL of the sample where gains count for a little more than they are and losses for a little less. For a
+    swap at threshold mu that is a regret curve again, but with other weights for swaps up than for swaps down.
+    """
+    shares, extra = evidence.shares(), charge(evidence, tilt)
+    more, less = shares + extra, shares - extra
+    prob = evidence.rounded.index / evidence.rounded.m
+    mu = np.concatenate([[0.0], prob, [1.0]])
+    sides = _swaps(prob, less[:, 0], more[:, 1], mu, up=True) + _swaps(prob, more[:, 0], less[:, 1], mu, up=False)
+    value = sides.max(axis=0)
+    a, b = bridge(mu, value)
+    share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
+    return 2 * float(share * value[a] + (1 - share) * value[b])
+
+
+def _swaps(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool) -> Floats:
+    """Both limits at the thresholds of the regret curve that swaps in one direction make."""
+    weight = negative + positive
+    rate = np.divide(positive, weight, out=prob.copy(), where=weight > 0)
+    toward = np.maximum(rate, prob) if up else np.minimum(rate, prob)
+    return np.stack(limits(prob, np.ascontiguousarray(negative), np.ascontiguousarray(positive), toward, mu, 1.0))
+
+
+def adaptive(evidence: Evidence, delta: float) -> float:
+    """The smallest L such that a population that loses more would show rows like these with chance at most delta.
+
+    For each tilt ``exp(-tilt C) / (1 - L T / n)^n`` has mean at most 1 at the population's own loss L, with
+    C the charged loss and T the sum of ``tanh(tilt v_i)``. So has their mixture, which therefore
+    exceeds 1/delta with chance at most delta.
+    """
+    chosen = tilts(evidence.effective_n, delta)
+    losses = np.array([charged_loss(evidence, float(tilt)) for tilt in chosen])
+    return _invert(chosen * losses, pulls(chosen, evidence.n, evidence.effective_n), evidence.n, delta)
+
+
+def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
+    """The smallest that `adaptive` can be for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
+
+    The smallest is that of perfect predictions of 0 and 1. The largest is not above Hoeffding's bound at half the
+    delta: gain and loss of a row are at most 1, so the rows pay at most ``n ln cosh(tilt / n)``.
+    """
+    chosen = tilts(n, delta)
+    pull = pulls(chosen, n, n)
+    most = chosen * plug_in + n * log_cosh(chosen / n)
+    return _invert(0 * chosen, pull, n, delta), _invert(most, pull, n, delta)
+
+
+def pulls(tilt: Floats, n: int, effective_n: float) -> Floats:
+    """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
+    if _even(n, effective_n):
+        return np.asarray(n * np.tanh(tilt / n))
+    return np.asarray(np.maximum(tilt - _CUBIC * tilt**2 / effective_n, 0.0))
+
+
+def _even(n: int, effective_n: float) -> bool:
+    """Whether all rows weigh the same, up to rounding."""
+    return effective_n > n * (1 - 1e-12)
+
+
+def _invert(paid: Floats, pull: Floats, n: int, delta: float) -> float:
+    """The smallest L in [0, 1] with ``sum of PRIORS * exp(-paid - n ln(1 - L pull / n)) >= 1/delta``; 1 if none has."""
+
+    def excess(loss: float) -> float:
+        power = -paid - n * np.log1p(-loss * pull / n)
+        top = float(power.max())
+        return top + math.log(float(PRIORS @ np.exp(power - top))) + math.log(delta)
+
+    low, high = 0.0, 1 - _FINE
+    if excess(high) < 0:
+        return 1.0
+    while high - low > _FINE:
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) >= 0 else (middle, high)
+    return high
