@@ -26,8 +26,10 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.change import Change, find_changes
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.size import SampleSize, sample_size
+from brolly.inference.watch import Timeline, Window, watch
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -50,6 +52,7 @@ __all__ = [
     "BrollyError",
     "BrollyWarning",
     "Catalogue",
+    "Change",
     "DecisionTask",
     "FewRowsWarning",
     "GridChoice",
@@ -69,12 +72,15 @@ __all__ = [
     "Swap",
     "SwapRegret",
     "ThresholdMixture",
+    "Timeline",
+    "Window",
     "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
     "choose_grid",
     "cutoff_calibration_error",
     "expected_calibration_error",
+    "find_changes",
     "guarantee",
     "interval_calibration_error",
     "load_policy",
@@ -94,6 +100,7 @@ __all__ = [
     "soft_binned_profile",
     "swap_regret",
     "u_calibration_error",
+    "watch",
 ]
 
 # Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
