@@ -24,7 +24,7 @@ import brolly
 from studies.populations import Population, populations
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000)
-MANY = 50_000  # from so many rows on only every tenth sample is drawn
+FEWER = {10_000: 200, 100_000: 50}  # at most so many samples of so many rows
 SETTINGS: dict[str, dict[str, Any]] = {"default": {"confidence": 0.95}, "one grid": {"confidence": 0.5, "grids": 8}}
 METHODS = ("adaptive", "hoeffding")
 
@@ -75,7 +75,7 @@ def study(
         for population in populations().values():
             for kind in kinds:
                 for setting in SETTINGS:
-                    yield one(population, n, kind, setting, repeats if n < MANY else max(2, repeats // 10))
+                    yield one(population, n, kind, setting, min(repeats, FEWER.get(n, repeats)))
 
 
 def main(arguments: list[str] | None = None) -> None:
