@@ -99,6 +99,28 @@ def draw_deviation() -> None:
     figure.savefig(HERE / "deviation.png", dpi=110)
 
 
+def draw_rates() -> None:
+    """How far the measures of T rows are from the population's: what `python -m studies.rates` found."""
+    data = HERE.parent / "data"
+    rows = np.genfromtxt(data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    slopes = np.genfromtxt(data / "rates-slopes.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 9.5), layout="constrained", sharey=True)
+    for ax, forecaster in zip(axes, dict.fromkeys(rows["forecaster"]), strict=True):
+        for k, name in enumerate(dict.fromkeys(rows["measure"])):
+            some = rows[(rows["forecaster"] == forecaster) & (rows["measure"] == name)]
+            fit = slopes[(slopes["forecaster"] == forecaster) & (slopes["measure"] == name)]
+            wide = {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
+            style = {"color": mpl.colormaps["tab20"](k % 20), "linestyle": ["-", "--", ":", "-."][k % 4], **wide}
+            symbol = brolly.measures()[name].symbol if name in brolly.measures() else "bECE, T^1/3 bins"
+            label = f"{symbol}: {fit['slope'][0]:.2f}"
+            ax.loglog(some["T"], some["deviation"], marker="o", markersize=3, label=label, **style)
+        ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
+        ax.grid(alpha=0.3)
+        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=2)
+    axes[0].set_ylabel("mean distance from the population's value")
+    figure.savefig(HERE / "rates.png", dpi=100)
+
+
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
     brolly.measures()[name](y, p)
@@ -126,6 +148,7 @@ def main() -> None:
     draw_measures(values)
     draw_costs()
     draw_deviation()
+    draw_rates()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from studies.populations import populations
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)
 FORECASTERS = ("calibrated", "overconfident")
 POINTS = 2**20  # so many that hardly any two of T rows have the same prediction
-CUBE_ROOT = "binned_calibration_error[rounded, T^1/3 bins]"
+CUBE_ROOT = "binned_calibration_error[rounded; T^1/3 bins]"
 SLOW = {"lower_distance_to_calibration": 10}  # measures that cost a linear program each: every tenth sample
 
 

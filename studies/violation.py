@@ -23,7 +23,8 @@ import numpy as np
 import brolly
 from studies.populations import Population, populations
 
-SIZES = (100, 300, 1_000, 3_000, 10_000)
+SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000)
+FEWER = {10_000: 200, 100_000: 50}  # at most so many samples of so many rows
 SETTINGS: dict[str, dict[str, Any]] = {"default": {"confidence": 0.95}, "one grid": {"confidence": 0.5, "grids": 8}}
 METHODS = ("adaptive", "hoeffding")
 
@@ -38,7 +39,7 @@ def one(population: Population, n: int, kind: str, setting: str, repeats: int) -
     rng = np.random.default_rng([zlib.crc32(population.name.encode()), n, kind == "equal", setting == "default"])
     weight, options = weights(kind, n), SETTINGS[setting]
     found: dict[str, list[tuple[bool, float, float, float]]] = {method: [] for method in METHODS}
-    losses = population.losses(128)
+    losses = population.losses(512)
     for _ in range(repeats):
         y, p = population.draw(n, rng)
         sample = brolly.Sample(y, p, sample_weight=weight)
@@ -74,14 +75,14 @@ def study(
         for population in populations().values():
             for kind in kinds:
                 for setting in SETTINGS:
-                    yield one(population, n, kind, setting, repeats)
+                    yield one(population, n, kind, setting, min(repeats, FEWER.get(n, repeats)))
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
-    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--repeats", type=int, default=500)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", brolly.FewRowsWarning)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -115,6 +117,54 @@ def test_weights_cost_and_compression_of_them_a_little_more():
     assert guarantee(y, p, sample_weight=7 * w).bound == pytest.approx(weighted.bound, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
+def test_rows_that_are_groups_of_their_own(method):
+    y, p = forecasts(7, 3000)
+    w = np.random.default_rng(7).exponential(size=3000) * (np.arange(3000) % 7 > 0)
+    for weight in (None, w):
+        options = {"sample_weight": weight, "method": method}
+        alone, none = guarantee(y, p, groups=np.arange(3000)[::-1], **options), guarantee(y, p, **options)
+        assert_allclose(alone.bounds, none.bounds, atol=1e-9)
+        assert alone.groups == none.n
+        assert none.groups is None
+    fine = {"grids": 2**14, "method": method}
+    assert guarantee(y, p, groups=np.arange(3000), **fine).bound == pytest.approx(guarantee(y, p, **fine).bound)
+
+
+def test_copies_of_rows_are_no_new_rows():
+    """Each row ten times: with groups it is what it was; without, the bound is too small."""
+    y, p = forecasts(8, 300)
+    once, copied = guarantee(y, p), (np.repeat(y, 10), np.repeat(p, 10))
+    grouped = guarantee(*copied, groups=np.repeat([f"case {k}" for k in range(300)], 10))
+    assert_allclose(grouped.bounds, once.bounds, atol=1e-9)
+    assert (grouped.n, grouped.groups, grouped.effective_n) == (3000, 300, pytest.approx(300))
+    assert guarantee(*copied).bound < once.bound / 2
+    assert "the 300 groups of rows were drawn independently" in str(grouped)
+    with pytest.warns(brolly.FewRowsWarning, match="1 group promises nothing at this confidence"):
+        guarantee([0, 0], [0.5, 0.5], groups=["a", "a"])
+    uneven = guarantee(y, p, groups=np.minimum(np.arange(300), 290))
+    assert "and that the weights and sizes of groups were fixed in advance" in str(uneven)
+
+
+@pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])
+def test_groups_by_enumeration(weight):
+    """Three groups of 1, 2 and 3 rows that are copies of each other: all samples with their chances."""
+    group, delta, truth, wrong = [0, 1, 1, 2, 2, 2], 0.3, None, {"adaptive": 0.0, "hoeffding": 0.0}
+    atoms = [(0.25, 1, 0.4), (0.25, 0, 0.1), (0.6, 1, 0.1), (0.6, 0, 0.4)]
+    population = brolly.Sample([y for _, y, _ in atoms], [x for x, *_ in atoms], sample_weight=[c for *_, c in atoms])
+    truth = brolly.choose_grid(population, largest=4).losses[-1]
+    for rows in product(atoms, repeat=3):
+        chance = math.prod(c for *_, c in rows)
+        y, p = [rows[k][1] for k in group], [rows[k][0] for k in group]
+        for method in wrong:
+            options = {"grids": 4, "confidence": 1 - delta, "method": method, "sample_weight": weight}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", brolly.FewRowsWarning)
+                wrong[method] += chance * (guarantee(y, p, groups=group, **options).bound < truth)
+    assert truth > 0.2
+    assert max(wrong.values()) <= delta
+
+
 def test_labels_are_labels():
     y, p = forecasts()
     assert guarantee(np.where(y, "yes", "no"), p, pos_label="yes").bound == guarantee(y, p).bound
@@ -148,7 +198,7 @@ def test_it_goes_into_json():
     g = guarantee(*forecasts())
     data = json.loads(json.dumps(g.to_dict()))
     assert data["result"] == "guarantee"
-    for name in ("m", "bound", "plug_in", "slack", "hoeffding", "method", "confidence", "n", "effective_n"):
+    for name in ("m", "bound", "plug_in", "slack", "hoeffding", "method", "confidence", "n", "groups", "effective_n"):
         assert data[name] == getattr(g, name)
     for name in ("grid_sizes", "bounds", "plug_ins", "warnings"):
         assert data[name] == list(getattr(g, name))
@@ -172,6 +222,7 @@ def test_too_few_rows_promise_nothing(n, words):
         ({"confidence": 95}, "confidence must lie between 0 and 1; it is 95"),
         ({"method": "magic"}, "method must be 'adaptive' or 'hoeffding'; it is 'magic'"),
         ({"grids": []}, "grids must name at least one grid"),
+        ({"groups": [1, 2]}, "groups need rows: a compressed sample no longer knows which rows belong together"),
         ({"grids": 12}, "m must be a power of two from 2 to 1,048,576; it is 12"),
         ({"grids": (4, 128)}, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
     ],
@@ -180,4 +231,18 @@ def test_bad_options_are_told_what_is_wrong(options, message):
     sample = brolly.Sample([0, 1], [0.25, 0.5]).compress(64)
     with pytest.raises(brolly.InputError) as caught:
         guarantee(sample, **options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2, 3], "groups must have one entry for each of the 2 rows; its shape is (3,)"),
+        ([1, None], "groups must not contain missing values; 1 value does, the first is groups[1]"),
+        ([math.nan, 2.0], "groups must not contain missing values; 1 value does, the first is groups[0]"),
+    ],
+)
+def test_bad_groups_are_told_what_is_wrong(groups, message):
+    with pytest.raises(brolly.InputError) as caught:
+        guarantee([0, 1], [0.25, 0.5], groups=groups)
     assert str(caught.value) == message

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
@@ -20,6 +20,7 @@ def bound(n, loss, confidence, which):
     return bounds.extremes(n, loss, (1 - confidence) / len(default_grids(n)))[which]
 
 
+@settings(max_examples=40)
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
 def test_it_is_where_the_bounds_cross_the_target(target, confidence, loss):
     found = sample_size(target, confidence, loss=loss)
@@ -112,6 +113,13 @@ def test_bad_options_are_told_what_is_wrong(options, message):
     assert str(caught.value) == message
 
 
-def test_what_can_never_be_promised():
-    with pytest.raises(brolly.InputError, match="rows would not be enough; it is 1e-13"):
-        size._first(lambda _: 1.0, 1e-13)
+def test_the_search_on_made_up_bounds():
+    """One that falls, one that never does, one that is always met, and one that jumps up where the grids change."""
+    for search in (size._first, size._always):
+        assert search(lambda n: 1 / n, 0.001) == 1000
+        assert search(lambda _: 0.0, 0.001) == 1
+        assert search(lambda n: float(n <= 256), 0.5) == 257
+        with pytest.raises(brolly.InputError, match=r"rows would not be enough; it is 1e-13"):
+            search(lambda _: 1.0, 1e-13)
+    assert size._first(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 200
+    assert size._always(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 300

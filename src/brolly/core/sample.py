@@ -176,9 +176,7 @@ class Sample:
 
     def cell_table(self, m: int) -> CellTable:
         """The sums with counts and squared weights, on some grid at least as fine as ``1/m`` (or the compression's)."""
-        if self._rows is not None and m > self._cells.m:
-            self._cells = tally(self._rows, m)
-        return self._cells
+        return self._cells if self._rows is None or m <= self._cells.m else tally(self._rows, m)
 
     def bin_sums(self, n: int, edges: Floats) -> BinSums:
         """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).

@@ -30,8 +30,8 @@ _FINE = 1e-12
 class Evidence:
     """What the bounds read of a sample: its rows rounded to a grid, and how heavy single rows are.
 
-    `square` holds for each occupied bin and outcome (columns: no event, event) an upper bound on the sum of
-    squared shares of the rows rounded to it.
+    `n` counts independent draws: rows, or groups of them. `square` holds for each occupied bin and outcome
+    (columns: no event, event) an upper bound on the sum of squared shares of the rows rounded to it.
     """
 
     rounded: RoundedSample
@@ -44,11 +44,11 @@ class Evidence:
         freeze(self.square)
 
     @classmethod
-    def from_cells(cls, cells: CellTable, m: int) -> Evidence:
-        """Round the rows behind these sums to ``1/m``."""
+    def from_cells(cls, cells: CellTable, m: int, draws: int | None = None) -> Evidence:
+        """Round the rows behind these sums to ``1/m``; they were so many independent draws, if not one each."""
         rounded = RoundedSample.from_sums(cells.sums(), m)
         total = float(cells.weight[0].sum())
-        n = int(cells.count.sum())
+        n = int(cells.count.sum()) if draws is None else draws
         effective_n = min(total**2 / float(cells.squares.sum()), float(n))
         square = _soft_squares(cells, rounded) / total**2
         return cls(rounded=rounded, total=total, n=n, effective_n=effective_n, square=square)

@@ -12,12 +12,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.cells import LARGEST_GRID, check_grid, freeze
+from brolly.core.cells import LARGEST_GRID, CellTable, check_grid, freeze
 from brolly.core.exact import Floats
 from brolly.core.sample import Sample, as_sample
 from brolly.decisions.curve import check_fine_enough
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bounds import Evidence, adaptive, hoeffding
+from brolly.inference.clusters import clustered
 
 Method = Literal["adaptive", "hoeffding"]
 
@@ -45,8 +46,10 @@ class Guarantee:
         The chance that a sample like this gives a bound that holds is at least this.
     n : int
         The number of rows.
+    groups : int or None
+        The number of groups of rows, if rows of a group depend on each other.
     effective_n : float
-        How many equally weighted rows would tell as much.
+        How many equally weighted independent rows would tell as much.
     grid_sizes : ndarray of int
         The grids looked at. The bounds hold for all of them at once.
     bounds, plug_ins : ndarray of float
@@ -62,6 +65,7 @@ class Guarantee:
     method: Method
     confidence: float
     n: int
+    groups: int | None
     effective_n: float
     grid_sizes: NDArray[np.int64]
     bounds: Floats
@@ -88,6 +92,7 @@ class Guarantee:
             "slack": self.slack,
             "hoeffding": self.hoeffding,
             "n": self.n,
+            "groups": self.groups,
             "effective_n": self.effective_n,
             "grid_sizes": self.grid_sizes.tolist(),
             "bounds": self.bounds.tolist(),
@@ -117,10 +122,13 @@ class Guarantee:
         )
 
     def _assumption(self) -> str:
-        weights = ", and that the weights were fixed in advance" if self.effective_n < self.n * (1 - 1e-12) else ""
+        what = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        uneven = self.effective_n < (self.groups or self.n) * (1 - 1e-12)
+        fixed = "weights" if self.groups is None else "weights and sizes of groups"
+        weights = f", and that the {fixed} were fixed in advance" if uneven else ""
         grids = "the grid" if len(self.grid_sizes) == 1 else f"the {len(self.grid_sizes)} grids tried"
         return (
-            "It assumes that the rows were drawn independently from the population on which the predictions will be "
+            f"It assumes that the {what} were drawn independently from the population on which the predictions will be "
             f"used{weights}, and that {grids} ({', '.join(f'1/{m}' for m in self.grid_sizes.tolist())}) did not depend "
             f"on them. It fails for at most {percent(1 - self.confidence)} of such samples."
         )
@@ -144,6 +152,7 @@ def guarantee(
     pos_label: Any = None,
     confidence: float = 0.95,
     grids: int | Iterable[int] | None = None,
+    groups: ArrayLike | None = None,
     method: Method = "adaptive",
 ) -> Guarantee:
     r"""What nobody will lose more than by acting on these predictions, on rows yet to come.
@@ -169,6 +178,9 @@ def guarantee(
         The grids to choose from, powers of two, fixed before the rows were seen. Each costs a little. If not
         said: 4, 8 and so on up to the first from :math:`\sqrt n` on (at least 8; n counts as
         ``Sample.effective_n``), or up to that of the compression.
+    groups : array_like of shape (n,), optional
+        Which rows depend on each other (the same patient, site or day): only groups need to be independent. It
+        costs: rows of a group count as one draw. Not for compressed samples.
     method : {"adaptive", "hoeffding"}
         "adaptive" is far smaller where few rows are close calls, and never much larger; "hoeffding" can be
         checked by hand.
@@ -199,8 +211,8 @@ def guarantee(
     is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
     :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/inference-bounds.md.
 
-    It is not an estimate: the loss is likely much smaller. It is void if rows depend on each other (the same patient
-    twice), if the population changes, or if the forecast was fitted on these rows.
+    It is not an estimate: the loss is likely much smaller. It is void if rows depend on each other in a way that
+    `groups` does not say, if the population changes, or if the forecast was fitted on these rows.
 
     One pass over the rows, then O(m) for each grid. A compressed sample gives the same bound where weights are equal.
     Where they are not, the bound counts squared weights by cell, and finer cells make it a little smaller.
@@ -225,15 +237,18 @@ def guarantee(
     check_confidence(confidence)
     if method not in ("adaptive", "hoeffding"):
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
-    chosen = _grids(sample, grids)
+    cells, draws = _table(sample, 2, groups)
+    effective_n = sample.total_weight**2 / float(cells.squares.sum())
+    chosen = _grids(sample, grids, effective_n)
+    if chosen[-1] > cells.m:
+        cells, draws = _table(sample, chosen[-1], groups)
     delta = (1 - confidence) / len(chosen)
-    cells = sample.cell_table(chosen[-1])
-    evidence = [Evidence.from_cells(cells, m) for m in chosen]
+    evidence = [Evidence.from_cells(cells, m, draws) for m in chosen]
     plug_ins = np.array([e.plug_in() for e in evidence])
-    simple = np.array([hoeffding(loss, sample.effective_n, delta) for loss in plug_ins.tolist()])
+    simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
     bounds = simple if method == "hoeffding" else np.array([adaptive(e, delta) for e in evidence])
     best = int(bounds.argmin())
-    notes = _notes(sample, float(bounds[best]))
+    notes = _notes(sample, draws, float(bounds[best]))
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Guarantee(
@@ -244,7 +259,8 @@ def guarantee(
         method=method,
         confidence=float(confidence),
         n=sample.n,
-        effective_n=float(sample.effective_n),
+        groups=draws,
+        effective_n=effective_n,
         grid_sizes=np.array(chosen, np.int64),
         bounds=bounds,
         plug_ins=plug_ins,
@@ -264,21 +280,28 @@ def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
     return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
 
 
-def _grids(sample: Sample, grids: int | Iterable[int] | None) -> list[int]:
+def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable, int | None]:
+    """The sums on some grid at least that fine, and the number of groups."""
+    cells = sample.cell_table(m)
+    return (cells, None) if groups is None else clustered(sample, cells, groups)
+
+
+def _grids(sample: Sample, grids: int | Iterable[int] | None, effective_n: float) -> list[int]:
     """The grids asked for, increasing, each once; the defaults if none are."""
     if grids is None:
-        return default_grids(sample.effective_n, sample.m or LARGEST_GRID)
+        return default_grids(effective_n, sample.m or LARGEST_GRID)
     asked = [grids] if isinstance(grids, int | np.integer) else list(grids)
     if not asked:
         raise InputError("grids must name at least one grid")
     return sorted({check_fine_enough(sample, check_grid(m)) for m in asked})
 
 
-def _notes(sample: Sample, bound: float) -> list[FewRowsWarning]:
+def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarning]:
     if bound < 1:
         return []
-    rows = "1 row promises" if sample.n == 1 else f"{sample.n:,} rows promise"
-    return [FewRowsWarning(f"{rows} nothing at this confidence: nobody can lose more than all")]
+    what, count = ("row", sample.n) if groups is None else ("group", groups)
+    promise = f"1 {what} promises" if count == 1 else f"{count:,} {what}s promise"
+    return [FewRowsWarning(f"{promise} nothing at this confidence: nobody can lose more than all")]
 
 
 def percent(share: float) -> str:

@@ -175,21 +175,21 @@ def _first(bound: Callable[[int], float], target: float) -> int:
     for low, high in _segments():
         if bound(high) <= target:
             return _bisect(bound, target, low, high)
-    raise InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
+    raise _too_small(target)
 
 
 def _always(bound: Callable[[int], float], target: float) -> int:
     """The smallest n from which on the bound is at most the target."""
-    last = None
+    if bound(_MOST) > target:
+        raise _too_small(target)
     for low, high in reversed(_segments()):
-        if bound(high) > target:
-            break
         if bound(low) > target:
-            return _bisect(bound, target, low, high)
-        last = low
-    if last is None:
-        raise InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
-    return last
+            return _bisect(bound, target, low, high) if bound(high) <= target else high + 1
+    return 1
+
+
+def _too_small(target: float) -> InputError:
+    return InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
 
 
 def _bisect(bound: Callable[[int], float], target: float, low: int, high: int) -> int:

@@ -1,0 +1,44 @@
+"""Rows that depend on each other: what they weigh together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.cells import CellTable
+from brolly.core.exact import Floats
+from brolly.core.sample import Sample
+from brolly.errors import InputError
+
+
+def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[CellTable, int]:
+    """The table with each row's squared weight replaced by its weight times its group's, and the number of groups.
+
+    For bounds a group is one draw: a row counts like one of the weight of the whole group.
+    """
+    if sample.m is not None:
+        raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
+    n = len(sample.y_prob)
+    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+    group = _as_groups(groups, n)
+    together = np.bincount(group, weight)
+    cell = np.floor(np.asarray(sample.y_prob, np.float64) * cells.m).astype(np.int64)  # exact: m is a power of two
+    at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
+    some = weight > 0
+    products = np.bincount(at[some], (weight * together[group])[some], minlength=len(cells.slot))
+    squares: Floats = products.astype(np.float64)
+    return replace(cells, squares=squares), int(np.count_nonzero(together))
+
+
+def _as_groups(groups: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Number the groups."""
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
+    missing = np.array([value is None or value != value for value in array.tolist()])
+    if missing.any():
+        first = f"groups[{int(missing.argmax())}]"
+        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
+    return np.unique(array, return_inverse=True)[1].reshape(-1)

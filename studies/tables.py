@@ -1,0 +1,79 @@
+"""The tables of docs/inference.md, from the data under docs/data: ``python -m studies.tables`` puts them there."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+DATA = Path(__file__).parent.parent / "docs" / "data"
+
+Lines = list[dict[str, str]]
+
+
+def read(name: str) -> Lines:
+    """A committed table."""
+    with (DATA / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(head: list[str], rows: list[list[str]]) -> str:
+    """Cells as a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def sharper() -> str:
+    """Bound and Hoeffding's bound at 95%, by population and number of rows: equal weights."""
+    lines = [x for x in read("violation.csv") if (x["weights"], x["setting"]) == ("equal", "default")]
+    sizes = [n for n in dict.fromkeys(x["n"] for x in lines) if int(n) in (100, 1_000, 10_000, 100_000)]
+    rows = []
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = {x["n"]: x for x in lines if x["population"] == name}
+        cells = [f"{float(some[n]['bound_adaptive']):.4f} / {float(some[n]['bound_hoeffding']):.4f}" for n in sizes]
+        rows.append([name, *cells, f"{float(some[sizes[-1]]['truth']):.4f}"])
+    return markdown(["population", *(f"n = {int(n):,}" for n in sizes), "true loss"], rows)
+
+
+def failures() -> str:
+    """The largest number of failures over populations and sizes, by weighting and setting."""
+    lines, rows = read("violation.csv"), []
+    for weights, setting in dict.fromkeys((x["weights"], x["setting"]) for x in lines):
+        some = [x for x in lines if (x["weights"], x["setting"]) == (weights, setting)]
+        worst = {
+            method: max(some, key=lambda x: int(x[f"violations_{method}"])) for method in ("adaptive", "hoeffding")
+        }
+        cells = [
+            f"{worst[m][f'violations_{m}']} of {worst[m]['repeats']}"
+            + (f" ({worst[m]['population']}, n = {int(worst[m]['n']):,})" if worst[m][f"violations_{m}"] != "0" else "")
+            for m in worst
+        ]
+        rows.append([weights, setting, f"{float(some[0]['allowed']):.0%}", *cells])
+    return markdown(["weights", "setting", "may fail", "adaptive, worst case", "Hoeffding, worst case"], rows)
+
+
+def rates() -> str:
+    """The fitted slopes, by measure."""
+    lines = read("rates-slopes.csv")
+    slope = {(x["forecaster"], x["measure"]): f"{x['slope']} ± {x['standard_error']}" for x in lines}
+    promised = {x["measure"]: x["promised"] for x in lines}
+    rows = [[f"`{m}`", slope["calibrated", m], slope["overconfident", m], promised[m]] for m in promised]
+    return markdown(["measure", "calibrated", "overconfident", "known for a calibrated forecaster"], rows)
+
+
+def filled(page: str) -> str:
+    """The page with each table between its marks."""
+    for table in (sharper, failures, rates):
+        start, rest = page.split(f"<!-- {table.__name__} -->\n")
+        _, stop = rest.split("<!-- end -->", 1)
+        page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"
+    return page
+
+
+def main() -> None:
+    """Write the tables into the page."""
+    path = DATA.parent / "inference.md"
+    path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The studies, in short: what is committed under docs/data is what they would find."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from regret_oracle import exact_loss
+
+import brolly
+from studies import rates, tables, violation
+from studies.populations import populations
+
+DATA = Path(__file__).parent.parent.parent / "docs" / "data"
+
+
+def read(name):
+    with (DATA / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_populations_are_what_they_say():
+    everything = populations(512)
+    assert len(everything) >= 8
+    for population in everything.values():
+        assert population.mass.sum() == pytest.approx(1)
+        assert np.all((population.rate >= 0) & (population.rate <= 1))
+        y, p = population.draw(100_000, np.random.default_rng(0))
+        assert set(p) <= set(population.prob)
+        assert p.mean() == pytest.approx(population.mass @ population.prob, abs=0.006)
+        assert y.mean() == pytest.approx(population.mass @ population.rate, abs=0.006)
+    assert populations()["rare"].sample.event_rate == pytest.approx(0.01, abs=0.001)
+    assert brolly.expected_calibration_error(everything["calibrated"].sample) == 0
+
+
+def test_their_losses_are_exact():
+    """Two points at 0.3 and 0.6 on the grid 1/4, in fractions: (1/4: 0.8 of 0.7), (1/2: 0.2 of 0.7, 0.6 of 0.3), ..."""
+    population = populations()["two points"]
+    hats = np.maximum(0, 1 - np.abs(4 * population.prob[:, None] - np.arange(5)))
+    weight, events = population.mass @ hats, (population.mass * population.rate) @ hats
+    some = weight > 0
+    expected = exact_loss(np.arange(5)[some] / 4, weight[some], events[some], "all")
+    assert population.losses(4)[4] == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+def test_the_bounds_fail_no_more_often_than_they_may(tmp_path):
+    path = tmp_path / "violation.csv"
+    violation.main([str(path), "--repeats", "20", "--sizes", "100", "400"])
+    with path.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * 2 * 2 * len(populations())
+    for line in lines:
+        # 20 x 0.5 = 10 may fail; 17 of 20 do with a chance of one in 770 if each did as often as it may.
+        most = {"0.05": 4, "0.5": 16}[line["allowed"]]
+        assert int(line["violations_adaptive"]) <= most
+        assert int(line["violations_hoeffding"]) <= most
+    assert violation.weights("equal", 5) is None
+
+
+def test_the_committed_counts_are_below_what_is_allowed():
+    lines = read("violation.csv")
+    assert {int(line["n"]) for line in lines} == set(violation.SIZES)
+    assert {line["population"] for line in lines} == set(populations(8))
+    for line in lines:
+        for method in violation.METHODS:
+            assert int(line[f"violations_{method}"]) <= float(line["allowed"]) * int(line["repeats"])
+    first = lines[0]
+    again = violation.one(populations()[first["population"]], int(first["n"]), "equal", "default", 3)
+    assert again["allowed"] == float(first["allowed"])
+
+
+def test_rates_in_short(tmp_path):
+    path = tmp_path / "rates.csv"
+    rates.main([str(path), "--repeats", "30", "--sizes", "100", "400", "1600", "--points", "65536"])
+    with path.with_name("rates-slopes.csv").open(encoding="utf-8") as file:
+        found = {(line["forecaster"], line["measure"]): float(line["slope"]) for line in csv.DictReader(file)}
+    assert len(found) == 2 * (len(brolly.measures()) + 1)
+    assert -0.7 < found["calibrated", "soft_binned_cdl"] < -0.35
+    assert abs(found["calibrated", "calibration_decision_loss"]) < 0.1
+    assert -0.45 < found["calibrated", rates.CUBE_ROOT] < -0.2
+
+
+def test_the_committed_rates_show_table_1():
+    lines = {(line["forecaster"], line["measure"]): line for line in read("rates-slopes.csv")}
+    assert set(lines) == {(f, m) for f in rates.FORECASTERS for m in (*brolly.measures(), rates.CUBE_ROOT)}
+    expected = {"soft_binned_cdl": -1 / 2, "cutoff_calibration_error": -1 / 2, "smooth_calibration_error": -1 / 2,
+                rates.CUBE_ROOT: -1 / 3, "calibration_decision_loss": 0, "expected_calibration_error": 0}  # fmt: skip
+    for measure, slope in expected.items():
+        assert float(lines["calibrated", measure]["slope"]) == pytest.approx(slope, abs=0.05)
+    again = list(rates.slopes(read("rates.csv")))
+    assert_allclose([float(line["slope"]) for line in again], [float(x["slope"]) for x in lines.values()])
+
+
+def test_the_page_shows_the_committed_data():
+    page = (DATA.parent / "inference.md").read_text(encoding="utf-8")
+    assert tables.filled(page) == page
+    assert page.count("| one point |") == 1
