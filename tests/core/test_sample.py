@@ -263,3 +263,19 @@ def test_a_share_of_events_is_never_more_than_all():
     with pytest.warns(brolly.OneClassWarning, match="every outcome is 1"):
         brolly.soft_binned_profile(sample)
     assert sample.event_rate == 1.0
+
+
+def many_rows(n=2**18):
+    rng = np.random.default_rng(4)
+    p = rng.random(n) ** 8
+    return rng.random(n) < p, p
+
+
+def test_what_was_asked_before_does_not_show():
+    y, p = many_rows()
+    asked = brolly.Sample(y, p)
+    asked.cell_sums(2**18)  # a finer pass
+    for m in (4, 64, 2**13):
+        mine, fresh = asked.cell_sums(m), brolly.Sample(y, p).cell_sums(m)
+        assert mine.m == fresh.m
+        assert_array_equal(mine.rise, fresh.rise)
