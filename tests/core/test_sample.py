@@ -275,3 +275,19 @@ def test_the_table_behind_a_sample_is_as_fine_as_asked():
     assert fine.m == 2**15
     assert (fine.slot >> 1).tolist() == [int(0.1 * 2**15)] * 2 + [int(0.7 * 2**15)]
     assert sample.compress(4).cell_table(64).m == 4
+
+
+def many_rows(n=2**18):
+    rng = np.random.default_rng(4)
+    p = rng.random(n) ** 8
+    return rng.random(n) < p, p
+
+
+def test_what_was_asked_before_does_not_show():
+    y, p = many_rows()
+    asked = brolly.Sample(y, p)
+    asked.cell_sums(2**18)  # a finer pass
+    for m in (4, 64, 2**13):
+        mine, fresh = asked.cell_sums(m), brolly.Sample(y, p).cell_sums(m)
+        assert mine.m == fresh.m
+        assert_array_equal(mine.rise, fresh.rise)

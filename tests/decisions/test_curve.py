@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
     ("options", "message"),
     [
         ({"grid": 128}, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
-        ({"grid": 3}, "m must be a power of two from 2 to 1,048,576; it is 3"),
+        ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
         ({"swaps": "some"}, "swaps must be 'all', 'monotone' or 'constant'; it is 'some'"),
         ({"sample_weight": [1, 2]}, "a Sample brings its own predictions, weights and labels: pass it alone"),
     ],
@@ -229,3 +230,10 @@ def test_bad_calls_are_told_what_is_wrong(options, message):
 
 def test_labels():
     assert regret_curve(["a", "a", "b", "b"], P, pos_label="a").loss == regret_curve(Y, P).loss
+
+
+def test_thresholds_are_read_as_numbers():
+    curve = regret_curve([1, 0, 1], [0.25, 0.5, 0.75])
+    assert curve(Fraction(1, 4)) == curve(0.25)
+    with pytest.raises(brolly.InputError, match="mu must hold numbers; it holds strings"):
+        curve("0.25")

@@ -111,7 +111,7 @@ def test_how_it_prints():
 @pytest.mark.parametrize(
     ("largest", "message"),
     [
-        (100, "m must be a power of two from 2 to 1,048,576; it is 100"),
+        (100, "largest must be a power of two from 2 to 1,048,576; it is 100"),
         (128, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
     ],
 )

@@ -309,3 +309,28 @@ def test_rounding_to_a_grid_needs_no_swap_if_the_forecast_is_right_on_it(mu):
     y, p = [1, 0, 0, 0, 1, 1, 1, 0], [0.25] * 4 + [0.75] * 4
     task = DecisionTask.threshold(mu)
     assert swap_regret(y, p, task, response=Rounded(task, 4)).value == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize("response", [len, "best", None.__class__])
+def test_a_response_must_be_able_to_answer(response):
+    with pytest.raises(brolly.InputError, match=r"response must be an object with a method probabilities\(p\); it is "):
+        swap_regret(SAMPLE, task=COSTS, response=response)
+
+
+def test_a_response_must_answer_in_numbers():
+    class Words:
+        task = "another's"  # not ours to judge
+
+        def probabilities(self, p):
+            return ["mostly"] * len(p)
+
+    with pytest.raises(brolly.InputError, match=r"response\.probabilities must hold numbers; it holds strings"):
+        swap_regret(SAMPLE, task=COSTS, response=Words())
+
+
+@pytest.mark.parametrize("per", ["action", "prediction"])
+def test_heavy_rows_and_large_payoffs_do_not_overflow(per):
+    task = DecisionTask.from_payoffs([[1e300, 0], [0, 1e300]])
+    y, p = [0, 1, 0, 0], [0.1, 0.8, 0.8, 0.8]
+    heavy = swap_regret(y, p, task, sample_weight=[1e140] * 4, per=per)
+    assert heavy.value == swap_regret(y, p, task, per=per).value == 0.25

@@ -322,3 +322,53 @@ def test_the_threshold_task_is_the_curve_at_its_threshold():
     for mu in (0.1, 0.35, 0.5, 0.77):
         regret = brolly.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
         assert regret.in_units == pytest.approx(curve.points([mu]).left[0], abs=1e-14)
+
+
+TASK = DecisionTask.threshold(0.35)
+MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TASK.best_response("often"), "p must hold numbers; it holds strings"),
+        (lambda: TASK.best_response(MASKED), "p must not contain masked values; 1 value does, the first is p[1]"),
+        (lambda: TASK.payoff(["wait", "act"], [0, 1, 1]), "action and y must match up; their shapes are (2,) and (3,)"),
+        (lambda: DecisionTask.quadratic().payoff("0.5", 1), "action must hold numbers; it holds strings"),
+        (lambda: DecisionTask.threshold(0.5, actions=None), "actions must be a list of names; it is None"),
+        (
+            lambda: DecisionTask.threshold(0.5, actions=["a", "a\0"]),
+            "actions must have names that UTF-8 can hold, without NUL; 'a\\x00' is not one",
+        ),
+        (
+            lambda: DecisionTask.threshold(0.5, actions=["a", "\ud800"]),
+            "actions must have names that UTF-8 can hold, without NUL; '\\ud800' is not one",
+        ),
+        (
+            lambda: DecisionTask.from_payoffs(np.ma.array([[1, 2], [3, 0]], mask=[[0, 0], [1, 0]])),
+            "payoffs must not contain masked values; 1 value does, the first is payoffs[2]",
+        ),
+        *(
+            (
+                lambda payoffs=payoffs: DecisionTask.from_payoffs(payoffs),
+                "payoffs must be a pair of numbers for each action: without the event, with it",
+            )
+            for payoffs in ([["1", "2"], ["3", "0"]], [[10**400, 1], [0, 2]])
+        ),
+    ],
+)
+def test_what_numpy_would_take_for_something_else_is_refused(call, message):
+    with pytest.raises(brolly.InputError) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_a_cost_too_large_for_a_double_is_refused():
+    with pytest.raises(brolly.InputError, match="false_negative must be a positive, finite cost"):
+        DecisionTask.from_costs(false_positive=1, false_negative=10**400)
+
+
+def test_truth_values_number_no_actions():
+    data = TASK.to_dict() | {"order": [False, True]}
+    with pytest.raises(brolly.InputError, match="thresholds must increase"):
+        DecisionTask.from_dict(data)

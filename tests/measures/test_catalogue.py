@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 
 import numpy as np
@@ -63,3 +64,9 @@ def test_the_function_and_the_room_share_a_name():
     from brolly.measures import catalogue
 
     assert catalogue.measures is brolly.measures
+
+
+def test_an_infinite_score_is_ready_for_json():
+    sure = brolly.measure_all([0, 1], [1.0, 0.5])
+    assert sure["log_score"] == math.inf
+    assert json.loads(json.dumps(sure.to_dict(), allow_nan=False))["values"]["log_score"] is None

@@ -362,3 +362,13 @@ def test_doubt_is_a_typed_warning_and_kept():
     with pytest.warns(brolly.ResolutionWarning, match="m = 16 can resolve: it is at most the one given"):
         brolly.soft_binned_profile(brolly.Sample(y, p).compress(16))
     assert brolly.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
+
+
+@pytest.mark.parametrize("m", [4, 16, 64])
+def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    y = rng.random(3000) < p  # calibrated: the balance is finer than m
+    small, rows = brolly.soft_binned_profile(brolly.Sample(y, p).compress(m)), brolly.soft_binned_profile(y, p)
+    assert small.m_star == small.grid_sizes[-1] == m
+    assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)

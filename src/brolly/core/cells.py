@@ -27,9 +27,9 @@ def check_power(value: int, name: str, largest: int) -> int:
     return int(value)
 
 
-def check_grid(m: int) -> int:
+def check_grid(m: int, name: str = "m") -> int:
     """Accept a number of cells that the compression can be exact for."""
-    return check_power(m, "m", LARGEST_GRID)
+    return check_power(m, name, LARGEST_GRID)
 
 
 def freeze(*arrays: NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ from brolly.core.distinct import DistinctTable
 from brolly.core.exact import Floats
 from brolly.core.isotonic import isotonic
 from brolly.core.rounded import RoundedSample
+from brolly.core.rows import as_numbers
 from brolly.errors import InputError
 
 Swaps = Literal["all", "monotone", "constant"]
@@ -130,7 +131,7 @@ class RegretCurve:
 
     def points(self, mu: ArrayLike) -> CurvePoints:
         """The curve at any thresholds in [0, 1]: their distinct values, increasing, with both limits at each."""
-        asked = np.asarray(mu, np.float64)
+        asked = as_numbers(mu, "mu")
         outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
         if outside.size:
             first = int(outside[0])
@@ -140,7 +141,7 @@ class RegretCurve:
     def __call__(self, mu: ArrayLike) -> Floats:
         """The larger side of the curve at any thresholds in [0, 1], in any order and shape."""
         points = self.points(mu)
-        value: Floats = points.value[np.searchsorted(points.mu, mu)]
+        value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "mu"))]
         return value
 
     def corners(self) -> CurvePoints:

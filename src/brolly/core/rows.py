@@ -132,12 +132,21 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
             )
 
 
-def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Numbers of any shape as doubles; which numbers is not looked at."""
+    return _number(_array(values, name), name, {np.dtype(np.float64)})
+
+
+def _array(values: ArrayLike, name: str) -> NDArray[Any]:
     refuse_masked(values, name)
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
     except Exception as error:  # whatever an __array__ of somebody else's raises
         raise InputError(f"{name} must be readable as an array: {error}") from error
+
+
+def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+    array = _array(values, name)
     if array.ndim != 1:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 2:
@@ -151,7 +160,7 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
         return array
     if array.dtype.kind not in "biufO":
         raise InputError(f"{name} must hold numbers; it holds {_kind(array)}")
-    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array):
+    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
         raise InputError(f"{name} must hold numbers; it holds strings")
     try:
         return array.astype(np.float64)

@@ -110,7 +110,7 @@ class Sample:
         self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
         self.effective_n = total**2 / float(cells.squares.sum())
         self._cells = cells
-        self._first = cells.m
+        self._passes = {cells.m: cells}  # by grid; what was made once is kept, and never replaced
         self._rows = rows
         self._distinct: DistinctTable | None = None
         self._fine: CellSums | None = None
@@ -158,25 +158,33 @@ class Sample:
         sample knows its own grid and nothing finer.
         """
         if self._rows is None:
-            return [self._first]
+            return [self._cells.m]
         passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
-        return [self._first, *passes, FINEST_GRID]
+        return [self._cells.m, *passes, FINEST_GRID]
 
     def cell_sums(self, m: int) -> CellSums:
-        """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is."""
-        if m <= self._cells.m:
-            return self._cells.sums()
+        """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is.
+
+        Which grid that is depends on `m` and the rows alone: what was asked before, or is being asked by
+        another thread, cannot show in the last bit.
+        """
         grid = next((g for g in self.grids() if g >= m), FINEST_GRID)
-        if self._rows is not None and grid < FINEST_GRID:
-            self._cells = tally(self._rows, grid)
-            return self._cells.sums()
+        if grid < FINEST_GRID:
+            if grid not in self._passes:
+                assert self._rows is not None
+                self._passes[grid] = tally(self._rows, grid)
+            return self._passes[grid].sums()
         if self._fine is None:
             self._fine = self.distinct().sums()
         return self._fine
 
     def cell_table(self, m: int) -> CellTable:
-        """The sums with counts and squared weights, on some grid at least as fine as ``1/m`` (or the compression's)."""
-        return self._cells if self._rows is None or m <= self._cells.m else tally(self._rows, m)
+        """The sums with counts and squared weights, on a grid as fine as ``1/m`` (or the compression's own)."""
+        if self._rows is None or m <= self._cells.m:
+            return self._cells
+        if m not in self._passes:
+            self._passes[m] = tally(self._rows, m)
+        return self._passes[m]
 
     def bin_sums(self, n: int, edges: Floats) -> BinSums:
         """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).

@@ -192,7 +192,7 @@ def regret_curve(
     if grid is None:
         curve = RegretCurve.from_table(sample.distinct(), swaps)
     else:
-        grid = check_fine_enough(sample, check_grid(grid))
+        grid = check_fine_enough(sample, check_grid(grid, "grid"))
         curve = RegretCurve.from_rounded(RoundedSample.from_sums(sample.cell_sums(grid), grid), swaps)
     mu, regret = _outline(curve)
     corners = curve.corners()

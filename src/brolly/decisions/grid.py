@@ -165,7 +165,7 @@ def choose_grid(
          128    0.0943    0.1070
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    finest = _finest(sample) if largest is None else check_fine_enough(sample, check_grid(largest))
+    finest = _finest(sample) if largest is None else check_fine_enough(sample, check_grid(largest, "largest"))
     grids = [2**k for k in range(1, finest.bit_length())]
     losses, bounds = np.array([_loss_and_bound(sample, m) for m in grids]).T
     at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.exact import Floats
+from brolly.core.rows import as_numbers, refuse_masked
 from brolly.errors import InputError
 
 _TOLERANCE = 1e-9  # how far a task read back may be from its payoffs, as a share of what is at stake
@@ -38,7 +40,7 @@ def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
 def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
     """Accept an order of actions and thresholds that are the best response to these payoffs."""
     places = [0.0, *thresholds, 1.0]
-    fit = all(isinstance(a, int) and 0 <= a < len(matrix) for a in order) and all(map(is_number, thresholds))
+    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(map(is_number, thresholds))
     if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
         raise InputError(
             f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
@@ -56,13 +58,15 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
 
 
 def is_number(x: Any) -> bool:
-    """Whether x is a real number, and not a truth value."""
-    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
+    """Whether x is a real number that a double can hold, and not a truth value."""
+    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
+        return False
+    return not isinstance(x, int) or abs(x) <= sys.float_info.max
 
 
 def check_probabilities(p: ArrayLike, name: str = "p") -> Floats:
     """Accept probabilities of any shape."""
-    asked = np.asarray(p, np.float64)
+    asked = as_numbers(p, name)
     bad = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
     if bad.size:
         where = name if asked.ndim == 0 else f"{name}[{bad[0]}]"
@@ -70,11 +74,18 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> Floats:
     return asked
 
 
+def _has_utf8(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
+
+
 def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     """Accept names for so many actions, all different."""
-    names = () if isinstance(actions, str) else tuple(actions)
+    names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(actions)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InputError(f"actions must be a list of names; it is {actions!r}")
+    strange = [name for name in names if "\0" in name or not _has_utf8(name)]  # arrays or files would change them
+    if strange:
+        raise InputError(f"actions must have names that UTF-8 can hold, without NUL; {strange[0]!r} is not one")
     if len(names) != count:
         raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
     twice = [name for a, name in enumerate(names) if name in names[:a]]
@@ -85,9 +96,10 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
 
 def check_matrix(payoffs: ArrayLike) -> Floats:
     """Accept a pair of payoffs for each of at least two actions, with something at stake."""
+    refuse_masked(payoffs, "payoffs")
     try:
-        matrix = np.array(payoffs, np.float64)
-    except (TypeError, ValueError):
+        matrix = as_numbers(payoffs, "payoffs").copy()
+    except InputError:
         raise InputError("payoffs must be a pair of numbers for each action: without the event, with it") from None
     if matrix.ndim != 2 or matrix.shape[1] != 2:
         raise InputError(f"payoffs must have shape (actions, 2): without the event, with it; it has {matrix.shape}")

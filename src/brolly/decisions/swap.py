@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.distinct import DistinctTable
 from brolly.core.exact import Floats
+from brolly.core.rows import as_numbers
 from brolly.core.sample import Sample, as_sample
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
@@ -278,10 +279,12 @@ def _masses(table: DistinctTable, task: DecisionTask, response: Response | None,
 
 def _asked(response: Response, p: Floats, task: DecisionTask) -> Floats:
     """What a response does at these predictions, checked."""
+    if not callable(getattr(response, "probabilities", None)):
+        raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
     theirs = getattr(response, "task", task)
-    if theirs.actions != task.actions:
+    if isinstance(theirs, DecisionTask) and theirs.actions != task.actions:
         raise InputError(f"response must choose among the task's actions {task.actions}; its task has {theirs.actions}")
-    taken = np.asarray(response.probabilities(p), np.float64)
+    taken = as_numbers(response.probabilities(p), "response.probabilities")
     if taken.shape != (len(p), len(task.actions)):
         raise InputError(
             f"response.probabilities must give shape {(len(p), len(task.actions))}: a row for each prediction, a "
@@ -298,14 +301,15 @@ def _swaps(mass: Floats, task: DecisionTask, per: Per, total: float) -> tuple[Sw
     """For each action taken its best replacement, or that of each group; those that save anything, best first."""
     payoffs = task.matrix
     change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
-    terms = mass[:, :, None] * change[:, None]
+    # Shares, not weights: heavy rows times large payoffs would be too large for a double.
+    terms = (mass / total)[:, :, None] * change[:, None]
     gain = terms.sum(axis=3)
     real = gain > _ROUNDING * np.abs(terms).sum(axis=3)
     best = gain.argmax(axis=2) if per == "action" else np.broadcast_to(np.arange(mass.shape[1]), mass.shape[:2])
     found = []
     for a, g in np.ndindex(mass.shape[:2]):
         if real[a, g, b := best[a, g]]:
-            saved, weight = float(gain[a, g, b]) / total, float(mass[a, g].sum())
+            saved, weight = float(gain[a, g, b]), float(mass[a, g].sum())
             found.append(
                 Swap(
                     action=task.actions[a],

@@ -254,10 +254,16 @@ class DecisionTask:
         outcome = np.asarray(y)
         if not np.isin(outcome, (0, 1)).all():
             raise InputError(f"y must be 0 or 1; it is {y!r}")
+        chosen = check_probabilities(action, "action") if self.is_quadratic else np.asarray(action, dtype=object)
+        try:
+            np.broadcast_shapes(chosen.shape, outcome.shape)
+        except ValueError:
+            raise InputError(
+                f"action and y must match up; their shapes are {chosen.shape} and {outcome.shape}"
+            ) from None
         if self.is_quadratic:
-            return 1 - (check_probabilities(action, "action") - outcome) ** 2
-        names = np.asarray(action, dtype=object)
-        index = np.array([self._index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+            return 1 - (chosen - outcome) ** 2
+        index = np.array([self._index(name) for name in chosen.ravel()], np.intp).reshape(chosen.shape)
         return self.matrix[index, outcome.astype(np.intp)]
 
     def mixture(self) -> ThresholdMixture:

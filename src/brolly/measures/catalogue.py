@@ -111,8 +111,9 @@ class Measurements(Mapping[str, float]):
         return len(self.values_by_name)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types."""
-        return {"n": self.n, "values": dict(self.values_by_name)}
+        """All of it in built-in types, ready for JSON (where an infinite log score is None)."""
+        finite = {name: value if math.isfinite(value) else None for name, value in self.values_by_name.items()}
+        return {"n": self.n, "values": finite}
 
     def _rows(self) -> list[tuple[str, ...]]:
         head = ("measure", "symbol", "value", "a small value bounds the regret of")

@@ -31,8 +31,8 @@ class SoftBinnedProfile:
     m_star : int or inf
         The grid that balances loss and rounding; infinite when the sample is perfectly calibrated.
     grid_sizes : ndarray of int
-        The grids looked at, increasing, the last of them ``2 * m_star``: all up to 2**16, and of finer
-        ones those that the search needed.
+        The grids looked at, increasing, the last of them ``2 * m_star`` (for a compressed sample none finer
+        than its own): all up to 2**16, and of finer ones those that the search needed.
     losses : ndarray of float
         SCDL_m for each of them. It grows with m, while ``1 / grid_sizes`` falls.
     thresholds : ndarray of float
@@ -220,7 +220,7 @@ def soft_binned_profile(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     balance = _Balance(sample, rounding)
     m = 2
-    while m <= min(2 * balance.m_star, _SHOWN_GRID):
+    while m <= min(2 * balance.m_star, sample.m or _SHOWN_GRID, _SHOWN_GRID):
         balance.loss(m)
         m *= 2
     notes = _notes(sample, balance.m_star)
