@@ -26,6 +26,8 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.calibration_test import CalibrationTest, calibration_test
+from brolly.inference.intervals import ConfidenceInterval, confidence_interval
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -44,7 +46,9 @@ __all__ = [
     "Accumulator",
     "BrollyError",
     "BrollyWarning",
+    "CalibrationTest",
     "Catalogue",
+    "ConfidenceInterval",
     "DecisionTask",
     "FewRowsWarning",
     "GridChoice",
@@ -65,7 +69,9 @@ __all__ = [
     "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
+    "calibration_test",
     "choose_grid",
+    "confidence_interval",
     "cutoff_calibration_error",
     "expected_calibration_error",
     "interval_calibration_error",

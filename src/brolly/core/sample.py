@@ -12,7 +12,7 @@ from brolly.core.bins import BinSums
 from brolly.core.cells import LARGEST_GRID, CellSums, CellTable, check_grid, freeze
 from brolly.core.distinct import FINEST_GRID, DistinctTable
 from brolly.core.exact import Floats
-from brolly.core.rows import Rows, as_rows
+from brolly.core.rows import Names, Rows, as_rows
 from brolly.core.tally import tally
 from brolly.errors import InputError
 
@@ -73,6 +73,10 @@ class Sample:
     y_prob: NDArray[Any]
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
+    _tallied: CellTable | None
+    _distinct: DistinctTable | None
+    _fine: CellSums | None
+    _rows: Rows | None
 
     def __init__(
         self,
@@ -92,6 +96,25 @@ class Sample:
         self._hold(cells, None)
         return self
 
+    @classmethod
+    def from_distinct(cls, table: DistinctTable, n: int) -> Self:
+        """A sample whose rows are pooled and in order already: nothing is checked or sorted again.
+
+        For those who draw many samples with the same predictions; `n` says how many rows stand behind it.
+        """
+        self = object.__new__(cls)
+        negative, positive = float(table.negative.sum()), float(table.positive.sum())
+        weight = np.stack([table.negative, table.positive], axis=1).ravel()
+        label = np.tile(np.array([0, 1], np.uint8), len(table.prob))
+        rows = Rows(label=label, prob=np.repeat(table.prob, 2), weight=weight, names=Names())
+        self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
+        self.effective_n = float(n)
+        self._events = round(self.event_rate * n)
+        self._first = _grid(8, max(64, len(rows)), _QUICK_GRID)
+        self._tallied, self._rows, self._distinct, self._fine = None, rows, table, None
+        self._show(rows)
+        return self
+
     def _hold(self, cells: CellTable, rows: Rows | None) -> None:
         total = float(cells.weight[0].sum())
         total = math.inf if math.isnan(total) else total  # what an overflow leaves behind
@@ -109,19 +132,30 @@ class Sample:
         weight = cells.weight[0]
         self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
         self.effective_n = total**2 / float(cells.squares.sum())
-        self._cells = cells
+        self._tallied = cells
         self._first = cells.m
         self._rows = rows
-        self._distinct: DistinctTable | None = None
-        self._fine: CellSums | None = None
+        self._distinct = None
+        self._fine = None
         if rows is None:
             self.m = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
             freeze(self.y_true, self.y_prob)
         else:
-            self.m = self.counts = None
-            self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
-            self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+            self._show(rows)
+
+    def _show(self, rows: Rows) -> None:
+        self.m = self.counts = None
+        self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
+        self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+
+    @property
+    def _cells(self) -> CellTable:
+        """The sums on the grid that was last looked at, or the first one."""
+        if self._tallied is None:
+            assert self._rows is not None
+            self._tallied = tally(self._rows, self._first)
+        return self._tallied
 
     def compress(self, m: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
@@ -164,8 +198,8 @@ class Sample:
             return self._cells.sums()
         grid = next((g for g in self.grids() if g >= m), FINEST_GRID)
         if self._rows is not None and grid < FINEST_GRID:
-            self._cells = tally(self._rows, grid)
-            return self._cells.sums()
+            self._tallied = tally(self._rows, grid)
+            return self._tallied.sums()
         if self._fine is None:
             self._fine = self.distinct().sums()
         return self._fine
