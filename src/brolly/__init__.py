@@ -26,8 +26,10 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.change import Change, find_changes
 from brolly.inference.guarantee import Guarantee, guarantee
+from brolly.inference.intervals import ConfidenceInterval, confidence_interval
 from brolly.inference.size import SampleSize, sample_size
 from brolly.inference.watch import Timeline, Window, watch
 from brolly.measures.binned import binned_calibration_error
@@ -51,8 +53,10 @@ __all__ = [
     "Accumulator",
     "BrollyError",
     "BrollyWarning",
+    "CalibrationTest",
     "Catalogue",
     "Change",
+    "ConfidenceInterval",
     "DecisionTask",
     "FewRowsWarning",
     "GridChoice",
@@ -77,7 +81,9 @@ __all__ = [
     "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
+    "calibration_test",
     "choose_grid",
+    "confidence_interval",
     "cutoff_calibration_error",
     "expected_calibration_error",
     "find_changes",

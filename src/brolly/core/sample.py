@@ -12,7 +12,7 @@ from brolly.core.bins import BinSums
 from brolly.core.cells import LARGEST_GRID, CellSums, CellTable, check_grid, freeze
 from brolly.core.distinct import FINEST_GRID, DistinctTable
 from brolly.core.exact import Floats
-from brolly.core.rows import Rows, as_rows
+from brolly.core.rows import Names, Rows, as_rows
 from brolly.core.tally import tally
 from brolly.errors import InputError
 
@@ -73,6 +73,10 @@ class Sample:
     y_prob: NDArray[Any]
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
+    _passes: dict[int, CellTable]
+    _distinct: DistinctTable | None
+    _fine: CellSums | None
+    _rows: Rows | None
 
     def __init__(
         self,
@@ -92,6 +96,25 @@ class Sample:
         self._hold(cells, None)
         return self
 
+    @classmethod
+    def from_distinct(cls, table: DistinctTable, n: int) -> Self:
+        """A sample whose rows are pooled and in order already: nothing is checked or sorted again.
+
+        For those who draw many samples with the same predictions; `n` says how many rows stand behind it.
+        """
+        self = object.__new__(cls)
+        negative, positive = float(table.negative.sum()), float(table.positive.sum())
+        weight = np.stack([table.negative, table.positive], axis=1).ravel()
+        label = np.tile(np.array([0, 1], np.uint8), len(table.prob))
+        rows = Rows(label=label, prob=np.repeat(table.prob, 2), weight=weight, names=Names())
+        self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
+        self.effective_n = float(n)
+        self._events = round(self.event_rate * n)
+        self._first = _grid(8, max(64, len(rows)), _QUICK_GRID)
+        self._passes, self._rows, self._distinct, self._fine = {}, rows, table, None
+        self._show(rows)
+        return self
+
     def _hold(self, cells: CellTable, rows: Rows | None) -> None:
         total = float(cells.weight[0].sum())
         total = math.inf if math.isnan(total) else total  # what an overflow leaves behind
@@ -109,19 +132,34 @@ class Sample:
         weight = cells.weight[0]
         self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
         self.effective_n = total**2 / float(cells.squares.sum())
-        self._cells = cells
-        self._passes = {cells.m: cells}  # by grid; what was made once is kept, and never replaced
+        self._first = cells.m
+        self._passes = {cells.m: cells}
         self._rows = rows
-        self._distinct: DistinctTable | None = None
-        self._fine: CellSums | None = None
+        self._distinct = None
+        self._fine = None
         if rows is None:
             self.m = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
             freeze(self.y_true, self.y_prob)
         else:
-            self.m = self.counts = None
-            self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
-            self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+            self._show(rows)
+
+    def _show(self, rows: Rows) -> None:
+        self.m = self.counts = None
+        self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
+        self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+
+    def _pass(self, m: int) -> CellTable:
+        """The sums of a pass over the rows at `m`; what was made once is kept, and never replaced."""
+        if m not in self._passes:
+            assert self._rows is not None
+            self._passes[m] = tally(self._rows, m)
+        return self._passes[m]
+
+    @property
+    def _cells(self) -> CellTable:
+        """The sums of a compressed sample, or of the first pass over the rows."""
+        return self._pass(self._first)
 
     def compress(self, m: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
@@ -158,9 +196,9 @@ class Sample:
         sample knows its own grid and nothing finer.
         """
         if self._rows is None:
-            return [self._cells.m]
+            return [self._first]
         passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
-        return [self._cells.m, *passes, FINEST_GRID]
+        return [self._first, *passes, FINEST_GRID]
 
     def cell_sums(self, m: int) -> CellSums:
         """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is.
@@ -170,21 +208,14 @@ class Sample:
         """
         grid = next((g for g in self.grids() if g >= m), FINEST_GRID)
         if grid < FINEST_GRID:
-            if grid not in self._passes:
-                assert self._rows is not None
-                self._passes[grid] = tally(self._rows, grid)
-            return self._passes[grid].sums()
+            return self._pass(grid).sums()
         if self._fine is None:
             self._fine = self.distinct().sums()
         return self._fine
 
     def cell_table(self, m: int) -> CellTable:
         """The sums with counts and squared weights, on a grid as fine as ``1/m`` (or the compression's own)."""
-        if self._rows is None or m <= self._cells.m:
-            return self._cells
-        if m not in self._passes:
-            self._passes[m] = tally(self._rows, m)
-        return self._passes[m]
+        return self._cells if self._rows is None else self._pass(max(m, self._first))
 
     def bin_sums(self, n: int, edges: Floats) -> BinSums:
         """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,7 +175,7 @@ def soft_binned_cdl(
     0.125
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return _Balance(sample, rounding).value
+    return _balance(sample, rounding).value
 
 
 def soft_binned_profile(
@@ -218,7 +219,7 @@ def soft_binned_profile(
     array([  2,   4,   8,  16,  32,  64, 128])
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    balance = _Balance(sample, rounding)
+    balance = _balance(sample, rounding)
     m = 2
     while m <= min(2 * balance.m_star, sample.m or _SHOWN_GRID, _SHOWN_GRID):
         balance.loss(m)
@@ -240,32 +241,56 @@ def soft_binned_profile(
     )
 
 
-class _Balance:
-    """The search for m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2)."""
+def _balance(sample: Sample, rounding: Rounding) -> Balance:
+    check_rounding(rounding)
 
-    def __init__(self, sample: Sample, rounding: Rounding) -> None:
-        check_rounding(rounding)
-        self.sample = sample
-        self.rounding = rounding
+    def worst(m: int) -> tuple[float, int]:
+        rounded = RoundedSample.from_sums(sample.cell_sums(m), m, rounding)
+        return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
+
+    # Of a compressed sample nothing finer is known: its own grid is the best that can be promised.
+    return Balance(worst, sample.grids(), sample.total_weight, otherwise=sample.m or math.inf)
+
+
+class Balance:
+    """The search for m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2).
+
+    Parameters
+    ----------
+    worst : callable
+        Gives for a grid m the loss, as a sum over the rows, and the threshold i that has it.
+    grids : list of int
+        The grids to stop at on the way, the cheapest first; none finer than the last is looked at.
+    total : float
+        The weight of all rows.
+    otherwise : int or float
+        m* where none of the grids balances.
+    """
+
+    def __init__(
+        self, worst: Callable[[int], tuple[float, int]], grids: Sequence[int], total: float, otherwise: int | float
+    ) -> None:
+        self._worst = worst
+        self._total = total
         self.looked_at: dict[int, tuple[float, int]] = {}  # m: SCDL_m and the threshold i that has it
-        self.m_star = self._search()
+        self.m_star = self._search(grids, otherwise)
 
     @property
     def value(self) -> float:
+        """SCDL."""
         return 0.0 if isinstance(self.m_star, float) else max(self.loss(self.m_star), 1 / self.m_star)
 
     def loss(self, m: int) -> float:
         """SCDL_m, computed once."""
         if m not in self.looked_at:
-            rounded = RoundedSample.from_sums(self.sample.cell_sums(m), m, self.rounding)
-            loss, i = worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
-            self.looked_at[m] = loss / self.sample.total_weight, i
+            loss, i = self._worst(m)
+            self.looked_at[m] = loss / self._total, i
         return self.looked_at[m][0]
 
-    def _search(self) -> int | float:
+    def _search(self, grids: Sequence[int], otherwise: int | float) -> int | float:
         """SCDL_m never falls as m grows (Lemma 3.2), so bisect: first on the grids that cost least."""
         low = 0
-        for grid in self.sample.grids():
+        for grid in grids:
             high = grid.bit_length() - 2  # exponents: 2^low is too coarse, 2^high the finest to judge here
             if self._balanced(high):
                 while high - low > 1:
@@ -273,8 +298,7 @@ class _Balance:
                     low, high = (low, middle) if self._balanced(middle) else (middle, high)
                 return 1 << high
             low = high
-        # Of a compressed sample nothing finer is known: its own grid is the best that can be promised.
-        return math.inf if self.sample.m is None else self.sample.m
+        return otherwise
 
     def _balanced(self, exponent: int) -> bool:
         return self.loss(2 << exponent) >= 2.0**-exponent

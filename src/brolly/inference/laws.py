@@ -1,0 +1,166 @@
+"""From redrawn values to the ends of an interval: one law for each method, to be asked at any level."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from brolly.core.exact import Floats
+from brolly.core.rounded import RoundedSample
+from brolly.core.sample import Sample
+from brolly.inference.atoms import Atoms, Rng
+from brolly.inference.resampling import Progress, draw_many, quantile
+from brolly.inference.statistic import Evaluate
+
+_FEW_DISTINCT = 20  # rows behind each distinct prediction from which on its own frequency is looked at
+_PRIOR_ROWS = 2.0  # rows without bias that every estimate of a bias is diluted with
+_STEPS = 9  # populations from calibrated to far beyond the estimate
+_PILOTS = 12
+_FARTHEST = 2.0**12
+
+
+class Law(Protocol):
+    """What the redrawn values tell about the population's."""
+
+    @property
+    def corrected(self) -> float: ...
+
+    def ends(self, level: float) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Percentile:
+    """The bootstrap's own quantiles."""
+
+    estimate: float
+    draws: Floats  # increasing
+
+    @property
+    def corrected(self) -> float:
+        return 2 * self.estimate - float(self.draws.mean())
+
+    def ends(self, level: float) -> tuple[float, float]:
+        tail = (1 - level) / 2
+        return quantile(self.draws, tail), quantile(self.draws, 1 - tail)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basic(Percentile):
+    """The estimate less what redrawn values exceed it by, times `scale`."""
+
+    scale: float = 1.0
+
+    @property
+    def corrected(self) -> float:
+        return self.estimate - self.scale * (float(self.draws.mean()) - self.estimate)
+
+    def ends(self, level: float) -> tuple[float, float]:
+        low, high = Percentile(self.estimate, self.draws).ends(level)
+        return self.estimate - self.scale * (high - self.estimate), self.estimate - self.scale * (low - self.estimate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inversion:
+    """A line of populations, from calibrated to worse than estimated, and what samples of each would show."""
+
+    estimate: float
+    values: Floats  # the measure of each population
+    draws: Floats  # one row for each population: the measure of samples of it, increasing
+
+    @property
+    def corrected(self) -> float:
+        """The population whose samples show more than was seen half of the time."""
+        return self._where(0.5)
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """The values of the first and the last population for which what was seen is not in a tail.
+
+        Values that samples share (SCDL has them at 1/m) count as seen in either tail, and an end that lies anywhere
+        between two populations is then the outer one.
+        """
+        tail = (1 - level) / 2
+        return self._where(1 - tail), self._where(tail, last=True)
+
+    def _where(self, share: float, *, last: bool = False) -> float:
+        """The value of the first (or last) population for which what was seen is this quantile of what samples show."""
+        seen = np.array([quantile(row, share) for row in self.draws])
+        seen = np.maximum.accumulate(seen)  # samples of worse populations show more, but for the noise of few draws
+        at = int(np.searchsorted(seen, self.estimate, "right" if last else "left"))
+        if at in (0, len(seen)):
+            return float(self.values[at and -1])
+        inside = (self.estimate - seen[at - 1]) / (seen[at] - seen[at - 1])
+        if inside in (0.0, 1.0):
+            inside = 1.0 - inside
+        return float(self.values[at - 1] + inside * (self.values[at] - self.values[at - 1]))
+
+
+def residual_curve(sample: Sample, atoms: Atoms) -> Floats:
+    """The bias to be expected at each atom: by distinct prediction if they have many rows each, else smoothed.
+
+    Smoothing is linear between the points of a grid of about ``n^(1/3)`` cells, where noise and bias balance.
+    """
+    weight, positive = atoms.weight, atoms.observed().positive.astype(np.float64)
+    each = sample.total_weight / sample.effective_n  # the weight of a row
+    prob = atoms.distinct
+    if len(prob) * _FEW_DISTINCT <= sample.effective_n:
+        residual = (positive - weight * prob) / (weight + _PRIOR_ROWS * each)
+    else:
+        m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
+        rounded = RoundedSample.from_sums(sample.cell_sums(m), m)
+        # The predictions on average at a grid point are those of the rows that are rounded there, not the point itself.
+        said = np.zeros(m + 1)
+        cell = np.minimum(np.floor(prob * m).astype(np.int64), m - 1)
+        up = prob * m - cell
+        np.add.at(said, cell, (1 - up) * weight * prob)
+        np.add.at(said, cell + 1, up * weight * prob)
+        bias = np.zeros(m + 1)
+        at = rounded.index
+        bias[at] = (rounded.positive - said[at]) / (rounded.weight + _PRIOR_ROWS * each)
+        residual = (1 - up) * bias[cell] + up * bias[cell + 1]
+    if atoms.start is None:
+        return residual
+    return np.repeat(residual, np.diff(np.append(atoms.start, len(atoms.prob))))
+
+
+def invert(
+    sample: Sample,
+    atoms: Atoms,
+    evaluate: Evaluate,
+    size: int,
+    rng: Rng,
+    progress: Progress | None,
+    *,
+    keep: bool,
+) -> Inversion:
+    """Draw samples of populations along the line through the calibrated one and the estimated one.
+
+    With `keep` the predictions are those of the sample, and the outcomes alone are drawn.
+    """
+    observed = evaluate(atoms.observed())
+    bias = residual_curve(sample, atoms)
+    if not bias.any():  # nothing to be seen: look where forecasters mostly err, towards 0 and 1
+        bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.effective_n)
+
+    def chance(step: float) -> Floats:
+        return np.clip(atoms.prob + step * bias, 0.0, 1.0)
+
+    def one(stream: Rng, *steps: float) -> list[float]:
+        repeated = atoms.count if keep else atoms.repeat(stream)
+        state = stream.bit_generator.state
+        found = []
+        for step in steps:
+            stream.bit_generator.state = state  # the same chance for all: their differences are not noise
+            found.append(evaluate(atoms.outcomes(stream, repeated, chance(step))))
+        return found
+
+    farthest = 1.0
+    (pilot,) = rng.spawn(1)
+    while farthest < _FARTHEST and min(one(pilot, farthest)[0] for _ in range(_PILOTS)) <= observed:
+        farthest *= 2
+    steps = farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5
+    draws = draw_many(lambda stream: one(stream, *steps.tolist()), size, rng, progress, width=_STEPS)
+    values = np.array([evaluate(atoms.expected(chance(step))) for step in steps])
+    return Inversion(observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))

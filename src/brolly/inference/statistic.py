@@ -1,0 +1,167 @@
+"""A measure as a function of redrawn samples, with the short way where there is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core._fixed_loss import worst_threshold
+from brolly.core.distinct import DistinctTable
+from brolly.core.exact import Floats
+from brolly.core.sample import Sample
+from brolly.errors import InputError
+from brolly.inference._soft_sums import soft_sums
+from brolly.inference.atoms import Atoms, Draw
+from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.soft_binned import Balance
+
+Measuring = Callable[[Sample], float]
+
+_COARSEST, _FINEST = 1 << 6, 1 << 16  # of the dense grids on which redrawn samples are evaluated
+_SOFT_BINNED = ("soft_binned_cdl", "soft_binned_cdl[hard]")
+_SCORES = ("brier_score", "log_score")
+_POOLING = ("expected_calibration_error", "calibration_decision_loss")  # what tells all predictions apart
+
+
+class Evaluate(Protocol):
+    """The measure of a redrawn sample."""
+
+    def __call__(self, draw: Draw) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A measure by name, or a function of one `Sample`."""
+
+    name: str
+    function: Measuring
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is 0 for a calibrated population, as measures of miscalibration are and scores are not."""
+        return self.name not in _SCORES
+
+    @property
+    def pools(self) -> bool:
+        """Whether it looks at the rows of each distinct prediction on their own."""
+        return self.name in _POOLING
+
+    @property
+    def soft_binned(self) -> bool:
+        """Whether it is SCDL."""
+        return self.name in _SOFT_BINNED
+
+    def on(self, atoms: Atoms) -> Evaluate:
+        """The function that takes redrawn samples of these atoms, always by the same way."""
+        if self.soft_binned:
+            return SoftBinned(atoms, self.function, soft=self.name == "soft_binned_cdl")
+        return Pooled(atoms, self.function)
+
+
+def as_statistic(measure: str | Measuring) -> Statistic:
+    """Accept a name of the catalogue or a function."""
+    if callable(measure):
+        return Statistic(str(getattr(measure, "name", getattr(measure, "__name__", "measure"))), measure)
+    if measure not in CATALOGUE:
+        raise InputError(f"measure must be a function or one of {', '.join(CATALOGUE)}; it is {measure!r}")
+    return Statistic(measure, CATALOGUE[measure])
+
+
+class Pooled:
+    """Any measure: the redrawn sample is handed over pooled and in order, so that nothing is sorted again."""
+
+    def __init__(self, atoms: Atoms, function: Measuring) -> None:
+        self._function, self._n = function, atoms.n
+        self._prob, self._weight = atoms.distinct, atoms.weight
+
+    def __call__(self, draw: Draw) -> float:
+        weight = self._weight if draw.weight is None else draw.weight.astype(np.float64)
+        positive = draw.positive.astype(np.float64)
+        some = weight > 0
+        negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+        table = DistinctTable(self._prob[some], negative[some], positive[some])
+        return float(self._function(Sample.from_distinct(table, self._n)))
+
+
+class SoftBinned:
+    """SCDL from sums on a dense grid, the finer ones only for the samples that do not balance on the first.
+
+    Which grid comes first depends on the predictions alone, so each outcome has one way to its value.
+    """
+
+    def __init__(self, atoms: Atoms, function: Measuring, *, soft: bool) -> None:
+        self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, soft
+        self._pooled = Pooled(atoms, function)
+        self._total = float(self._weight.sum())
+        # Chance alone moves sums over the rows by about this share, and SCDL balances at a grid of a few times 1/it.
+        noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
+        first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(4 / max(noise, 1e-9)))))
+        self._grids = [first] if first == _FINEST else [first, _FINEST]
+        self._places: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
+
+    def __call__(self, draw: Draw) -> float:
+        for m in self._grids:
+            balance = Balance(_Halving(self._sums(draw, m), m, self._soft), [m // 2, m], self._of(draw), 0)
+            if balance.m_star:
+                return balance.value
+        return self._pooled(draw)
+
+    def _of(self, draw: Draw) -> float:
+        return self._total if draw.weight is None else float(draw.weight.sum())
+
+    def _sums(self, draw: Draw, m: int) -> Floats:
+        """Weight and weight of events on the grid 1/m."""
+        if m not in self._places:
+            cell = np.floor(self._prob * m)
+            start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
+            rise = self._prob * m - cell if self._soft else np.zeros(len(cell))
+            weight = np.empty(m + 1)
+            soft_sums(start, rise, self._weight, weight)
+            self._places[m] = start, rise, weight
+        start, rise, weight = self._places[m]
+        sums = np.empty((2, m + 1))
+        if draw.weight is None:
+            sums[0] = weight
+        else:
+            soft_sums(start, rise, draw.weight, sums[0])
+        soft_sums(start, rise, draw.positive, sums[1])
+        return sums
+
+
+class _Halving:
+    """The worst threshold on a grid and on all coarser ones, each made of the next finer."""
+
+    def __init__(self, sums: Floats, m: int, soft: bool) -> None:
+        self._by_grid, self._finest, self._soft = {m: sums}, m, soft
+
+    def __call__(self, m: int) -> tuple[float, int]:
+        weight, positive = self._at(m)
+        return worst_threshold(_points(m), weight, positive, m)
+
+    def _at(self, m: int) -> Floats:
+        if m not in self._by_grid:
+            finer = self._at(2 * m)
+            sums = finer[:, ::2].copy()
+            if self._soft:
+                odd = 0.5 * finer[:, 1::2]
+                sums[:, :-1] += odd
+                sums[:, 1:] += odd
+            else:
+                sums[:, :-1] += finer[:, 1::2]
+            self._by_grid[m] = sums
+        return self._by_grid[m]
+
+
+_INDICES: dict[int, NDArray[np.int64]] = {}
+
+
+def _points(m: int) -> NDArray[np.int64]:
+    """0, 1, ..., m; made once."""
+    if m not in _INDICES:
+        _INDICES[m] = np.arange(m + 1)
+    return _INDICES[m]

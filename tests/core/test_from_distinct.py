@@ -1,0 +1,35 @@
+"""A sample from pooled rows is the sample of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from strategies import samples
+
+import brolly
+from brolly.core.sample import Sample
+from brolly.measures.catalogue import CATALOGUE
+
+QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
+
+
+@given(samples(weighted=False))
+@settings(max_examples=50)
+def test_every_measure_is_the_same(sample):
+    y, p, _ = sample
+    made = Sample(y, p)
+    pooled = Sample.from_distinct(made.distinct(), made.n)
+    for name in QUICK:
+        slack = 3e-4 if name == "smooth_ece" else 1e-12
+        assert CATALOGUE[name](pooled) == pytest.approx(CATALOGUE[name](made), abs=slack), name
+    assert (pooled.n, pooled.m, pooled.event_rate) == (made.n, None, pytest.approx(made.event_rate))
+    assert pooled.total_weight == made.total_weight
+    assert pooled.effective_n == made.n
+
+
+def test_it_can_be_compressed_and_shown():
+    made = brolly.Sample([0, 1, 1], [0.25, 0.25, 0.75])
+    pooled = Sample.from_distinct(made.distinct(), 3)
+    assert repr(pooled).startswith("Sample(n=3, events=2")
+    np.testing.assert_array_equal(pooled.compress(8).distinct().prob, [0.25, 0.75])

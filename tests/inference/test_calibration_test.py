@@ -1,0 +1,144 @@
+"""The exact test: p-values counted by hand, and validity by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.measures.catalogue import CATALOGUE
+
+QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_null_is_that_of_all_outcomes(name):
+    """Four rows have 16 outcomes: the exact upper tail of each measure, against the share of draws in it."""
+    p, y = np.array([0.2, 0.5, 0.5, 0.9]), np.array([1, 0, 1, 1])
+    measure = CATALOGUE[name]
+    value, tail = measure(y, p), 0.0
+    for outcome in itertools.product([0, 1], repeat=4):
+        outcome = np.array(outcome)
+        if name == "log_score" or measure(outcome, p) >= value - 1e-9:
+            worse = measure(outcome, p) >= value - 1e-9
+            tail += worse * float(np.prod(np.where(outcome, p, 1 - p)))
+    test = brolly.calibration_test(y, p, measure=name, n_resamples=2000, rng=1)
+    assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 2000))
+    assert test.statistic == pytest.approx(value)
+
+
+@pytest.mark.parametrize("n", [1, 2, 20, 300])
+def test_the_size_is_at_most_alpha(n):
+    """P(p-value <= alpha) <= alpha; here the share of 150 calibrated samples, within its Monte Carlo error."""
+    rng = np.random.default_rng(n)
+    p = rng.random(n)
+    rejected = np.zeros(2)
+    for k in range(150):
+        y = (rng.random(n) < p).astype(int)
+        test = brolly.calibration_test(y, p, n_resamples=39, rng=k)
+        rejected += [test.rejects(0.1), test.rejects(0.025)]
+    assert (rejected / 150 <= np.array([0.1, 0.025]) + 3 * np.sqrt([0.09 / 150, 0.025 / 150])).all()
+
+
+def test_certain_predictions_that_come_true_are_never_rejected():
+    test = brolly.calibration_test([0, 1, 1], [0.0, 1.0, 1.0], n_resamples=19, rng=0)
+    assert test.p_value == 1.0
+    assert test.statistic == test.null_mean == 0.0
+
+
+def test_a_certain_prediction_that_fails_is_impossible_under_calibration():
+    assert brolly.calibration_test([1, 1], [0.0, 1.0], n_resamples=99, rng=0).p_value == 0.01
+
+
+@pytest.mark.parametrize(
+    "name", ["soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "brier_score"]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compressed_and_row_level_nulls_agree(name, weighted):
+    rng = np.random.default_rng(5)
+    n = 3000
+    p = (rng.random(n) ** 2).round(3)
+    y = (rng.random(n) < p).astype(int)
+    w = rng.exponential(size=n) if weighted else None
+    sample = brolly.Sample(y, p, sample_weight=w)
+    a = brolly.calibration_test(sample, measure=name, n_resamples=800, rng=0)
+    b = brolly.calibration_test(sample.compress(4096), measure=name, n_resamples=800, rng=1)
+    spread = a.null.std()
+    assert a.null_mean == pytest.approx(b.null_mean, abs=5 * spread / np.sqrt(400))
+    for share in (0.1, 0.5, 0.9, 0.95):
+        assert a.null_quantile(share) == pytest.approx(b.null_quantile(share), abs=0.35 * spread)
+
+
+def test_the_result_says_it_all():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p**2
+    done = []
+    test = brolly.calibration_test(y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n)))
+    assert done[0] == (32, 99)
+    assert done[-1] == (99, 99)
+    assert test.rejects()
+    assert not test.rejects(0.005)
+    assert test.excess == test.statistic - test.null.mean()
+    assert test.null_band == (test.null_quantile(0.025), test.null_quantile(0.975))
+    assert (np.diff(test.null) >= 0).all()
+    with pytest.raises(ValueError, match="read-only"):
+        test.null[0] = 1
+    assert json.loads(json.dumps(test.to_dict()))["seed"] == 3
+    assert repr(test).startswith("CalibrationTest(statistic=0.0")
+    assert "a calibrated forecaster would hardly get that (p = 0.01)" in str(test)
+    assert "<p>" in test._repr_html_()
+    calm = brolly.calibration_test([1], [0.5], n_resamples=19, rng=0)
+    assert "on 1 row: chance alone can explain it (p = 1)" in str(calm)
+
+
+def test_one_seed_one_result():
+    y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.8, 0.6, 0.7]
+    one, two = (brolly.calibration_test(y, p, n_resamples=50, rng=7) for _ in range(2))
+    np.testing.assert_array_equal(one.null, two.null)
+    made = brolly.calibration_test(y, p, n_resamples=50, rng=np.random.default_rng(7))
+    np.testing.assert_array_equal(one.null, made.null)
+    assert made.seed is None
+    assert brolly.calibration_test(y, p, n_resamples=50).seed is None
+
+
+def test_an_interrupt_comes_through():
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        brolly.calibration_test([0, 1], [0.1, 0.8], rng=0, progress=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_resamples": 5}, "n_resamples must be an integer from 19 to 10,000,000; it is 5"),
+        ({"n_resamples": True}, "n_resamples must be an integer from 19 to 10,000,000; it is True"),
+        ({"rng": -1}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is -1"),
+        ({"rng": "x"}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is 'x'"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.calibration_test([0, 1], [0.1, 0.8], **options)
+
+
+def test_levels_that_cannot_be():
+    test = brolly.calibration_test([0, 1], [0.1, 0.8], n_resamples=19, rng=0)
+    with pytest.raises(brolly.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
+        test.rejects(1)
+
+
+def test_cells_too_coarse_to_redraw_scdl_are_warned_of():
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    sample = brolly.Sample((rng.random(2000) < p).astype(int), p)
+    with pytest.warns(brolly.ResolutionWarning, match="SCDL redrawn from cells is about .*, too fine for m = 64"):
+        test = brolly.calibration_test(sample.compress(64), n_resamples=19, rng=0)
+    assert "too fine" in test.to_dict()["warnings"][0]
+    assert brolly.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
+    assert brolly.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()

@@ -1,0 +1,75 @@
+"""Measures of redrawn samples are those of the rows that they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import samples
+
+import brolly
+from brolly.inference.atoms import as_atoms
+from brolly.inference.statistic import as_statistic
+from brolly.measures.catalogue import CATALOGUE
+
+close = {"abs": 1e-12, "rel": 1e-9}
+QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
+
+
+def rows_of(atoms, draw):
+    """The redrawn sample as weighted rows."""
+    weight = atoms.weight if draw.weight is None else draw.weight.astype(float)
+    prob = atoms.distinct
+    positive = draw.positive.astype(float)
+    y = np.repeat([0, 1], len(prob))
+    return y, np.tile(prob, 2), np.concatenate([np.maximum(weight - positive, 0), positive])
+
+
+@pytest.mark.parametrize("name", QUICK)
+@given(sample=samples(), seed=st.integers(0, 100))
+@settings(max_examples=25)
+def test_a_redrawn_sample_has_the_value_of_its_rows(name, sample, seed):
+    y, p, w = sample
+    atoms, rng = as_atoms(brolly.Sample(y, p, sample_weight=w)), np.random.default_rng(seed)
+    evaluate = as_statistic(name).on(atoms)
+    for draw in (atoms.observed(), atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)):
+        label, prob, weight = rows_of(atoms, draw)
+        expected = CATALOGUE[name](label, prob, sample_weight=weight)
+        slack = {"abs": 3e-4} if name == "smooth_ece" else close
+        assert evaluate(draw) == pytest.approx(expected, **slack)
+
+
+@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+@pytest.mark.parametrize("n", [50, 3000])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-8])
+def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
+    """Tiny predictions balance on grids of many cells, past those that are held densely."""
+    rng = np.random.default_rng(n)
+    p = rng.random(n) * scale
+    y = (rng.random(n) < 0.5 * p).astype(int)
+    atoms = as_atoms(brolly.Sample(y, p))
+    evaluate = as_statistic(name).on(atoms)
+    for draw in [atoms.observed(), *(atoms.resample(rng) for _ in range(3))]:
+        label, prob, weight = rows_of(atoms, draw)
+        assert evaluate(draw) == pytest.approx(CATALOGUE[name](label, prob, sample_weight=weight), **close)
+
+
+def test_a_calibrated_draw_has_scdl_0():
+    atoms = as_atoms(brolly.Sample([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5]))
+    assert as_statistic("soft_binned_cdl").on(atoms)(atoms.observed()) == 0.0
+
+
+def test_functions_and_measures_are_statistics_too():
+    def mine(sample):
+        return sample.event_rate
+
+    assert as_statistic(mine).name == "mine"
+    assert as_statistic(CATALOGUE["smooth_ece"]).name == "smooth_ece"
+    atoms = as_atoms(brolly.Sample([0, 1, 1], [0.2, 0.4, 0.6]))
+    assert as_statistic(mine).on(atoms)(atoms.observed()) == pytest.approx(2 / 3)
+
+
+def test_an_unknown_measure_is_refused():
+    with pytest.raises(brolly.InputError, match=r"measure must be a function or one of soft_binned_cdl, .*it is 'ece'"):
+        as_statistic("ece")
