@@ -134,9 +134,9 @@ def choose_grid(
 
     *What it does not say.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed
     in advance, the loss on the population is, with probability 1 - d, for all of them at once at most
-    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n): choosing costs the K. And it
-    is regret, compared with what can be done knowing the rounded prediction alone: a coarse grid can have a
-    small loss because it says little.
+    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n): choosing costs the K.
+    `guarantee` has a sharper bound. And it is regret, compared with what can be done knowing the rounded prediction
+    alone: a coarse grid can have a small loss because it says little.
 
     One pass over the rows and O(m) for each grid. A compressed sample gives the same answer as its rows, on
     the grids up to its own.
