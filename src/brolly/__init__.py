@@ -8,10 +8,11 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
+from brolly.core.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.policy import RoundedResponse, load_policy
@@ -40,6 +41,9 @@ from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
+if TYPE_CHECKING:
+    from brolly.engines.scan import scan
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
@@ -62,6 +66,7 @@ __all__ = [
     "RoundedResponse",
     "Sample",
     "ScoreDecomposition",
+    "Segments",
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
@@ -81,6 +86,7 @@ __all__ = [
     "measure_all",
     "measures",
     "regret_curve",
+    "scan",
     "score_decomposition",
     "smooth_calibration_error",
     "smooth_ece",
@@ -92,7 +98,9 @@ __all__ = [
 
 # Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
 _ROOMS: tuple[str, ...] = ("paper", "plots")
-_LATER: dict[str, str] = {}
+_LATER: dict[str, str] = {
+    "scan": "brolly.engines.scan",
+}
 
 
 def __getattr__(name: str) -> Any:
