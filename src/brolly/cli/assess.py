@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly import __version__
-from brolly.cli.columns import add_columns, files_read, read
+from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import say
 from brolly.cli.segments import Limit, Part, segment_table
 from brolly.cli.verdict import verdict
 from brolly.core.rounded import Rounding
 from brolly.core.sample import Sample
 from brolly.core.segments import FEW_ROWS, Segments
-from brolly.core.whole import check_output, write_whole
+from brolly.core.whole import write_whole
 from brolly.errors import BrollyWarning, InputError
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
 
@@ -80,8 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the files, measure, and say what came out."""
     if arguments.fail_above is not None and not arguments.fail_above >= 0:
         raise InputError(f"--fail-above must not be negative; it is {arguments.fail_above}")
-    if arguments.output is not None:
-        check_output(arguments.output, *map(Path, arguments.file))
+    check_result(arguments)
     read_in = read(arguments, by=arguments.by)
     sample = read_in.whole if isinstance(read_in, Segments) else read_in
     with warnings.catch_warnings():

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from brolly.cli.progress import Progress
 from brolly.core.sample import Sample
 from brolly.core.segments import Segments
+from brolly.core.whole import check_output
 from brolly.engines.scan import scan
+from brolly.engines.sources import expand
 
 _KINDS = "CSV (.csv, .csv.gz, .tsv, .tsv.gz), Parquet (.parquet, .pq) or Feather (.feather, .arrow)"
 
@@ -25,6 +28,12 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where", metavar="CONDITION", help="which rows count, such as \"p is not null and region = 'north'\""
     )
+
+
+def check_result(arguments: argparse.Namespace) -> None:
+    """Refuse, before the work, a file for the result that cannot be written or is one of those to read."""
+    if arguments.output is not None:
+        check_output(arguments.output, *map(Path, expand(arguments.file)))
 
 
 def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:

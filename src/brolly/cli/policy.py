@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brolly.cli.columns import add_columns, files_read, read
+from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import one_line, say
 from brolly.cli.verdict import at_most, rows_read, wrapped
 from brolly.core.sample import Sample
-from brolly.core.whole import check_output
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundedResponse
 from brolly.decisions.task import DecisionTask
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the file, choose the grid, and write the policy."""
     task = _task(arguments)
     policy = RoundedResponse(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
-    check_output(arguments.output, *map(Path, arguments.file))
+    check_result(arguments)
     sample = read(arguments)
     assert isinstance(sample, Sample)
     grid = choose_grid(sample)

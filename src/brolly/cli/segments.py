@@ -59,7 +59,7 @@ def segment_table(by: tuple[str, ...], parts: list[Part]) -> str:
             f"{part.profile.n:,}",
             f"{100 * part.event_rate:.3g}%",
             f"{part.profile.value:.3g}",
-            "as it is" if part.profile.m_star == float("inf") else f"1/{part.profile.m_star}",
+            f"1/{part.profile.m_star}",
             at_most(min(1.0, part.profile.regret_bound)),
             "few rows: not judged" if part.few else "",
         )

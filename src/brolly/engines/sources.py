@@ -67,7 +67,7 @@ def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
 
 
 def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]:
-    paths = [path for pattern in patterns for path in _matches(pattern)]
+    paths = expand(patterns)
     text = {separator_of(path) is not None for path in paths}
     if len(text) > 1:
         raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
@@ -77,6 +77,11 @@ def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]
         return _filtered(file_batches(path, columns, others=native is not None), native)
 
     return [Source(path, lambda path=path: batches(path), count_rows(path), parse) for path in paths]  # type: ignore[misc]
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """The files that names and patterns stand for."""
+    return [path for pattern in patterns for path in _matches(pattern)]
 
 
 def _matches(pattern: str) -> list[str]:
