@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
+from brolly.core.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.policy import RoundedResponse, load_policy
@@ -45,6 +46,7 @@ from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 if TYPE_CHECKING:
+    from brolly.engines.scan import scan
     from brolly.engines.store import load_sample, load_samples, save_sample
 
 __version__ = "0.1.0.dev0"
@@ -72,6 +74,7 @@ __all__ = [
     "Sample",
     "SampleSize",
     "ScoreDecomposition",
+    "Segments",
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
@@ -99,6 +102,7 @@ __all__ = [
     "regret_curve",
     "sample_size",
     "save_sample",
+    "scan",
     "score_decomposition",
     "smooth_calibration_error",
     "smooth_ece",
@@ -115,6 +119,7 @@ _LATER: dict[str, str] = {
     "load_sample": "brolly.engines.store",
     "load_samples": "brolly.engines.store",
     "save_sample": "brolly.engines.store",
+    "scan": "brolly.engines.scan",
 }
 
 
