@@ -279,3 +279,9 @@ def test_what_was_asked_before_does_not_show():
         mine, fresh = asked.cell_sums(m), brolly.Sample(y, p).cell_sums(m)
         assert mine.m == fresh.m
         assert_array_equal(mine.rise, fresh.rise)
+
+
+def test_a_weight_too_small_to_be_squared_is_no_fault():
+    sample = brolly.Sample([0, 1, 1], [0.1, 0.5, 0.9], sample_weight=[1, 1e-170, 1]).compress(8)
+    assert sample.cells().fault() is None
+    assert sample.effective_n == 2

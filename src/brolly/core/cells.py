@@ -90,6 +90,7 @@ class CellTable:
         """What no rows could have given, for tables that come from outside; None where all is well."""
         weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
         top = self.slot >> 1 == self.m
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights are 0
         # An offset lies in [0, 1), and in the cell of p = 1 it is 0; a rounded sum may reach the end.
         faults = {
             "it has no rows": not len(self.slot),
@@ -97,7 +98,7 @@ class CellTable:
             "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
             "a count is not positive": (self.count <= 0).any(),
             "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
-            "a weight is not positive": (weight <= 0).any() or (self.squares <= 0).any(),
+            "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
             "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
         }
         return next((fault for fault, found in faults.items() if found), None)
