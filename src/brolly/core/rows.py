@@ -163,9 +163,20 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
     if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
         raise InputError(f"{name} must hold numbers; it holds strings")
     try:
-        return array.astype(np.float64)
+        doubles = array.astype(np.float64)
+        if array.dtype.kind == "O" or array.dtype.itemsize > doubles.itemsize:
+            _keep_outside(array, doubles)
     except Exception as error:  # whatever a __float__ of somebody else's raises
         raise InputError(f"{name} must hold numbers; {error}") from error
+    return doubles
+
+
+def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
+    """Numbers a hair below 0 or above 1, which a double would round into [0, 1], stay outside: nothing is clipped."""
+    for end, beyond in ((0.0, -np.inf), (1.0, np.inf)):
+        at = doubles == end
+        exact = array[at]
+        doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
 
 
 def _label(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
