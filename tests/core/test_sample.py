@@ -196,14 +196,6 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
             assert_allclose(left[..., :], right, rtol=1e-14, atol=1e-12)
 
 
-def test_threads_without_affinity(monkeypatch):
-    from brolly.core import tally
-
-    monkeypatch.delattr(tally.os, "sched_getaffinity")
-    monkeypatch.setattr(tally.os, "cpu_count", lambda: None)
-    assert tally.available_threads() == 1
-
-
 def test_adding_needs_compression_and_one_grid():
     rows = brolly.Sample([0, 1], [0.2, 0.8])
     with pytest.raises(brolly.InputError, match=r"only compressed samples can be added: call compress\(m\) on both"):

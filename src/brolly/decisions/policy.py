@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +16,7 @@ from brolly.core.exact import Floats
 from brolly.core.rounded import Rounding, check_rounding
 from brolly.core.rows import Names, as_probabilities, explain_probabilities
 from brolly.core.sample import Sample
-from brolly.core.tally import available_threads
+from brolly.core.threads import all_good, available_threads
 from brolly.core.whole import write_whole
 from brolly.decisions._rounding import choose, key_of
 from brolly.decisions.grid import choose_grid
@@ -262,9 +261,7 @@ class RoundedResponse:
             blocks = range(edges[part], edges[part + 1], _BLOCK)
             return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
 
-        with ThreadPoolExecutor(threads) as pool:
-            good = all(list(pool.map(work, range(threads)))) if threads > 1 else work(0)
-        if not good:
+        if not all_good(work, threads):
             error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
             assert error is not None
             raise error
