@@ -130,7 +130,7 @@ class Sample:
         the number of rows. Each other measure says in its Notes how far this can move it: most by
         about ``1/m``, those that tell all predictions apart (CDL, ECE) down to what cells tell apart. The
         result has at most ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all
-        rows of both.
+        rows of both (``sum`` adds many).
 
         Parameters
         ----------
@@ -146,6 +146,9 @@ class Sample:
         if self.m is None or other.m is None:
             raise InputError("only compressed samples can be added: call compress(m) on both first")
         return Sample.from_cells(self._cells.merge(other._cells))
+
+    def __radd__(self, other: object) -> Sample:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
 
     def cells(self) -> CellTable:
         """The sums by (cell, outcome): all of a compressed sample, or those of a first pass over the rows."""
