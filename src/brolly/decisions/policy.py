@@ -322,9 +322,11 @@ def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
     """
     path = os.fspath(path)
     try:
-        data = json.loads(Path(path).read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raw = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError:
         raise InputError(f"{path} is not JSON: it is nested too deeply") from None
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
