@@ -12,6 +12,7 @@ from brolly.core import exact
 from brolly.core._cells import pool
 from brolly.core._scan import collect
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -58,7 +59,7 @@ class CellSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellTable:
+class CellTable(Frozen):
     """The sums of all rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
 
     Weight and rise are pairs (see `brolly.core.exact`), so tables merge without rounding error and

@@ -88,8 +88,12 @@ class Sample:
     @classmethod
     def from_cells(cls, cells: CellTable) -> Self:
         """A compressed sample from its sums."""
+        return cls._held(cells, None)
+
+    @classmethod
+    def _held(cls, cells: CellTable, rows: Rows | None) -> Self:
         self = object.__new__(cls)
-        self._hold(cells, None)
+        self._hold(cells, rows)
         return self
 
     def _hold(self, cells: CellTable, rows: Rows | None) -> None:
@@ -122,6 +126,9 @@ class Sample:
             self.m = self.counts = None
             self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
             self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._held, (self._cells, self._rows)  # the rows once, and nothing that follows from them
 
     def compress(self, m: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.

@@ -238,6 +238,9 @@ class RoundedResponse:
         task = DecisionTask.from_dict(data["task"])
         return cls(task, check_grid(data["m"]), rounding=data["rounding"], seed=data["seed"])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RoundedResponse.from_dict, (self.to_dict(),)  # the tables are quicker made than sent
+
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, RoundedResponse) else NotImplemented
 
