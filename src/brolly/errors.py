@@ -54,6 +54,10 @@ class MissingExtraError(BrollyError, ImportError):
 
     def __init__(self, task: str, package: str, extra: str) -> None:
         super().__init__(f"{task} needs {package}: pip install 'brolly[{extra}]'")
+        self._asked = (task, package, extra)
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        return type(self), self._asked  # not the message, which is made of them
 
 
 class BrollyWarning(UserWarning):

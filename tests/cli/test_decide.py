@@ -135,9 +135,16 @@ WRONG = {
     "a stake and a half": ([*POLICY, "--threshold", "0.5", "--cost-fn", "3"], STAKE),
     "a negative cost": (
         [*POLICY, "--cost-fp", "-3", "--cost-fn", "3"],
-        "false_positive must be a positive, finite cost; it is -3.0",
+        "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'brolly policy --help')",
     ),
-    "a threshold of 2": ([*POLICY, "--threshold", "2"], "mu must lie in (0, 1); it is 2.0"),
+    "a threshold of 2": (
+        [*POLICY, "--threshold", "2"],
+        "argument --threshold: must be a number above 0 and below 1; it is '2' (see 'brolly policy --help')",
+    ),
+    "a threshold in percent": (
+        [*POLICY, "--threshold", "35%"],
+        "argument --threshold: must be a number above 0 and below 1; it is '35%' (see 'brolly policy --help')",
+    ),
     "a negative seed": ([*COSTS, "--seed", "-1"], "seed must be an integer from 0 to 2**64 - 1; it is -1"),
     "a policy over the source": (
         [*COSTS, "-o", "rain.csv"],

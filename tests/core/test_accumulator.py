@@ -111,3 +111,32 @@ def test_memory_does_not_grow_with_the_rows():
 
 def test_repr():
     assert repr(brolly.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, m=8)"
+
+
+def test_the_other_label_is_the_same_in_all_batches():
+    days = [brolly.Accumulator(8, pos_label="rain") for _ in range(3)]
+    days[0].update(["rain"], [0.5]).update(["rain", "dry"], [0.5, 0.1]).update(["dry"], [0.2])
+    with pytest.raises(
+        brolly.InputError, match="y_true must hold 'rain' and one other label; there are 'dry' and 'snow'"
+    ):
+        days[0].update(["snow", "rain"], [0.2, 0.3])
+    assert days[0].n == 4
+    days[1].update(["snow"], [0.2])
+    for other in (days[1], pickle.loads(pickle.dumps(days[1]))):
+        with pytest.raises(brolly.InputError, match="the same other label to be added; there are 'dry' and 'snow'"):
+            days[0] + other
+    both = days[0] + days[2].update(["rain"], [0.9])
+    with pytest.raises(brolly.InputError, match="there are 'dry' and 'snow'"):
+        both.update(["snow"], [0.2])
+
+
+def test_many_are_added_by_sum():
+    batches = [([0, 1], [0.1, 0.8]), ([1], [0.6]), ([0], [0.3])]
+    together = sum(brolly.Accumulator(8).update(*batch) for batch in batches)
+    samples = sum(brolly.Sample(*batch).compress(8) for batch in batches)
+    assert together.n == samples.n == 4
+    assert_array_equal(together.sample().y_prob, samples.y_prob)
+    for many in (together, samples):
+        for start in (1, False, 0.0):
+            with pytest.raises(TypeError, match="unsupported operand"):
+                start + many

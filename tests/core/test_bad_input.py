@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -256,3 +257,29 @@ def test_rows_that_changed_while_they_were_read():
 
     assert str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
     assert "changed" in str(as_rows([0, 1], [0.2, 0.7], [1, 1]).explain())
+
+
+ABOVE = np.longdouble(1) + np.finfo(np.longdouble).eps
+TINY = Fraction(1, 10**400)
+
+
+@pytest.mark.parametrize(
+    ("p", "message"),
+    [
+        (
+            [0.5, 1 + TINY],
+            r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000000000000002",
+        ),
+        ([-TINY, 0.5], r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[0\] = -5e-324"),
+        (np.array([0.5, ABOVE]), r"y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1\.0000"),
+    ],
+    ids=["Fraction above", "Fraction below", "longdouble"],
+)
+def test_what_a_double_would_round_into_the_range_is_refused(p, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.Sample([0, 1], p)
+
+
+def test_what_a_double_rounds_to_the_ends_from_inside_is_taken():
+    sample = brolly.Sample([0, 1], [TINY, 1 - TINY])
+    assert sample.y_prob.tolist() == [0.0, 1.0]

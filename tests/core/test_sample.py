@@ -196,14 +196,6 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
             assert_allclose(left[..., :], right, rtol=1e-14, atol=1e-12)
 
 
-def test_threads_without_affinity(monkeypatch):
-    from brolly.core import tally
-
-    monkeypatch.delattr(tally.os, "sched_getaffinity")
-    monkeypatch.setattr(tally.os, "cpu_count", lambda: None)
-    assert tally.available_threads() == 1
-
-
 def test_adding_needs_compression_and_one_grid():
     rows = brolly.Sample([0, 1], [0.2, 0.8])
     with pytest.raises(brolly.InputError, match=r"only compressed samples can be added: call compress\(m\) on both"):
@@ -291,3 +283,9 @@ def test_what_was_asked_before_does_not_show():
         mine, fresh = asked.cell_sums(m), brolly.Sample(y, p).cell_sums(m)
         assert mine.m == fresh.m
         assert_array_equal(mine.rise, fresh.rise)
+
+
+def test_a_weight_too_small_to_be_squared_is_no_fault():
+    sample = brolly.Sample([0, 1, 1], [0.1, 0.5, 0.9], sample_weight=[1, 1e-170, 1]).compress(8)
+    assert sample.cells().fault() is None
+    assert sample.effective_n == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,22 @@ def test_a_loop_of_links_is_refused(tmp_path):
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(brolly.InputError, match=r"^cannot write .*a: "):
         check_output(tmp_path / "a")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664, 0o444])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+    target = tmp_path / "a.json"
+    target.write_text("old")
+    target.chmod(mode)
+    with whole(target) as temporary:
+        assert not stat.S_IMODE(temporary.stat().st_mode) & ~(mode | 0o600)  # also while it is written
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(brolly.InputError, match=r"^cannot write a\0b: .*null (byte|character)"):
+        write_whole(Path("a\0b"), "")
+    with pytest.raises(brolly.InputError, match=r"^cannot read a\0b: .*null (byte|character)"):
+        brolly.load_policy("a\0b")

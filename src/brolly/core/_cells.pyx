@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t
 
+from brolly.core._exact cimport add_exactly
+
 import numpy as np
 
 
@@ -53,9 +55,9 @@ def bins(const int64_t[::1] slot, const double[::1] weight, const double[::1] ri
 
 cdef inline void add_pair(double[:, ::1] into, Py_ssize_t at, double high, double low) noexcept nogil:
     """Add a pair `high + low` to another; exact where 106 bits hold the sum (see brolly.core.exact)."""
-    cdef double total = into[0, at] + high
-    cdef double part = total - into[0, at]
-    low += into[1, at] + ((into[0, at] - (total - part)) + (high - part))
+    cdef double total = into[0, at], error = 0.0
+    add_exactly(&total, &error, high)
+    low += into[1, at] + error
     into[0, at] = total + low
     into[1, at] = low - (into[0, at] - total)
 

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint64_t
 
+from brolly.core._exact cimport add_exactly
+
 import numpy as np
 
 
@@ -9,12 +11,12 @@ def pool(const uint64_t[::1] key, const double[::1] weight):
     """Weight by outcome for each distinct prediction; keys are sorted, `weight` None counts rows.
 
     A key is the bits of a prediction, shifted up by one to make room for the outcome. Predictions
-    without weight are left out. Sums keep the rounding error of each addition (Knuth's TwoSum).
+    without weight are left out. Sums keep the rounding error of each addition.
     """
     cdef Py_ssize_t n = key.shape[0], r, size = 0, at = -1
     cdef bint weighted = weight is not None
     cdef uint64_t bits = 0
-    cdef double w = 1.0, total, part
+    cdef double w = 1.0
     with nogil:
         for r in range(n):
             if weighted and weight[r] == 0:
@@ -36,9 +38,6 @@ def pool(const uint64_t[::1] key, const double[::1] weight):
                 at += 1
                 prob[at] = key[r] >> 1
             y = key[r] & 1
-            total = sums[y, at] + w
-            part = total - sums[y, at]
-            low[y, at] += (sums[y, at] - (total - part)) + (w - part)
-            sums[y, at] = total
+            add_exactly(&sums[y, at], &low[y, at], w)
     sum_array += low_array
     return prob_array.view(np.float64), sum_array[0], sum_array[1]

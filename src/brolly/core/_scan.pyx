@@ -21,6 +21,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 cimport cython
 cimport numpy as cnp
 
+from brolly.core._exact cimport add_exactly
+
 import numpy as np
 
 cnp.import_array()
@@ -210,14 +212,6 @@ cdef uint64_t read_weight(Column c, Py_ssize_t row, Py_ssize_t n, double* weight
     if c.dtype == cnp.NPY_FLOAT64:
         return weigh(<const double*>at, c.step, n, weight)
     return weigh(<const float*>at, c.step, n, weight)
-
-
-cdef inline void add_exactly(double* total, double* low, double x) noexcept nogil:
-    """total + low += x, with the rounding error of the sum moved into `low` (Knuth's TwoSum)."""
-    cdef double s = total[0] + x
-    cdef double part = s - total[0]
-    low[0] += (total[0] - (s - part)) + (x - part)
-    total[0] = s
 
 
 cdef inline void add_rows(Slot* table, const int32_t* slot, const uint64_t* offset, Py_ssize_t n) noexcept nogil:

@@ -18,7 +18,7 @@ class Accumulator:
     """Take rows a batch at a time, in memory that depends on `m` alone.
 
     Accumulators of the same `m` can be added, pickled and sent to another process; how the rows were
-    split, and in which order they came, does not change the result.
+    split, and in which order they came, does not change the result (but, with weights, the last bit).
 
     Parameters
     ----------
@@ -39,13 +39,14 @@ class Accumulator:
     0.078125
     """
 
-    __slots__ = ("_seen", "_tally", "m", "n", "pos_label")
+    __slots__ = ("_other", "_seen", "_tally", "m", "n", "pos_label")
 
     def __init__(self, m: int = 2**16, *, pos_label: Any = None) -> None:
         self.m = check_grid(m)
         self.pos_label = pos_label
         self.n = 0  # rows of positive weight
         self._seen = 0
+        self._other: Any = None  # the label that is not the event, once there was one
         self._tally = Tally(self.m)
 
     def update(
@@ -58,7 +59,11 @@ class Accumulator:
     ) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused whole and changes nothing."""
         rows = as_rows(y_true, y_prob, sample_weight, self.pos_label, names=names)
+        other = _one_label(
+            self._other, rows.other, f"{rows.names.label} must hold {self.pos_label!r} and one other label"
+        )
         self._tally.add(rows)
+        self._other = other
         self._seen += len(rows)
         self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
         return self
@@ -72,8 +77,12 @@ class Accumulator:
                 f"{other.pos_label!r}"
             )
         both = Accumulator(self.m, pos_label=self.pos_label)
+        both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
         both._take(self._tally.cells().merge(other._tally.cells()), self.n + other.n)
         return both
+
+    def __radd__(self, other: object) -> Accumulator:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
 
     def sample(self) -> Sample:
         """The compressed sample of all rows so far."""
@@ -87,11 +96,25 @@ class Accumulator:
         self._seen += n
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"m": self.m, "pos_label": self.pos_label, "n": self.n, "cells": self._tally.cells()}
+        return {
+            "m": self.m,
+            "pos_label": self.pos_label,
+            "other": self._other,
+            "n": self.n,
+            "cells": self._tally.cells(),
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Accumulator.__init__(self, state["m"], pos_label=state["pos_label"])
+        self._other = state["other"]
         self._take(state["cells"], state["n"])
 
     def __repr__(self) -> str:
         return f"Accumulator(n={self.n}, m={self.m})"
+
+
+def _one_label(one: Any, another: Any, rule: str) -> Any:
+    """Whichever of two labels is there; both only if they are the same."""
+    if one is not None and another is not None and one != another:
+        raise InputError(f"{rule}; there are {one!r} and {another!r}")
+    return another if one is None else one

@@ -12,6 +12,7 @@ from brolly.core import exact
 from brolly.core._cells import pool
 from brolly.core._scan import collect
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -58,7 +59,7 @@ class CellSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellTable:
+class CellTable(Frozen):
     """The sums of all rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
 
     Weight and rise are pairs (see `brolly.core.exact`), so tables merge without rounding error and
@@ -90,6 +91,7 @@ class CellTable:
         """What no rows could have given, for tables that come from outside; None where all is well."""
         weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
         top = self.slot >> 1 == self.m
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights are 0
         # An offset lies in [0, 1), and in the cell of p = 1 it is 0; a rounded sum may reach the end.
         faults = {
             "it has no rows": not len(self.slot),
@@ -97,7 +99,7 @@ class CellTable:
             "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
             "a count is not positive": (self.count <= 0).any(),
             "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
-            "a weight is not positive": (weight <= 0).any() or (self.squares <= 0).any(),
+            "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
             "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
         }
         return next((fault for fault, found in faults.items() if found), None)

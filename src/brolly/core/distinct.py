@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from brolly.core._distinct import pool
 from brolly.core.cells import CellSums, CellTable, freeze, mean_prediction
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 
 FINEST_GRID = 1 << 50
 """Cells of the finest grid looked at: doubles near 1 cannot tell apart much more."""
@@ -19,7 +20,7 @@ _CHUNK = 1 << 24  # rows sorted together: with few distinct predictions memory s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctTable:
+class DistinctTable(Frozen):
     """One entry per distinct prediction: its value, and the weight of its rows by outcome."""
 
     prob: Floats

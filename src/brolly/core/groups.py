@@ -13,7 +13,7 @@ from brolly.core import _groups
 from brolly.core._scan import collect, locate
 from brolly.core.cells import CellTable, Ints
 from brolly.core.rows import Rows
-from brolly.core.tally import available_threads
+from brolly.core.threads import available_threads
 from brolly.errors import InputError
 
 _START = 1 << 12  # entries of a new table

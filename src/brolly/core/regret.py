@@ -12,6 +12,7 @@ from brolly.core._regret import bridge, limits
 from brolly.core.cells import freeze
 from brolly.core.distinct import DistinctTable
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.core.isotonic import isotonic
 from brolly.core.rounded import RoundedSample
 from brolly.core.rows import as_numbers
@@ -91,7 +92,7 @@ class Chord:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RegretCurve:
+class RegretCurve(Frozen):
     r"""What a decision maker with indifference threshold ``mu`` loses by trusting ``p`` instead of ``h(p)``.
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
@@ -113,11 +114,13 @@ class RegretCurve:
     swaps: Swaps
     total: float
 
+    def __post_init__(self) -> None:
+        freeze(self.recalibrated)
+
     @classmethod
     def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> RegretCurve:
         """The curve of a sample."""
         recalibrated = recalibrate(table, swaps)
-        freeze(recalibrated)
         total = float(table.negative.sum()) + float(table.positive.sum())
         return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
 

@@ -40,6 +40,7 @@ class Rows:
     prob: NDArray[Any]
     weight: NDArray[Any] | None
     names: Names
+    other: Any = None  # the label that is not the event, where labels have names and there is one
 
     def __len__(self) -> int:
         return len(self.prob)
@@ -95,14 +96,17 @@ def as_rows(
 ) -> Rows:
     """Read the arguments as arrays, without a copy where the kernel can read them as they are."""
     names = names or Names()
-    label = _label(_vector(y_true, names.label), names, pos_label)
+    if pos_label is None:
+        label, other = _label(_vector(y_true, names.label), names), None
+    else:
+        label, other = _is_event(_vector(y_true, names.label), names, pos_label)
     prob = _number(_vector(y_prob, names.prob), names.prob, _READABLE)
     weight = None
     if sample_weight is not None:
         weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
         _same_length(names.label, label, names.weight, weight)
     _same_length(names.label, label, names.prob, prob)
-    return Rows(label=label, prob=prob, weight=weight, names=names)
+    return Rows(label=label, prob=prob, weight=weight, names=names, other=other)
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -164,14 +168,23 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
     if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
         raise InputError(f"{name} must hold numbers; it holds strings")
     try:
-        return array.astype(np.float64)
+        doubles = array.astype(np.float64)
+        if array.dtype.kind == "O" or array.dtype.itemsize > doubles.itemsize:
+            _keep_outside(array, doubles)
     except Exception as error:  # whatever a __float__ of somebody else's raises
         raise InputError(f"{name} must hold numbers; {error}") from error
+    return doubles
 
 
-def _label(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
-    if pos_label is not None:
-        return _is_event(array, names, pos_label)
+def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
+    """Numbers a hair below 0 or above 1, which a double would round into [0, 1], stay outside: nothing is clipped."""
+    for end, beyond in ((0.0, -np.inf), (1.0, np.inf)):
+        at = doubles == end
+        exact = array[at]
+        doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
+
+
+def _label(array: NDArray[Any], names: Names) -> NDArray[Any]:
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     texts = [v for v in array[:1] if isinstance(v, str | bytes)]
@@ -183,8 +196,8 @@ def _label(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
     return _number(array, names.label, _LABELS)
 
 
-def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]:
-    """Which labels are the event; any other label must be the same throughout."""
+def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> tuple[NDArray[Any], Any]:
+    """Which labels are the event, and the other label, which must be the same throughout (None if there is none)."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; it is {pos_label!r}")
     _refuse_missing(array, names)
@@ -193,8 +206,8 @@ def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]
     except Exception as error:  # whatever an __eq__ of somebody else's raises
         raise InputError(f"{names.label} could not be compared with pos_label: {error}") from error
     others = np.flatnonzero(~event)
+    negative = array[others[0]] if len(others) else None
     if len(others):
-        negative = array[others[0]]
         strange = others[np.asarray(array[others] != negative, dtype=np.bool_)]
         if len(strange):
             raise InputError.from_offenders(
@@ -203,7 +216,7 @@ def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> NDArray[Any]
                 names.at(names.label, int(strange[0])),
                 repr(_plain(array[strange[0]])),
             )
-    return event.view(np.uint8)
+    return event.view(np.uint8), _plain(negative)
 
 
 def _refuse_missing(array: NDArray[Any], names: Names) -> None:

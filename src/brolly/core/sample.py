@@ -154,8 +154,12 @@ class Sample:
     @classmethod
     def from_cells(cls, cells: CellTable) -> Self:
         """A compressed sample from its sums."""
+        return cls._held(cells, None)
+
+    @classmethod
+    def _held(cls, cells: CellTable, rows: Rows | None) -> Self:
         self = object.__new__(cls)
-        self._hold(cells, None)
+        self._hold(cells, rows)
         return self
 
     @classmethod
@@ -223,6 +227,9 @@ class Sample:
         """The sums of a compressed sample, or of the first pass over the rows."""
         return self._pass(self._first)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._held, (self._cells, self._rows)  # the rows once, and nothing that follows from them
+
     def compress(self, m: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
 
@@ -230,7 +237,7 @@ class Sample:
         the number of rows. Each other measure says in its Notes how far this can move it: most by
         about ``1/m``, those that tell all predictions apart (CDL, ECE) down to what cells tell apart. The
         result has at most ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all
-        rows of both.
+        rows of both (``sum`` adds many).
 
         Parameters
         ----------
@@ -246,6 +253,9 @@ class Sample:
         if self.m is None or other.m is None:
             raise InputError("only compressed samples can be added: call compress(m) on both first")
         return Sample.from_cells(self._cells.merge(other._cells))
+
+    def __radd__(self, other: object) -> Sample:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
 
     def cells(self) -> CellTable:
         """The sums by (cell, outcome): all of a compressed sample, or those of a first pass over the rows."""

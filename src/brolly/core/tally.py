@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from brolly.core._scan import absorb, scan
 from brolly.core.cells import CellTable
 from brolly.core.rows import Rows
+from brolly.core.threads import all_good, available_threads
 from brolly.errors import InputError
 
 _ROWS_PER_THREAD = 1 << 18  # fewer are added sooner than a thread has started
@@ -90,23 +89,9 @@ def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> li
     def work(part: int) -> bool:
         return scan(rows.prob, rows.label, rows.weight, m, tables[part], edges[part], edges[part + 1], cut)
 
-    if threads == 1:
-        good = work(0)
-    else:
-        with ThreadPoolExecutor(threads - 1) as pool:
-            rest = pool.map(work, range(1, threads))
-            good = work(0) & all(rest)
-    if not good:
+    if not all_good(work, threads):
         raise rows.explain()
     return tables
-
-
-def available_threads() -> int:
-    """The processors this process may use (what `taskset` or a batch system allows it)."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows have no affinity to ask for
-        return os.cpu_count() or 1
 
 
 def tally(rows: Rows, m: int) -> CellTable:

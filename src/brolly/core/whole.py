@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,12 +35,18 @@ def write_whole(path: Path, text: str) -> None:
 def whole(path: Path) -> Iterator[Path]:
     """A new file to write to, which takes the place of `path` once all went well and else goes away."""
     with writing(path):
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         temporary = _beside(path)
     try:
+        with writing(path):
+            if mode is not None:  # who may not read the old file may not read what comes in its place
+                temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         with writing(path):
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
+            if mode is not None:
+                temporary.chmod(mode)
             temporary.replace(path.resolve())
     finally:
         temporary.unlink(missing_ok=True)
@@ -50,7 +57,10 @@ def writing(path: Path) -> Iterator[None]:
     """What the system refuses inside is said in one line that names the file."""
     try:
         yield
-    except (OSError, RuntimeError) as error:  # a RuntimeError is how Python 3.11 speaks of a loop of links
+    # A loop of links is a RuntimeError in Python 3.11, a NUL in the name a ValueError.
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, InputError | UnicodeError):  # not about the file
+            raise
         raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 

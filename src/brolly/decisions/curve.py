@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.cells import check_grid, freeze
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.rounded import RoundedSample
 from brolly.core.sample import Sample, as_sample
@@ -29,7 +30,7 @@ class WorstThreshold(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegretProfile:
+class RegretProfile(Frozen):
     """What trusting the forecast costs, for every decision threshold; call it with thresholds.
 
     Attributes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core._fixed_loss import worst_threshold
 from brolly.core.cells import LARGEST_GRID, check_grid, freeze
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.core.regret import RegretCurve
 from brolly.core.rounded import RoundedSample
 from brolly.core.sample import Sample, as_sample
@@ -21,7 +22,7 @@ _ROUNDING = 1e-12  # losses no further apart than this count as equal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class GridChoice:
+class GridChoice(Frozen):
     """What acting on predictions rounded to each grid costs at most, and the grid where that is least.
 
     Attributes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +16,7 @@ from brolly.core.exact import Floats
 from brolly.core.rounded import Rounding, check_rounding
 from brolly.core.rows import Names, as_probabilities, explain_probabilities
 from brolly.core.sample import Sample
-from brolly.core.tally import available_threads
+from brolly.core.threads import all_good, available_threads
 from brolly.core.whole import write_whole
 from brolly.decisions._rounding import choose, key_of
 from brolly.decisions.grid import choose_grid
@@ -239,6 +238,9 @@ class RoundedResponse:
         task = DecisionTask.from_dict(data["task"])
         return cls(task, check_grid(data["m"]), rounding=data["rounding"], seed=data["seed"])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RoundedResponse.from_dict, (self.to_dict(),)  # the tables are quicker made than sent
+
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, RoundedResponse) else NotImplemented
 
@@ -262,9 +264,7 @@ class RoundedResponse:
             blocks = range(edges[part], edges[part + 1], _BLOCK)
             return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
 
-        with ThreadPoolExecutor(threads) as pool:
-            good = all(list(pool.map(work, range(threads)))) if threads > 1 else work(0)
-        if not good:
+        if not all_good(work, threads):
             error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
             assert error is not None
             raise error
@@ -325,9 +325,11 @@ def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
     """
     path = os.fspath(path)
     try:
-        data = json.loads(Path(path).read_bytes(), object_pairs_hook=_once, parse_constant=_no_constant)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        raw = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError:
         raise InputError(f"{path} is not JSON: it is nested too deeply") from None
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.cells import freeze
 from brolly.core.exact import Floats
+from brolly.core.frozen import Frozen
 from brolly.decisions.payoffs import (
     check_envelope,
     check_matrix,
@@ -26,7 +27,7 @@ _TWO = ("wait", "act")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ThresholdMixture:
+class ThresholdMixture(Frozen):
     """A task as a mixture of thresholds: its regret is that of the thresholds, added up with these weights.
 
     Attributes

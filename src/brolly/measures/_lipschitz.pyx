@@ -3,6 +3,8 @@
 from libc.math cimport fabs, fmin
 from libc.stdint cimport int64_t, uint8_t
 
+from brolly.core._exact cimport add_exactly
+
 import numpy as np
 
 cdef enum:
@@ -82,18 +84,15 @@ cdef void trim(Index* index, double[::1] weight, const double[::1] x, Py_ssize_t
 
 
 def sums_before(const double[::1] r):
-    """The sums of the first 0, 1, ..., n entries; each addition's rounding error is kept (Knuth's TwoSum)."""
+    """The sums of the first 0, 1, ..., n entries; each addition's rounding error is kept."""
     cdef Py_ssize_t n = r.shape[0], i
-    cdef double total = 0.0, error = 0.0, larger, part
+    cdef double total = 0.0, error = 0.0
     result = np.empty(n + 1)
     cdef double[::1] sums = result
     with nogil:
         sums[0] = 0.0
         for i in range(n):
-            larger = total + r[i]
-            part = larger - total
-            error += (total - (larger - part)) + (r[i] - part)
-            total = larger
+            add_exactly(&total, &error, r[i])
             sums[i + 1] = total + error
     return result
 

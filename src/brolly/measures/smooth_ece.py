@@ -59,7 +59,8 @@ def smooth_ece(
     Returns
     -------
     float
-        Smooth ECE of the sample; 0 where it is below half the `tolerance`, or below 5e-6.
+        Smooth ECE of the sample; 0 where it is below half the `tolerance`, or below 5e-6, or where ECE, which
+        it never exceeds, is within the `tolerance` of 0.
 
     Notes
     -----

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._fixed_loss import worst_threshold
 from brolly.core.cells import freeze
+from brolly.core.frozen import Frozen
 from brolly.core.rounded import RoundedSample, Rounding, check_rounding
 from brolly.core.sample import Sample, as_sample
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
@@ -22,7 +23,7 @@ _FEW_ROWS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SoftBinnedProfile:
+class SoftBinnedProfile(Frozen):
     """How SCDL comes about: the loss on each grid looked at, and where it balances.
 
     Attributes

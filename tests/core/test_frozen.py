@@ -1,0 +1,60 @@
+"""What is read-only stays so in copies, and in other processes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import brolly
+
+Y, P = np.array([0, 1, 1, 0, 1]), np.array([0.1, 0.8, 0.6, 0.3, 1.0])
+SAMPLE = brolly.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5])
+TASK = brolly.DecisionTask.threshold(0.35)
+
+
+def arrays(thing):
+    """All arrays of an object of ours that users can see."""
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif type(thing).__module__.startswith("brolly"):
+        names = [*getattr(thing, "__dict__", {}), *getattr(type(thing), "__slots__", ())]
+        for name in names:
+            if name != "_rows":  # the caller's own
+                yield from arrays(getattr(thing, name))
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.parametrize("travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: brolly.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5]),
+        lambda: SAMPLE.compress(8),
+        lambda: brolly.soft_binned_profile(SAMPLE),
+        lambda: brolly.regret_curve(SAMPLE, grid=8),
+        lambda: brolly.choose_grid(SAMPLE),
+        TASK.mixture,
+        lambda: brolly.RoundedResponse(TASK, 8, seed=5),
+    ],
+)
+def test_copies_are_the_same_and_read_only(make, travel):
+    thing = make()
+    arrived = travel(thing)
+    assert repr(arrived) == repr(thing)
+    before, after = list(arrays(thing)), list(arrays(arrived))
+    assert len(before) == len(after) > 0
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new, old)
+        assert not new.flags.writeable
+
+
+def test_a_sample_is_sent_with_its_rows_once():
+    p = np.random.default_rng(0).random(100_000)
+    sample = brolly.Sample(p > 0.5, p)
+    loss = brolly.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
+    sent = pickle.dumps(sample)
+    assert len(sent) < 1.5 * (p.nbytes + len(p))
+    assert brolly.calibration_decision_loss(pickle.loads(sent)) == loss
