@@ -26,7 +26,10 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
+from brolly.inference.comparison import Comparison, compare
+from brolly.inference.detectable import MinimumDetectable, minimum_detectable
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
@@ -48,6 +51,7 @@ __all__ = [
     "BrollyWarning",
     "CalibrationTest",
     "Catalogue",
+    "Comparison",
     "ConfidenceInterval",
     "DecisionTask",
     "FewRowsWarning",
@@ -55,7 +59,9 @@ __all__ = [
     "InputError",
     "Measure",
     "Measurements",
+    "MinimumDetectable",
     "MissingExtraError",
+    "NullBand",
     "OneClassWarning",
     "RegretProfile",
     "ResolutionWarning",
@@ -71,6 +77,7 @@ __all__ = [
     "calibration_decision_loss",
     "calibration_test",
     "choose_grid",
+    "compare",
     "confidence_interval",
     "cutoff_calibration_error",
     "expected_calibration_error",
@@ -80,6 +87,8 @@ __all__ = [
     "lower_distance_to_calibration",
     "measure_all",
     "measures",
+    "minimum_detectable",
+    "null_band",
     "regret_curve",
     "score_decomposition",
     "smooth_calibration_error",
