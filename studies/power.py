@@ -14,7 +14,7 @@ import csv
 import sys
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 SLOW = ("lower_distance_to_calibration",)
 MEASURES = [name for name in brolly.measures() if name not in SLOW]
-SIZES = {20: 200, 200: 200, 5_000: 60}  # simulations by number of rows
+SIZES = {20: 100, 200: 60, 5_000: 20}  # simulations by number of rows
 CALIBRATED = ("calibrated", "rare")
 ROWS, NULL, DRAWS = 1_000, 399, 200
 STRENGTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -47,12 +47,12 @@ def alternatives(p: Floats, strength: float) -> dict[str, Floats]:
     }
 
 
-def size_lines(share: float) -> Iterator[dict[str, Any]]:
+def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[dict[str, Any]]:
     """How often calibrated forecasters are rejected."""
     everything = populations()
     for name in CALIBRATED:
         population = everything[name]
-        for n, most in SIZES.items():
+        for n, most in (sizes or SIZES).items():
             simulations = max(2, round(most * share))
             _say(f"size, {name}, n = {n:,}")
             rejected = dict.fromkeys(MEASURES, 0)
@@ -71,12 +71,12 @@ def size_lines(share: float) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
 
 
-def power_lines(share: float) -> Iterator[dict[str, Any]]:
+def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[dict[str, Any]]:
     """How often miscalibrated forecasters are."""
     null, draws = max(19, round((NULL + 1) * share) - 1), max(2, round(DRAWS * share))
     p = np.sort(np.random.default_rng(1).random(ROWS))
     atoms = as_atoms(brolly.Sample(np.zeros(ROWS, int), p))
-    for measure in MEASURES:
+    for measure in measures:
         _say(f"power, {measure}")
         evaluate = as_statistic(measure).on(atoms)
         rng = np.random.default_rng(2)
@@ -115,8 +115,8 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the simulations (default: %(default)s)")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    _write(options.power, power_lines(options.share))
     _write(options.size, size_lines(options.share))
+    _write(options.power, power_lines(options.share))
 
 
 if __name__ == "__main__":

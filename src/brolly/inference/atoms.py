@@ -34,19 +34,22 @@ class Coin:
     65,536 times, the rest of it with a random number.
     """
 
-    def __init__(self, chance: Floats) -> None:
-        scaled = chance * 65536.0
+    def __init__(self, chance: Floats, times: Ints | None = None) -> None:
+        self._start = None if times is None else np.cumsum(times) - times
+        scaled = (chance if times is None else np.repeat(chance, times)) * 65536.0
         first = np.minimum(scaled, 65535.0).astype(np.uint16)
         self._first, self._rest = first, scaled - first
 
-    def toss(self, rng: Rng) -> NDArray[np.uint8]:
-        """1 for heads, 0 for tails."""
+    def toss(self, rng: Rng) -> NDArray[Any]:
+        """1 for heads, 0 for tails; with `times` the number of heads in so many tosses of each."""
         n = len(self._first)
         bits = rng.integers(0, 2**64, -(-n // 4), dtype=np.uint64, endpoint=False).view(np.uint16)[:n]
         heads = bits < self._first
         equal = np.flatnonzero(bits == self._first)
         heads[equal] = rng.random(len(equal)) < self._rest[equal]
-        return heads.view(np.uint8)
+        if self._start is None:
+            return heads.view(np.uint8)
+        return np.add.reduceat(heads, self._start, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +97,10 @@ class Atoms:
         return Draw(None, self._pooled(rng.binomial(self.count, coin)))
 
     def coin(self, chance: Floats) -> Coin | Floats:
-        """What to give to `redraw` again and again: prepared tosses where each atom is one row."""
-        return chance if self.single is None else Coin(chance)
+        """What to give to `redraw` again and again: prepared tosses, unless there are many for each atom."""
+        if self.single is not None:
+            return Coin(chance)
+        return Coin(chance, self.count) if self.n <= _EXPANDED * len(chance) else chance
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
         """Draw as many predictions as there are, with replacement: how often each atom comes."""

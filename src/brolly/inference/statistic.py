@@ -22,7 +22,7 @@ from brolly.measures.soft_binned import Balance
 
 Measuring = Callable[[Sample], float]
 
-_COARSEST, _FINEST = 1 << 6, 1 << 16  # of the dense grids on which redrawn samples are evaluated
+_COARSEST, _FINEST = 1 << 6, 1 << 18  # of the dense grids on which redrawn samples are evaluated
 _SOFT_BINNED = ("soft_binned_cdl", "soft_binned_cdl[hard]")
 _SCORES = ("brier_score", "log_score")
 _POOLING = ("expected_calibration_error", "calibration_decision_loss")  # what tells all predictions apart
