@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import measures
+from benchmarks import measures, resampling
 from benchmarks.contestants import BROLLY, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, Contestant
 from benchmarks.data import make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
 from benchmarks.page import write_page
-from benchmarks.results import TARGET_SIZE, Measured, Results, Times
+from benchmarks.results import TARGET_SIZE, Measured, Results, Times, over
 from benchmarks.tables import size
 from benchmarks.timing import Cell, race
 
@@ -31,6 +31,7 @@ def main() -> None:
         calibrated=_measured(CALIBRATED, options, middle, calibrated=True),
         measures=_measure_times(options),
         against_program=_against_program(),
+        resampling=_resampling_times(options),
         types=_type_times(options, middle),
         middle=middle,
     )
@@ -79,6 +80,15 @@ def _measure_times(options: argparse.Namespace) -> Times:
 def _against_program() -> dict[str, Cell]:
     _say(f"time, smCE as a linear program, n = {size(measures.LP_SIZE)}")
     return race(measures.AGAINST_LP, make_data(measures.LP_SIZE), repeats=1, budget=60.0)
+
+
+def _resampling_times(options: argparse.Namespace) -> dict[str, Cell]:
+    """Seconds per redrawn sample."""
+    _say(f"time, resampling, n = {size(resampling.SIZE)}")
+    chosen = [e for e in resampling.ENTRIES if e.contestant.peer is None or e.contestant.peer in options.peers]
+    data = make_data(resampling.SIZE, calibrated=True)
+    times = race([e.contestant for e in chosen], data, repeats=min(3, options.repeats), budget=options.budget)
+    return {e.contestant.name: over(times[e.contestant.name], e.draws) for e in chosen}
 
 
 def _type_times(options: argparse.Namespace, n: int) -> dict[str, tuple[Cell, Cell, Cell]]:

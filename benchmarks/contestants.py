@@ -89,7 +89,7 @@ BY_THREADS = {
 }
 BROLLY = BY_THREADS[cores()]  # as a user calls it
 
-PEERS = ("scikit-learn", "relplot", "netcal", "torchmetrics")
+PEERS = ("scikit-learn", "relplot", "netcal", "torchmetrics", "uncertainty-calibration")
 CONTESTANTS = (
     FLOOR,
     *BY_THREADS.values(),

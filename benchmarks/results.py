@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, SMOOTH, Contestant
 from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, THRESHOLD
+from benchmarks.resampling import BOOTSTRAP, TEST
+from benchmarks.resampling import SIZE as RESAMPLED
 from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
 
@@ -38,6 +40,7 @@ class Results:
     calibrated: Measured
     measures: Times  # seconds of every measure, by size
     against_program: dict[str, Cell]  # seconds of smCE, by brolly and as a linear program
+    resampling: dict[str, Cell]  # seconds per redrawn sample
     types: dict[str, tuple[Cell, Cell, Cell]]  # of the arrays: seconds of the floor, on one thread, on all
     middle: int  # the size at which types and memory were measured
 
@@ -59,6 +62,7 @@ class Results:
             _by_size("Times the floor, perfectly calibrated forecaster", "", two.times, two.against(FLOOR)),
             self._types(),
             self._measure_targets(),
+            self._resampling(),
             _by_size("Wall time of every measure", best, self.measures, dict.fromkeys(self.measures, 1e-3)),
             _by_size(
                 "Times np.argsort(p)", "", self.measures, {n: row[ARGSORT.name] for n, row in self.measures.items()}
@@ -70,7 +74,7 @@ class Results:
 
         def ratio(n: int, a: Contestant, b: Contestant) -> Cell:
             row = self.measures.get(n, {})
-            return _over(row.get(a.name, "not measured"), row.get(b.name, "not measured"))
+            return over(row.get(a.name, "not measured"), row.get(b.name, "not measured"))
 
         million, smooth = 10**6, BY_NAME["smooth_ece"]
         binned, distance = BY_NAME["binned_calibration_error"], BY_NAME["lower_distance_to_calibration"]
@@ -84,12 +88,24 @@ class Results:
             ("smooth ECE 10 times faster than relplot, n = 1e6", ratio(million, SMOOTH, smooth), lambda x: x >= 10),
             ("binned ECE faster than np.bincount, n = 1e6", ratio(million, BINCOUNT, binned), lambda x: x > 1),
             ("binned ECE faster than np.bincount, n = 1e7", ratio(TARGET_SIZE, BINCOUNT, binned), lambda x: x > 1),
-            ("smCE 100 times faster than a sparse LP, n = 1e4", _over(program, mine), lambda x: x >= 100),
+            ("smCE 100 times faster than a sparse LP, n = 1e4", over(program, mine), lambda x: x >= 100),
             ("decisions within 10 times p >= t, n = 1e7", ratio(TARGET_SIZE, DECIDE, THRESHOLD), lambda x: x <= 10),
             ("lower distance, 1,024 grid points, seconds at n = 1e7", seconds, lambda x: x <= 2),
         ]
         rows = [[label, _text(x), "-" if isinstance(x, str) else "yes" if met(x) else "no"] for label, x, met in checks]
         return Table("Targets of the other measures", "The measured ratio (or seconds).", ["target", "", "met"], rows)
+
+    def _resampling(self) -> Table:
+        """Per redrawn sample, and how many times what brolly needs for its test and for its bootstrap."""
+        test, bootstrap = (self.resampling[one.contestant.name] for one in (TEST, BOOTSTRAP))
+        rows = [
+            [name, *(_text(over(t, unit)) for unit in (1e-3, test, bootstrap))] for name, t in self.resampling.items()
+        ]
+        note = (
+            f"Milliseconds per redrawn sample at n = {size(RESAMPLED)}, a calibrated forecaster. Targets: the loop at "
+            "least 30 times and the library at least 100 times brolly's."
+        )
+        return Table("Resampling", note, ["", "ms", "times the test", "times the bootstrap"], rows)
 
     def _targets(self) -> Table:
         """The targets that were set beforehand; where one names no number of threads, both cases are shown."""
@@ -107,13 +123,13 @@ class Results:
 
     def _memory(self) -> Table:
         one, two = self.miscalibrated.memory, self.calibrated.memory
-        rows = [[name, *(_text(_over(memory.get(name, "-"), 1e6)) for memory in (one, two))] for name in one]
+        rows = [[name, *(_text(over(memory.get(name, "-"), 1e6)) for memory in (one, two))] for name in one]
         note = f"MB (10^6 bytes) at n = {size(self.middle)}, at the peak of one call, beyond the inputs."
         return Table("Peak extra memory", note, ["", "miscalibrated", "calibrated"], rows)
 
     def _types(self) -> Table:
         rows = [
-            [name, *(_text(_over(t, 1e-3)) for t in times), *(_text(_over(t, times[0])) for t in times[1:])]
+            [name, *(_text(over(t, 1e-3)) for t in times), *(_text(over(t, times[0])) for t in times[1:])]
             for name, times in self.types.items()
         ]
         note = f"brolly SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of the same arrays."
@@ -124,11 +140,11 @@ class Results:
 def _by_size(title: str, note: str, times: Times, units: dict[int, Cell]) -> Table:
     """A line for each contestant, a column for each size, in units that may differ by column."""
     names = list(next(iter(times.values())))
-    rows = [[name, *(_text(_over(row[name], units[n])) for n, row in times.items())] for name in names]
+    rows = [[name, *(_text(over(row[name], units[n])) for n, row in times.items())] for name in names]
     return Table(title, note, ["n", *map(size, times)], rows)
 
 
-def _over(a: Cell, b: Cell) -> Cell:
+def over(a: Cell, b: Cell) -> Cell:
     """a / b, or the reason why one of them is missing."""
     if isinstance(a, str):
         return a
@@ -142,13 +158,13 @@ def _text(a: Cell) -> str:
 def _ratio(a: Contestant | None, b: Contestant | None) -> Callable[[Measured], Cell]:
     if a is None or b is None:
         return lambda _: "not measured: one core"
-    return lambda measured: _over(measured.at_target(a), measured.at_target(b))
+    return lambda measured: over(measured.at_target(a), measured.at_target(b))
 
 
 def _megabytes(measured: Measured) -> Cell:
     if TARGET_SIZE not in measured.times:
         return "not measured"
-    return _over(measured.memory.get(BROLLY.name, "not measured"), 1e6)
+    return over(measured.memory.get(BROLLY.name, "not measured"), 1e6)
 
 
 _ONE, _TWO = BY_THREADS[1], BY_THREADS.get(2)

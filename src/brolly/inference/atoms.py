@@ -34,19 +34,22 @@ class Coin:
     65,536 times, the rest of it with a random number.
     """
 
-    def __init__(self, chance: Floats) -> None:
-        scaled = chance * 65536.0
+    def __init__(self, chance: Floats, times: Ints | None = None) -> None:
+        self._start = None if times is None else np.cumsum(times) - times
+        scaled = (chance if times is None else np.repeat(chance, times)) * 65536.0
         first = np.minimum(scaled, 65535.0).astype(np.uint16)
         self._first, self._rest = first, scaled - first
 
-    def toss(self, rng: Rng) -> NDArray[np.uint8]:
-        """1 for heads, 0 for tails."""
+    def toss(self, rng: Rng) -> NDArray[Any]:
+        """1 for heads, 0 for tails; with `times` the number of heads in so many tosses of each."""
         n = len(self._first)
         bits = rng.integers(0, 2**64, -(-n // 4), dtype=np.uint64, endpoint=False).view(np.uint16)[:n]
         heads = bits < self._first
         equal = np.flatnonzero(bits == self._first)
         heads[equal] = rng.random(len(equal)) < self._rest[equal]
-        return heads.view(np.uint8)
+        if self._start is None:
+            return heads.view(np.uint8)
+        return np.add.reduceat(heads, self._start, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +66,7 @@ class Atoms:
     start: Ints | None
     group: Ints | None = None  # which cluster, from 0 on
     single: NDArray[np.uint8] | None = None  # the outcomes, where every atom is one row
+    row: Ints | None = None  # which row each is, where they were given one by one
 
     @property
     def n(self) -> int:
@@ -93,8 +97,10 @@ class Atoms:
         return Draw(None, self._pooled(rng.binomial(self.count, coin)))
 
     def coin(self, chance: Floats) -> Coin | Floats:
-        """What to give to `redraw` again and again: prepared tosses where each atom is one row."""
-        return chance if self.single is None else Coin(chance)
+        """What to give to `redraw` again and again: prepared tosses, unless there are many for each atom."""
+        if self.single is not None:
+            return Coin(chance)
+        return Coin(chance, self.count) if self.n <= _EXPANDED * len(chance) else chance
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
         """Draw as many predictions as there are, with replacement: how often each atom comes."""
@@ -212,10 +218,11 @@ def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
-    return _from_rows(sample, groups)
+    return by_row(sample, groups)
 
 
-def _from_rows(sample: Sample, groups: ArrayLike | None) -> Atoms:
+def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """The rows one by one, in the order of their predictions; without those that have no weight."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
@@ -227,6 +234,7 @@ def _from_rows(sample: Sample, groups: ArrayLike | None) -> Atoms:
         count=np.ones(len(some), np.int64),
         events=event.astype(np.int64),
         single=event.astype(np.uint8),
+        row=some,
         unit=None if weight is None else weight[some].astype(np.float64),
         start=np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]])),
         group=None if groups is None else as_groups(groups, len(sample.y_prob), some),

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from brolly.core.sample import Sample, as_sample
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.atoms import Atoms, Rng, as_atoms
-from brolly.inference.laws import Basic, Law, Percentile, invert
+from brolly.inference.laws import Basic, Law, Line, Percentile, invert
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
 from brolly.measures.catalogue import CATALOGUE
@@ -256,7 +256,7 @@ def _law(
 ) -> Law:
     evaluate = statistic.on(atoms)
     if method == "inversion":
-        return invert(sample, atoms, evaluate, size, rng, progress, keep=statistic.pools)
+        return invert(Line(sample, atoms, evaluate, keep=statistic.pools), size, rng, progress)
     observed = evaluate(atoms.observed())
     if method == "subsampling":
         some = max(1, min(atoms.units - 1, round(atoms.units**0.7)))

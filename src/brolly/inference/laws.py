@@ -125,42 +125,44 @@ def residual_curve(sample: Sample, atoms: Atoms) -> Floats:
     return np.repeat(residual, np.diff(np.append(atoms.start, len(atoms.prob))))
 
 
-def invert(
-    sample: Sample,
-    atoms: Atoms,
-    evaluate: Evaluate,
-    size: int,
-    rng: Rng,
-    progress: Progress | None,
-    *,
-    keep: bool,
-) -> Inversion:
-    """Draw samples of populations along the line through the calibrated one and the estimated one.
+class Line:
+    """Populations with the sample's predictions, from calibrated (step 0) through the estimated one (step 1) and on.
 
-    With `keep` the predictions are those of the sample, and the outcomes alone are drawn.
+    With `keep` their samples have the very predictions of this one, and the outcomes alone are drawn.
     """
-    observed = evaluate(atoms.observed())
-    bias = residual_curve(sample, atoms)
-    if not bias.any():  # nothing to be seen: look where forecasters mostly err, towards 0 and 1
-        bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.effective_n)
 
-    def chance(step: float) -> Floats:
-        return np.clip(atoms.prob + step * bias, 0.0, 1.0)
+    def __init__(self, sample: Sample, atoms: Atoms, evaluate: Evaluate, *, keep: bool) -> None:
+        self._atoms, self._evaluate, self._keep = atoms, evaluate, keep
+        self.observed = evaluate(atoms.observed())
+        self._bias = residual_curve(sample, atoms)
+        if not self._bias.any():  # nothing to be seen: look where forecasters mostly err, towards 0 and 1
+            self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.effective_n)
 
-    def one(stream: Rng, *steps: float) -> list[float]:
-        repeated = atoms.count if keep else atoms.repeat(stream)
+    def _chance(self, step: float) -> Floats:
+        return np.clip(self._atoms.prob + step * self._bias, 0.0, 1.0)
+
+    def value(self, step: float) -> float:
+        """The measure of that population."""
+        return self._evaluate(self._atoms.expected(self._chance(step)))
+
+    def draw(self, stream: Rng, *steps: float) -> list[float]:
+        """The measure of a sample of each, all drawn by the same chance: their differences are not noise."""
+        repeated = self._atoms.count if self._keep else self._atoms.repeat(stream)
         state = stream.bit_generator.state
         found = []
         for step in steps:
-            stream.bit_generator.state = state  # the same chance for all: their differences are not noise
-            found.append(evaluate(atoms.outcomes(stream, repeated, chance(step))))
+            stream.bit_generator.state = state
+            found.append(self._evaluate(self._atoms.outcomes(stream, repeated, self._chance(step))))
         return found
 
+
+def invert(line: Line, size: int, rng: Rng, progress: Progress | None) -> Inversion:
+    """Draw samples of populations from the calibrated one to one whose samples all show more than was seen."""
     farthest = 1.0
     (pilot,) = rng.spawn(1)
-    while farthest < _FARTHEST and min(one(pilot, farthest)[0] for _ in range(_PILOTS)) <= observed:
+    while farthest < _FARTHEST and min(line.draw(pilot, farthest)[0] for _ in range(_PILOTS)) <= line.observed:
         farthest *= 2
-    steps = farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5
-    draws = draw_many(lambda stream: one(stream, *steps.tolist()), size, rng, progress, width=_STEPS)
-    values = np.array([evaluate(atoms.expected(chance(step))) for step in steps])
-    return Inversion(observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))
+    steps = (farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
+    draws = draw_many(lambda stream: line.draw(stream, *steps), size, rng, progress, width=_STEPS)
+    values = np.array([line.value(step) for step in steps])
+    return Inversion(line.observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))
