@@ -29,6 +29,7 @@ from brolly.errors import (
 )
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+from brolly.inference.segments import SegmentTests, segment_tests
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -66,6 +67,7 @@ __all__ = [
     "RoundedResponse",
     "Sample",
     "ScoreDecomposition",
+    "SegmentTests",
     "Segments",
     "SoftBinnedProfile",
     "Swap",
@@ -88,6 +90,7 @@ __all__ = [
     "regret_curve",
     "scan",
     "score_decomposition",
+    "segment_tests",
     "smooth_calibration_error",
     "smooth_ece",
     "soft_binned_cdl",
