@@ -34,6 +34,7 @@ from brolly.inference.comparison import Comparison, compare
 from brolly.inference.detectable import MinimumDetectable, minimum_detectable
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+from brolly.inference.segments import SegmentTests, segment_tests
 from brolly.inference.size import SampleSize, sample_size
 from brolly.inference.watch import Timeline, Window, watch
 from brolly.measures.binned import binned_calibration_error
@@ -80,6 +81,7 @@ __all__ = [
     "Sample",
     "SampleSize",
     "ScoreDecomposition",
+    "SegmentTests",
     "Segments",
     "SoftBinnedProfile",
     "Swap",
@@ -113,6 +115,7 @@ __all__ = [
     "save_sample",
     "scan",
     "score_decomposition",
+    "segment_tests",
     "smooth_calibration_error",
     "smooth_ece",
     "soft_binned_cdl",

@@ -5,13 +5,25 @@ An entry is a row of the table: first its key plus one (0 marks a free entry), t
 key's hash points, one after the other.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cimport numpy as cnp
 
 import numpy as np
 
 cnp.import_array()
+
+cdef extern from *:
+    """
+    #define BLOCK 32
+    #if defined(__GNUC__)
+    #define fetch(at) __builtin_prefetch(at, 1)
+    #else
+    #define fetch(at)
+    #endif
+    """
+    const int BLOCK
+    void fetch(const void* at) noexcept nogil
 
 cdef struct Entry:
     uint64_t key
@@ -28,11 +40,16 @@ cdef struct WeightedEntry:
     double squares
 
 
-cdef inline Py_ssize_t home(const uint64_t* table, Py_ssize_t size, Py_ssize_t width, uint64_t key) noexcept nogil:
-    """Where the key is, or the free entry where it belongs; `size` is a power of two."""
+cdef inline Py_ssize_t place(uint64_t key, Py_ssize_t size) noexcept nogil:
+    """Where to look for the key first; `size` is a power of two."""
     # Fibonacci hashing: neighbouring cells of a segment land far apart.
-    cdef Py_ssize_t at = <Py_ssize_t>((key * <uint64_t>0x9E3779B97F4A7C15) >> 20) & (size - 1)
-    while table[at * width] != 0 and table[at * width] != key:
+    return <Py_ssize_t>((key * <uint64_t>0x9E3779B97F4A7C15) >> 20) & (size - 1)
+
+
+cdef inline Py_ssize_t home(const uint64_t* table, Py_ssize_t size, Py_ssize_t fields, uint64_t key) noexcept nogil:
+    """Where the key is, or the free entry where it belongs."""
+    cdef Py_ssize_t at = place(key, size)
+    while table[at * fields] != 0 and table[at * fields] != key:
         at = (at + 1) & (size - 1)
     return at
 
@@ -52,34 +69,44 @@ def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int6
 
     Returns the row it came to and the entries used. Rows of weight zero are no rows.
     """
-    cdef Py_ssize_t size = table.shape[0], fields = table.shape[1], row, rows = slot.shape[0], at
+    cdef Py_ssize_t size = table.shape[0], fields = table.shape[1], row = start, rows = slot.shape[0], at, n, b, end
     cdef uint64_t* keys = <uint64_t*>cnp.PyArray_BYTES(table)
     cdef Entry* plain = <Entry*>keys
     cdef WeightedEntry* heavy = <WeightedEntry*>keys
     cdef bint weighted = weight is not None
-    cdef uint64_t key
+    cdef uint64_t[BLOCK] key
+    cdef Py_ssize_t[BLOCK] which
     with nogil:
-        row = start
         while row < rows:
-            if segment[row] % parts != part or (weighted and not weight[row] > 0):
-                row += 1
-                continue
-            key = <uint64_t>(segment[row] * width + slot[row] + 1)
-            at = home(keys, size, fields, key)
-            if keys[at * fields] == 0:
-                if used >= most:
-                    break
-                keys[at * fields] = key
-                used += 1
-            if weighted:
-                heavy[at].rows += 1
-                heavy[at].squares += weight[row] * weight[row]
-                add_exactly(&heavy[at].weight, &heavy[at].weight_low, weight[row])
-                add_exactly(&heavy[at].rise, &heavy[at].rise_low, weight[row] * (<double>offset[row] * 2.0 ** -52))
+            # A block at a time: its entries are on their way from memory before the first is looked at.
+            n, end = 0, row
+            while end < rows and n < BLOCK:
+                if <uint32_t>segment[end] % <uint32_t>parts == <uint32_t>part and (not weighted or weight[end] > 0):
+                    key[n] = <uint64_t>(segment[end] * width + slot[end] + 1)
+                    which[n] = end
+                    fetch(keys + place(key[n], size) * fields)
+                    n += 1
+                end += 1
+            for b in range(n):
+                at = home(keys, size, fields, key[b])
+                row = which[b]
+                if keys[at * fields] == 0:
+                    if used >= most:
+                        break
+                    keys[at * fields] = key[b]
+                    used += 1
+                if weighted:
+                    heavy[at].rows += 1
+                    heavy[at].squares += weight[row] * weight[row]
+                    add_exactly(&heavy[at].weight, &heavy[at].weight_low, weight[row])
+                    add_exactly(&heavy[at].rise, &heavy[at].rise_low, weight[row] * (<double>offset[row] * 2.0 ** -52))
+                else:
+                    plain[at].rise += offset[row]
+                    plain[at].head += 1 + (<uint64_t>(plain[at].rise < offset[row]) << 40)
             else:
-                plain[at].rise += offset[row]
-                plain[at].head += 1 + (<uint64_t>(plain[at].rise < offset[row]) << 40)
-            row += 1
+                row = end
+                continue
+            break
     return row, used
 
 

@@ -89,48 +89,50 @@ class Groups:
             _groups.rehash(table, self._tables[part])
 
     def packed(self) -> Packed:
-        """The sums so far, in order; the tables are given up for it."""
+        """The sums so far, in order; the tables are given up for it, one after the other."""
         parts = []
         while self._tables:
-            table = self._tables.pop()
-            parts.append(table[table[:, 0] != 0])
-        table = np.concatenate(parts)
-        del parts
-        order = np.argsort(table[:, 0])
-        key = table[order, 0].astype(np.int64) - 1
-        sums = table[order, 1:]
-        return Packed(self.m, key, sums if self._fields == 3 else sums.view(np.float64))
+            table = self._tables.pop(0)
+            table = table[table[:, 0] != 0]
+            order = np.argsort(table[:, 0])
+            key = table[:, 0][order].astype(np.int64) - 1
+            sums = table[order, 1:]
+            parts.append((key, sums if self._fields == 3 else sums.view(np.float64)))
+        return Packed(self.m, parts)
 
 
 class Packed:
-    """The sums of `Groups`, sorted by segment and slot."""
+    """The sums of `Groups`: for each thread those of its segments, sorted by segment and slot."""
 
-    def __init__(self, m: int, key: Ints, sums: NDArray[Any]) -> None:
+    def __init__(self, m: int, parts: list[tuple[Ints, NDArray[Any]]]) -> None:
         self.m = m
-        self._key = key
-        self._sums = sums
+        self._parts = parts
 
     def cells(self, segment: int) -> CellTable:
         """The sums of one segment."""
-        width = slots_of(self.m)
-        low, high = np.searchsorted(self._key, [segment * width, (segment + 1) * width])
-        return self._table(low, high, self._key[low:high] - segment * width)
+        key, sums = self._parts[segment % len(self._parts)]
+        first = segment * slots_of(self.m)
+        low, high = np.searchsorted(key, [first, first + slots_of(self.m)])
+        return self._table(key[low:high] - first, sums[low:high])
 
     def counts(self, segments: int) -> Ints:
         """How many rows each segment has."""
-        plain = self._sums.dtype == np.uint64
-        rows = self._sums[:, 0] & _COUNT if plain else self._sums[:, 0]
-        return np.bincount(self._key // slots_of(self.m), rows, segments).astype(np.int64)
+        found = np.zeros(segments, np.int64)
+        for key, sums in self._parts:
+            rows = sums[:, 0] & _COUNT if sums.dtype == np.uint64 else sums[:, 0]
+            found += np.bincount(key // slots_of(self.m), rows, segments).astype(np.int64)
+        return found
 
     def stretches(self) -> Iterator[CellTable]:
         """All sums, whatever their segment, a stretch at a time."""
-        for low in range(0, len(self._key), _STRETCH):
-            high = min(low + _STRETCH, len(self._key))
-            table = self._table(low, high, self._key[low:high] % slots_of(self.m))
-            yield table.coarsen(self.m)  # pools what are the same slots
+        for key, sums in self._parts:
+            for low in range(0, len(key), _STRETCH):
+                stretch = slice(low, low + _STRETCH)
+                # Coarsening to the same grid pools what are the same slots.
+                yield self._table(key[stretch] % slots_of(self.m), sums[stretch]).coarsen(self.m)
 
-    def _table(self, low: int, high: int, slot: Ints) -> CellTable:
-        _, count, weight, rise, squares = collect(self._sums[low:high])
+    def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
+        _, count, weight, rise, squares = collect(sums)
         return CellTable(m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
 
