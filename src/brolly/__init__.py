@@ -26,8 +26,11 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.change import Change, find_changes
+from brolly.inference.comparison import Comparison, compare
+from brolly.inference.detectable import MinimumDetectable, minimum_detectable
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
 from brolly.inference.size import SampleSize, sample_size
@@ -56,6 +59,7 @@ __all__ = [
     "CalibrationTest",
     "Catalogue",
     "Change",
+    "Comparison",
     "ConfidenceInterval",
     "DecisionTask",
     "FewRowsWarning",
@@ -64,7 +68,9 @@ __all__ = [
     "InputError",
     "Measure",
     "Measurements",
+    "MinimumDetectable",
     "MissingExtraError",
+    "NullBand",
     "OneClassWarning",
     "RegretProfile",
     "ResolutionWarning",
@@ -83,6 +89,7 @@ __all__ = [
     "calibration_decision_loss",
     "calibration_test",
     "choose_grid",
+    "compare",
     "confidence_interval",
     "cutoff_calibration_error",
     "expected_calibration_error",
@@ -96,6 +103,8 @@ __all__ = [
     "lower_distance_to_calibration",
     "measure_all",
     "measures",
+    "minimum_detectable",
+    "null_band",
     "regret_curve",
     "sample_size",
     "save_sample",

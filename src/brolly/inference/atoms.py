@@ -63,6 +63,7 @@ class Atoms:
     start: Ints | None
     group: Ints | None = None  # which cluster, from 0 on
     single: NDArray[np.uint8] | None = None  # the outcomes, where every atom is one row
+    row: Ints | None = None  # which row each is, where they were given one by one
 
     @property
     def n(self) -> int:
@@ -212,10 +213,11 @@ def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
-    return _from_rows(sample, groups)
+    return by_row(sample, groups)
 
 
-def _from_rows(sample: Sample, groups: ArrayLike | None) -> Atoms:
+def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """The rows one by one, in the order of their predictions; without those that have no weight."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
@@ -227,6 +229,7 @@ def _from_rows(sample: Sample, groups: ArrayLike | None) -> Atoms:
         count=np.ones(len(some), np.int64),
         events=event.astype(np.int64),
         single=event.astype(np.uint8),
+        row=some,
         unit=None if weight is None else weight[some].astype(np.float64),
         start=np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]])),
         group=None if groups is None else as_groups(groups, len(sample.y_prob), some),

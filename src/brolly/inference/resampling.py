@@ -42,7 +42,7 @@ def check_share(value: float, name: str) -> float:
 
 
 def draw_many(
-    one: Callable[[np.random.Generator], Sequence[float]],
+    one: Callable[[np.random.Generator], Sequence[float] | Floats],
     size: int,
     rng: np.random.Generator,
     progress: Progress | None = None,

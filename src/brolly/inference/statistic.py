@@ -80,12 +80,16 @@ class Pooled:
         self._prob, self._weight = atoms.distinct, atoms.weight
 
     def __call__(self, draw: Draw) -> float:
+        return float(self._function(self.sample(draw)))
+
+    def sample(self, draw: Draw) -> Sample:
+        """The redrawn sample itself."""
         weight = self._weight if draw.weight is None else draw.weight.astype(np.float64)
         positive = draw.positive.astype(np.float64)
         some = weight > 0
         negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
         table = DistinctTable(self._prob[some], negative[some], positive[some])
-        return float(self._function(Sample.from_distinct(table, self._n)))
+        return Sample.from_distinct(table, self._n)
 
 
 class SoftBinned:

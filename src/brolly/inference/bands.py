@@ -1,0 +1,180 @@
+"""Where the regret curve and the reliability diagram of a calibrated forecaster lie by chance: bands to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.cells import check_grid, freeze
+from brolly.core.exact import Floats
+from brolly.core.regret import RegretCurve, Swaps, check_swaps
+from brolly.core.rounded import RoundedSample
+from brolly.core.sample import Sample, as_sample
+from brolly.errors import InputError
+from brolly.inference.atoms import Rng, as_atoms
+from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.statistic import Pooled
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class NullBand:
+    """Between which values a calibrated forecaster with these predictions stays.
+
+    Attributes
+    ----------
+    thresholds : ndarray
+        Decision thresholds.
+    regret_low, regret_high : ndarray
+        The band of the regret curve at each of them, one at a time.
+    regret_limit : float
+        What the whole curve (at these thresholds) stays below with probability `level`.
+    at : ndarray
+        The points ``j / bins``.
+    rate_low, rate_high : ndarray
+        The band of the event rate among the rows rounded softly to each of them, one at a time; NaN where there are
+        none.
+    bins : int
+        How many soft bins, less one.
+    grid : int or None
+        The grid that predictions are rounded to before the regret curve is taken.
+    swaps, level, n_resamples, n, seed
+        As asked for; the number of rows.
+    """
+
+    thresholds: Floats
+    regret_low: Floats
+    regret_high: Floats
+    regret_limit: float
+    at: Floats
+    rate_low: Floats
+    rate_high: Floats
+    bins: int
+    grid: int | None
+    swaps: Swaps
+    level: float
+    n_resamples: int
+    n: int
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        freeze(self.thresholds, self.regret_low, self.regret_high, self.at, self.rate_low, self.rate_high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON (where NaN is None)."""
+        arrays = ("thresholds", "regret_low", "regret_high", "at", "rate_low", "rate_high")
+        facts = ("regret_limit", "bins", "grid", "swaps", "level", "n_resamples", "n", "seed")
+        return {
+            "result": "null_band",
+            "method": "predictions kept, outcomes redrawn",
+            **{name: [None if np.isnan(x) else x for x in getattr(self, name).tolist()] for name in arrays},
+            **{name: getattr(self, name) for name in facts},
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"NullBand(regret_limit={self.regret_limit:.6g}, thresholds={len(self.thresholds)}, bins={self.bins}, "
+            f"level={self.level:g}, n={self.n})"
+        )
+
+
+def null_band(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    thresholds: ArrayLike | None = None,
+    grid: int | None = None,
+    swaps: Swaps = "all",
+    bins: int = 16,
+    level: float = 0.95,
+    n_resamples: int = 199,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> NullBand:
+    """Where the regret curve and the reliability diagram of a calibrated forecaster would lie, by chance alone.
+
+    A curve within the band is no evidence of miscalibration; one outside it, at one place looked at by itself, is. Who
+    looks for the worst of many places must use `regret_limit`, or `calibration_test`.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, pos_label
+        As for `calibration_test`; the outcomes are not used.
+    thresholds : array_like, optional
+        Where the regret curve is looked at; hundredths by default.
+    grid, swaps
+        As for `regret_curve`.
+    bins : int
+        The grid of the soft bins of the reliability diagram: a power of two.
+    level : float
+        The probability that a calibrated forecaster stays within.
+    n_resamples : int
+        How many calibrated forecasters are drawn.
+    rng : None, int or numpy.random.Generator
+        The source of chance; the same seed gives the same result.
+    progress : callable, optional
+        Called now and then with the number of forecasters drawn so far and in all.
+
+    Returns
+    -------
+    NullBand
+
+    Examples
+    --------
+    >>> import numpy as np, brolly
+    >>> p = np.random.default_rng(0).random(1000)
+    >>> band = brolly.null_band(np.zeros(1000), p, bins=4, n_resamples=99, rng=0)
+    >>> bool(((band.rate_low < band.at) & (band.at < band.rate_high))[1:-1].all())
+    True
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    level, size, bins = check_share(level, "level"), check_resamples(n_resamples), check_grid(bins)
+    check_swaps(swaps)
+    grid = grid if grid is None else check_grid(grid)
+    mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
+    if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
+        raise InputError("thresholds must be some numbers in [0, 1]")
+    generator, seed = as_seed(rng)
+    atoms = as_atoms(sample)
+    pooled, coin = Pooled(atoms, lambda _: 0.0), atoms.coin(atoms.prob)
+
+    def one(stream: Rng) -> Floats:
+        redrawn = pooled.sample(atoms.redraw(stream, coin))
+        if grid is None:
+            curve = RegretCurve.from_table(redrawn.distinct(), swaps)
+        else:
+            curve = RegretCurve.from_rounded(RoundedSample.from_sums(redrawn.cell_sums(grid), grid), swaps)
+        return np.concatenate([curve(mu), event_rates(redrawn, bins)])
+
+    draws = draw_many(one, size, generator, progress, width=len(mu) + bins + 1)
+    tails = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    (regret_low, rate_low), (regret_high, rate_high) = (np.split(tail, [len(mu)]) for tail in tails)
+    return NullBand(
+        thresholds=mu,
+        regret_low=regret_low,
+        regret_high=regret_high,
+        regret_limit=float(np.quantile(draws[:, : len(mu)].max(axis=1), level)),
+        at=np.arange(bins + 1) / bins,
+        rate_low=rate_low,
+        rate_high=rate_high,
+        bins=bins,
+        grid=grid,
+        swaps=swaps,
+        level=level,
+        n_resamples=size,
+        n=sample.n,
+        seed=seed,
+    )
+
+
+def event_rates(sample: Sample, bins: int) -> Floats:
+    """The event rate of the rows rounded softly to each ``j / bins``; NaN where there are none."""
+    rounded = RoundedSample.from_sums(sample.cell_sums(bins), bins)
+    rates = np.full(bins + 1, np.nan)
+    some = rounded.weight > 0
+    rates[rounded.index[some]] = rounded.positive[some] / rounded.weight[some]
+    return rates

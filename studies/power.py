@@ -1,0 +1,123 @@
+"""The size of `calibration_test`, and its power by measure on the same alternatives.
+
+    python -m studies.power docs/data/size.csv docs/data/power.csv
+
+Size: the share of samples of calibrated forecasters that the test at level 5% rejects (19 resamples, with which the
+exact level is 5%). Power: 1,000 rows with the same predictions throughout, so that the null has to be drawn once for
+each measure; outcomes are drawn from alternatives of growing strength.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import brolly
+from brolly.inference.atoms import as_atoms
+from brolly.inference.statistic import as_statistic
+from studies.populations import logit_scaled, populations
+
+Floats = NDArray[np.float64]
+
+SLOW = ("lower_distance_to_calibration",)
+MEASURES = [name for name in brolly.measures() if name not in SLOW]
+SIZES = {20: 200, 200: 200, 5_000: 60}  # simulations by number of rows
+CALIBRATED = ("calibrated", "rare")
+ROWS, NULL, DRAWS = 1_000, 399, 200
+STRENGTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def alternatives(p: Floats, strength: float) -> dict[str, Floats]:
+    """The chance of the event where p is predicted; strength 0 is calibrated."""
+    wave = np.sin(16 * np.pi * p) * np.minimum(p, 1 - p)
+    return {
+        "overconfident": logit_scaled(p, 1 - 0.4 * strength),
+        "too high everywhere": p - 0.08 * strength * 4 * p * (1 - p),
+        "waves": p + 0.6 * strength * wave,
+        "one region": p - 0.25 * strength * ((p > 0.8) & (p < 0.95)),
+    }
+
+
+def size_lines(share: float) -> Iterator[dict[str, Any]]:
+    """How often calibrated forecasters are rejected."""
+    everything = populations()
+    for name in CALIBRATED:
+        population = everything[name]
+        for n, most in SIZES.items():
+            simulations = max(2, round(most * share))
+            _say(f"size, {name}, n = {n:,}")
+            rejected = dict.fromkeys(MEASURES, 0)
+            for k in range(simulations):
+                rng = np.random.default_rng([zlib.crc32(name.encode()), n, k])
+                p = population.draw(n, rng)[1]
+                y = (rng.random(n) < p).astype(np.int8)  # the predictions of the population, and calibrated
+                for measure in MEASURES:
+                    rejected[measure] += brolly.calibration_test(
+                        y, p, measure=measure, n_resamples=19, rng=rng
+                    ).rejects(0.05)
+            for measure, count in rejected.items():
+                yield {
+                    "population": name, "n": n, "measure": measure, "simulations": simulations, "rejected": count,
+                    "alpha": 0.05,
+                }  # fmt: skip
+
+
+def power_lines(share: float) -> Iterator[dict[str, Any]]:
+    """How often miscalibrated forecasters are."""
+    null, draws = max(19, round((NULL + 1) * share) - 1), max(2, round(DRAWS * share))
+    p = np.sort(np.random.default_rng(1).random(ROWS))
+    atoms = as_atoms(brolly.Sample(np.zeros(ROWS, int), p))
+    for measure in MEASURES:
+        _say(f"power, {measure}")
+        evaluate = as_statistic(measure).on(atoms)
+        rng = np.random.default_rng(2)
+        coin = atoms.coin(p)
+        chance = np.sort([evaluate(atoms.redraw(rng, coin)) for _ in range(null)])
+        for strength in STRENGTHS:
+            for name, rate in alternatives(p, strength).items():
+                rng = np.random.default_rng([3, zlib.crc32(name.encode())])
+                coin = atoms.coin(np.clip(rate, 0.0, 1.0))
+                seen = np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(draws)])
+                p_value = (1 + null - np.searchsorted(chance, seen)) / (null + 1)
+                rejected = int((p_value <= 0.05).sum())
+                yield {
+                    "alternative": name, "strength": strength, "measure": measure, "n": ROWS, "draws": draws,
+                    "rejected": rejected, "alpha": 0.05, "truth": f"{evaluate(atoms.expected(rate)):.6g}",
+                }  # fmt: skip
+
+
+def _write(path: Path, lines: Iterator[dict[str, Any]]) -> None:
+    found = list(lines)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(found[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(found)
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Write both tables."""
+    parser = argparse.ArgumentParser(prog="python -m studies.power", description=__doc__)
+    parser.add_argument("size", type=Path)
+    parser.add_argument("power", type=Path)
+    parser.add_argument("--share", type=float, default=1.0, help="of the simulations (default: %(default)s)")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    _write(options.power, power_lines(options.share))
+    _write(options.size, size_lines(options.share))
+
+
+if __name__ == "__main__":
+    main()
