@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
+from brolly.core.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.policy import RoundedResponse, load_policy
@@ -33,6 +34,7 @@ from brolly.inference.comparison import Comparison, compare
 from brolly.inference.detectable import MinimumDetectable, minimum_detectable
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+from brolly.inference.segments import SegmentTests, segment_tests
 from brolly.inference.size import SampleSize, sample_size
 from brolly.inference.watch import Timeline, Window, watch
 from brolly.measures.binned import binned_calibration_error
@@ -48,6 +50,7 @@ from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 if TYPE_CHECKING:
+    from brolly.engines.scan import scan
     from brolly.engines.store import load_sample, load_samples, save_sample
 
 __version__ = "0.1.0.dev0"
@@ -78,6 +81,8 @@ __all__ = [
     "Sample",
     "SampleSize",
     "ScoreDecomposition",
+    "SegmentTests",
+    "Segments",
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
@@ -108,7 +113,9 @@ __all__ = [
     "regret_curve",
     "sample_size",
     "save_sample",
+    "scan",
     "score_decomposition",
+    "segment_tests",
     "smooth_calibration_error",
     "smooth_ece",
     "soft_binned_cdl",
@@ -124,6 +131,7 @@ _LATER: dict[str, str] = {
     "load_sample": "brolly.engines.store",
     "load_samples": "brolly.engines.store",
     "save_sample": "brolly.engines.store",
+    "scan": "brolly.engines.scan",
 }
 
 

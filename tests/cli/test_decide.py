@@ -119,7 +119,8 @@ WRONG = {
     ),
     "no such kind": (
         [*DECIDE, "-o", "out.txt"],
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .pq; it is 'out.txt'",
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; "
+        "it is 'out.txt'",
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
     "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),
@@ -176,7 +177,7 @@ import os, signal, sys
 from brolly.cli import main, progress
 from brolly.engines import files
 files._CSV_BLOCK = 256
-progress.Progress.__call__ = lambda self, rows: rows > 200 and os.kill(os.getpid(), signal.{})
+progress.Progress.__call__ = lambda self, rows, total=0: rows > 200 and os.kill(os.getpid(), signal.{})
 sys.exit(main(sys.argv[1:]))
 """
 

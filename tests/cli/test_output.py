@@ -45,6 +45,13 @@ def test_progress_overwrites_itself_and_goes_away(terminal):
     assert shown() == "\r               \r"
 
 
+def test_progress_draws_a_bar_where_the_end_is_known(terminal):
+    stream, shown = terminal
+    with Progress(stream, patience=0) as progress:
+        progress(500, 2000)
+        assert shown() == "\r\r[#######                       ]  25%  500 rows read"
+
+
 def test_progress_is_cleared_when_the_read_fails(terminal):
     stream, shown = terminal
 

@@ -14,8 +14,7 @@ from writing import write_csv, write_parquet
 
 import brolly
 from brolly.engines import files
-from brolly.engines.arrow import Intake, Roles
-from brolly.engines.files import read_file
+from brolly.engines.scan import scan
 
 NAN = float("nan")
 N = 100
@@ -37,7 +36,7 @@ def refuse(file, message, **options):
     """Reading must fail with exactly this message, in which {} stands for the path."""
     expected = re.escape(message.replace("{}", str(file)))
     with pytest.raises(brolly.InputError, match=f"^{expected}$") as caught:
-        read_file(file, **{"prob": "p", "outcome": "y", **options})
+        scan(file, **{"prob": "p", "outcome": "y", **options})
     assert "\n" not in str(caught.value)
     return caught.value
 
@@ -135,11 +134,10 @@ def test_a_column_without_a_single_value(tmp_path):
 def test_a_null_that_hides_in_a_dictionary():
     """Parquet cannot hold one; other sources of Arrow batches can."""
     hidden = pa.DictionaryArray.from_arrays(pa.array(Y, pa.int8()), pa.array(["yes", None]))
-    intake = Intake(Roles(prob="p", outcome="y"), m=64, pos_label="yes", parse=False)
-    intake.add(pa.record_batch({"p": P, "y": hidden}))
+    table = pa.table({"p": P, "y": hidden})
     message = r"^y must not contain nulls \(missing values\); 50 values do, the first is y\[1\]$"
     with pytest.raises(brolly.InputError, match=message):
-        intake.sample()
+        scan(table, pos_label="yes")
 
 
 def test_text_among_numbers(tmp_path):
@@ -265,7 +263,7 @@ def test_damaged_parquet(tmp_path):
     refuse(tmp_path / "cut.parquet", f"cannot read {{}}: {FOOTER}")
     (tmp_path / "hole.parquet").write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
     with pytest.raises(brolly.InputError, match=f"^cannot read {tmp_path}/hole.parquet: .+$"):
-        read_file(tmp_path / "hole.parquet", prob="p", outcome="y")
+        scan(tmp_path / "hole.parquet", prob="p", outcome="y")
     pq.write_table(pa.table({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), tmp_path / "none.pq")
     refuse(tmp_path / "none.pq", "{} has columns but no rows")
 
@@ -277,6 +275,6 @@ def test_paths_that_lead_nowhere(tmp_path):
     refuse(tmp_path / "folder.csv", "cannot read {}: Is a directory")
     refuse(
         tmp_path / "a.xlsx",
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .pq; it is '{}'",
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; it is '{}'",
     )
     refuse(tmp_path / "a.csv", "m must be a power of two from 2 to 1,048,576; it is 1000", m=1000)

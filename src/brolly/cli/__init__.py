@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, or 2 with one line of error.
+    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line of error.
 
     Parameters
     ----------

@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import one_line, say
-from brolly.cli.progress import Progress
 from brolly.cli.verdict import at_most, rows_read, wrapped
-from brolly.core.whole import check_output
+from brolly.core.sample import Sample
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundedResponse
 from brolly.decisions.task import DecisionTask
-from brolly.engines.files import read_file
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,11 +50,7 @@ def add_command(commands: Commands) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of past predictions and outcomes")
-    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
-    parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")
-    parser.add_argument("--weight", metavar="COL", help="column that says how much each row counts")
-    parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
+    add_columns(parser)
     parser.add_argument("--cost-fp", metavar="COST", type=float, help="what acting costs where the event stays out")
     parser.add_argument("--cost-fn", metavar="COST", type=float, help="what waiting costs where the event happens")
     parser.add_argument("--threshold", metavar="P", type=float, help="instead of costs: act from this probability on")
@@ -71,22 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the file, choose the grid, and write the policy."""
     task = _task(arguments)
     policy = RoundedResponse(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
-    check_output(arguments.output, Path(arguments.file))
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        sample = read_file(
-            arguments.file,
-            prob=arguments.prob,
-            outcome=arguments.outcome,
-            weight=arguments.weight,
-            pos_label=arguments.pos_label,
-            progress=progress,
-        )
+    check_result(arguments)
+    sample = read(arguments)
+    assert isinstance(sample, Sample)
     grid = choose_grid(sample)
     policy = RoundedResponse(task, grid.best, seed=arguments.seed)
     policy.save(arguments.output)
     if not arguments.quiet:
         said = [
-            rows_read(arguments.file, sample, arguments.weight),
+            rows_read(files_read(arguments), sample, arguments.weight),
             one_line(str(task)),
             f"Grid 1/{grid.best}: on these rows nobody who acts on probabilities rounded to it, whatever the "
             f"decision and its costs, loses more than {at_most(grid.loss)} of what is at stake per case (best "

@@ -8,10 +8,13 @@ from typing import Self, TextIO
 
 _PATIENCE = 2.0  # seconds that need no explanation
 _PAUSE = 0.2  # seconds between two lines, each over the last
+_WIDTH = 30  # of the bar
 
 
 class Progress:
     """Call it with the rows read so far: it says so on a terminal, once the read takes long.
+
+    Where the rows in all are known, as its second argument, it draws a bar too.
 
     Parameters
     ----------
@@ -28,11 +31,11 @@ class Progress:
         self._next = time.monotonic() + patience
         self._shown = ""
 
-    def __call__(self, rows: int) -> None:
+    def __call__(self, rows: int, total: int = 0) -> None:
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
-            self._show(f"{rows:,} rows read")
+            self._show(f"{_bar(rows, total)}{rows:,} rows read")
 
     def __enter__(self) -> Self:
         return self
@@ -48,3 +51,11 @@ class Progress:
         self._stream.write(f"\r{' ' * len(self._shown)}\r{text}")
         self._stream.flush()
         self._shown = text
+
+
+def _bar(done: int, total: int) -> str:
+    """How much of all that is, drawn; nothing where all is not known."""
+    if not total:
+        return ""
+    share = min(1.0, done / total)
+    return f"[{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  "

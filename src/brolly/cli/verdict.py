@@ -26,7 +26,14 @@ _SCOPE = (
 
 
 def verdict(
-    file: str, sample: Sample, profile: SoftBinnedProfile, *, weight: str | None = None, output: Path | None = None
+    file: str,
+    sample: Sample,
+    profile: SoftBinnedProfile,
+    *,
+    weight: str | None = None,
+    table: str = "",
+    limit: str = "",
+    output: Path | None = None,
 ) -> str:
     """What the result says of these rows, and no more; the last line says where it was written."""
     worst = profile.worst_threshold if _is_resolved(sample, profile) else None
@@ -39,9 +46,10 @@ def verdict(
         *([] if worst is None else [_hurt_most(profile, *worst)]),
         _SCOPE,
         *(f"Note: {note}." for note in profile.warnings),
-        *([] if output is None else [f"Result written to {one_line(str(output))}"]),
     ]
-    return "".join(f"{wrapped(text)}\n" for text in paragraphs)
+    last = [limit] if limit else []
+    last += [] if output is None else [f"Result written to {one_line(str(output))}"]
+    return table.join("".join(f"{wrapped(text)}\n" for text in part) for part in (paragraphs, last))
 
 
 def rows_read(file: str, sample: Sample, weight: str | None) -> str:

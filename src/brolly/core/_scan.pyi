@@ -13,6 +13,9 @@ def scan(
     stop: int,
     cut: NDArray[np.float64] | None = None,
 ) -> bool: ...
+def locate(
+    prob: NDArray[Any], label: NDArray[Any], m: int, slot: NDArray[np.int32], offset: NDArray[np.uint64]
+) -> bool: ...
 def absorb(into: NDArray[Any], table: NDArray[Any]) -> None: ...
 def collect(
     table: NDArray[Any],

@@ -313,6 +313,19 @@ def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weig
     return good
 
 
+def locate(cnp.ndarray prob not None, cnp.ndarray label not None, Py_ssize_t m, int32_t[::1] slot, uint64_t[::1] offset):
+    """Write down the slot and the offset of each row instead of adding it; False if a row breaks a rule."""
+    cdef Column p = column(prob), y = column(label)
+    cdef Py_ssize_t row = 0, rows = slot.shape[0], n
+    cdef uint64_t bad = 0
+    with nogil:
+        while row < rows and not bad:
+            n = min(<Py_ssize_t>BLOCK, rows - row)
+            bad = read_prob(p, row, n, <double>m, &slot[row], &offset[row]) | read_label(y, row, n, &slot[row])
+            row += n
+    return not bad
+
+
 def absorb(cnp.ndarray into not None, cnp.ndarray table not None):
     """Add a table to another of the same kind and grid."""
     cdef Py_ssize_t size = table.shape[0], r

@@ -111,7 +111,7 @@ class CellTable:
             )
         if not len(self.slot) or not len(other.slot):
             return self if len(self.slot) else other
-        return self._pooled(
+        return self.pooled(
             self.m,
             np.concatenate([self.slot, other.slot]),
             np.concatenate([self.count, other.count]),
@@ -129,10 +129,10 @@ class CellTable:
             # The rows of an odd cell stand one cell higher above the foot of the pair.
             rise = np.where(cell & 1, exact.add(rise, self.weight), rise) / 2
             cell = cell >> 1
-        return self._pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
+        return self.pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
 
     @classmethod
-    def _pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
+    def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
         """A table from entries in any order, some perhaps of the same slot."""
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
         slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))

@@ -26,9 +26,10 @@ class Names:
     prob: str = "y_prob"
     weight: str = "sample_weight"
     first: int = 0  # the number of the first row, where the rows are a part of more
+    source: str = ""  # which of several sources the rows are from
 
     def at(self, name: str, row: int) -> str:
-        return f"{name}[{self.first + row}]"
+        return f"{name}[{self.first + row}]{self.source and f' of {self.source}'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

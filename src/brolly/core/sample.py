@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +13,13 @@ from brolly.core.bins import BinSums
 from brolly.core.cells import LARGEST_GRID, CellSums, CellTable, check_grid, freeze
 from brolly.core.distinct import FINEST_GRID, DistinctTable
 from brolly.core.exact import Floats
+from brolly.core.multiclass import as_matrix, check_labels, check_view, numbered, offences, top_label
 from brolly.core.rows import Names, Rows, as_rows
 from brolly.core.tally import tally
 from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    from brolly.core.segments import Segments
 
 _QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
 _MANY_ROWS = 1 << 18  # from here on one more pass, at a finer grid, is cheaper than a sort
@@ -88,6 +93,63 @@ class Sample:
     ) -> None:
         rows = as_rows(y_true, y_prob, sample_weight, pos_label)
         self._hold(tally(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows)
+
+    @classmethod
+    def from_multiclass(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        view: Literal["top-label", "one-vs-rest"],
+        labels: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Sample | Segments:
+        """Several classes, seen as one event each.
+
+        Parameters
+        ----------
+        y_true : array_like of shape (n,)
+            The class of each row: 0, 1, ... by column of `y_prob`, or one of `labels`.
+        y_prob : array_like of shape (n, k)
+            The predicted probability of each class; every row sums to 1 (within 1e-4).
+        view : {"top-label", "one-vs-rest"}
+            "top-label" asks whether the class called most likely (the first of equals) came true: for those who
+            act on the winner and its probability alone. "one-vs-rest" asks it of each class on its own.
+        labels : sequence of length k, optional
+            What the classes are called, in the order of the columns.
+        sample_weight : array_like of shape (n,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        Sample or Segments
+            One sample for "top-label"; for "one-vs-rest" a mapping from class to sample.
+
+        Examples
+        --------
+        >>> import brolly
+        >>> y, p = ["cat", "dog", "eel"], [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]
+        >>> brolly.Sample.from_multiclass(y, p, view="top-label", labels=["cat", "dog", "eel"])
+        Sample(n=3, events=2)
+        >>> brolly.Sample.from_multiclass(y, p, view="one-vs-rest", labels=["cat", "dog", "eel"])["dog"]
+        Sample(n=3, events=1)
+        """
+        from brolly.core.segments import Segments
+
+        check_view(view)
+        names = Names()
+        prob = as_matrix(y_prob, names)
+        called = None if labels is None else check_labels(labels, prob.shape[1])
+        which = numbered(y_true, prob.shape[1], called, names)
+        if len(which) != len(prob):
+            raise InputError(f"y_true and y_prob must have the same length; they have {len(which):,} and {len(prob):,}")
+        for error in offences(prob, names):
+            raise error
+        if view == "top-label":
+            return cls(*top_label(which, prob), sample_weight=sample_weight)
+        keys = range(prob.shape[1]) if called is None else called
+        samples = {key: cls(which == k, prob[:, k], sample_weight=sample_weight) for k, key in enumerate(keys)}
+        return Segments.from_samples(samples, by=["class"])
 
     @classmethod
     def from_cells(cls, cells: CellTable) -> Self:

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from brolly.core.accumulator import Accumulator
-from brolly.core.rows import Names
+from brolly.core.rows import Names, as_rows
 from brolly.core.sample import Sample
+from brolly.core.segments import Segments
 from brolly.engines.columns import Array, Column, Events, Numbers, split_nulls
+from brolly.engines.roles import Roles
+from brolly.engines.sinks import Sink
 from brolly.errors import InputError
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Roles:
-    """Which column of the source is what."""
-
-    prob: str
-    outcome: str
-    weight: str | None = None
-
-    def __post_init__(self) -> None:
-        columns = self.columns()
-        if len(set(columns)) < len(columns):
-            raise InputError(f"prob, outcome and weight must be different columns; they are {', '.join(columns)}")
-
-    def columns(self) -> list[str]:
-        return [self.prob, self.outcome, *([] if self.weight is None else [self.weight])]
 
 
 class Batches(ABC):
@@ -49,12 +34,18 @@ class Batches(ABC):
     def __init__(self, names: Names) -> None:
         self.rows = 0
         self._names = names
+        self._start = 0
         self._error: InputError | None = None
         self._count = 0
 
+    def begin(self, source: str) -> None:
+        """What comes next is from this one of several sources: rows are counted anew in messages."""
+        self._start = self.rows
+        self._names = replace(self._names, source=source)
+
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; raises at once only what further rows could not change."""
-        names = replace(self._names, first=self.rows)
+        names = replace(self._names, first=self.rows - self._start)
         self.rows += batch.num_rows
         if self._error is not None:
             self._count += sum(e.count for e in self._offences(batch, names) if e.rule == self._error.rule)
@@ -81,52 +72,52 @@ class Batches(ABC):
 
 
 class Intake(Batches):
-    """The sample of all the rows.
+    """All the rows, given to something that adds them up.
 
     Parameters
     ----------
     roles : Roles
         Where to find what.
-    m : int
-        The grid of the compression.
-    pos_label : object
-        Which label is the event, or None for labels 0 and 1.
+    sink : Sink
+        What adds the rows up.
     parse : bool
         Whether text stands for numbers, as in a CSV file; text in a typed source is just text.
     """
 
-    def __init__(self, roles: Roles, *, m: int, pos_label: Any, parse: bool) -> None:
+    def __init__(self, roles: Roles, sink: Sink, *, parse: bool) -> None:
+        assert isinstance(roles.prob, str)
         super().__init__(Names(label=roles.outcome, prob=roles.prob, weight=roles.weight or ""))
-        self._accumulator = Accumulator(m)
+        self._sink = sink
         self._prob: Column = Numbers(roles.prob, parse=parse)
         self._outcome: Column = Numbers(roles.outcome, parse=parse, outcome=True)
-        if pos_label is not None:
-            self._outcome = Events(roles.outcome, pos_label=pos_label, parse=parse)
+        if roles.pos_label is not None:
+            self._outcome = Events(roles.outcome, pos_label=roles.pos_label, parse=parse)
         self._weight = None if roles.weight is None else Numbers(roles.weight, parse=parse)
 
-    def sample(self) -> Sample:
-        """The sample of all rows, or the error that they add up to."""
-        self.finish()
-        try:
-            return self._accumulator.sample()
-        except InputError as error:  # of the weights' sum, which core calls by its own name
-            raise InputError(str(error).replace("sample_weight", self._names.weight, 1)) from None
+    def result(self) -> Sample | Segments:
+        """What the rows add up to."""
+        return self._sink.result()
 
     def _take(self, batch: pa.RecordBatch, names: Names) -> None:
         prob = whole_column(self._prob, batch, names)
         label = whole_column(self._outcome, batch, names)
         weight = None if self._weight is None else whole_column(self._weight, batch, names)
-        self._accumulator.update(label, prob, sample_weight=weight, names=names)
+        self._sink.add(as_rows(label, prob, weight, names=names), batch)
 
     def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
         yield from prob_offences(self._prob, batch, names)
         label, errors = parts(self._outcome, batch, names)
         yield from errors
-        yield from _refusal(label, np.zeros(len(label)), None, names)
-        if self._weight is not None:
-            weight, errors = parts(self._weight, batch, names)
-            yield from errors
-            yield from _refusal(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
+        yield from refusal(label, np.zeros(len(label)), None, names)
+        yield from weight_offences(self._weight, batch, names)
+
+
+def weight_offences(column: Column | None, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+    """Every rule that the weights of a batch break."""
+    if column is not None:
+        weight, errors = parts(column, batch, names)
+        yield from errors
+        yield from refusal(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
 
 
 def prob_offences(column: Column, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
@@ -135,7 +126,7 @@ def prob_offences(column: Column, batch: pa.RecordBatch, names: Names) -> Iterat
     yield from errors
     number = ~np.isnan(prob)
     for some in (prob[~number], prob[number]):
-        yield from _refusal(np.zeros(len(some)), some, None, names)
+        yield from refusal(np.zeros(len(some)), some, None, names)
 
 
 def parts(column: Column, batch: pa.RecordBatch, names: Names) -> tuple[Array, list[InputError]]:
@@ -153,7 +144,7 @@ def whole_column(column: Column, batch: pa.RecordBatch, names: Names) -> Array:
     return array
 
 
-def _refusal(label: Array, prob: Array, weight: Array | None, names: Names) -> Iterator[InputError]:
+def refusal(label: Array, prob: Array, weight: Array | None, names: Names) -> Iterator[InputError]:
     """What core has to say against these rows, if anything."""
     try:
         Accumulator(2).update(label, prob, sample_weight=weight, names=names)

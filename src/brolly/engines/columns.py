@@ -17,6 +17,8 @@ _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what 
 _WORDS = {"true": "1", "false": "0"}
 _SHOWN = 3  # values that a message gives as examples
 
+_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where Arrow's name is not NumPy's
+
 Array = NDArray[Any]
 Reading = tuple[Array, InputError | None]
 
@@ -54,18 +56,18 @@ class Numbers:
     def read(self, values: pa.Array, names: Names) -> Reading:
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            return values.to_numpy(), None  # in place
+            return as_numpy(values), None
         if pa.types.is_boolean(kind):
-            return values.cast(pa.uint8()).to_numpy(), None
+            return as_numpy(values.cast(pa.uint8())), None
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             # By way of text, as Arrow's own cast can miss the nearest double.
-            return values.cast(pa.string()).cast(pa.float64()).to_numpy(), None
-        if not _is_text(kind):
+            return as_numpy(values.cast(pa.string()).cast(pa.float64())), None
+        if not is_text(kind):
             raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
         if not self._parse:
             raise self._is_no_number(values)
         try:
-            return pc.cast(values, pa.float64()).to_numpy(), None
+            return as_numpy(pc.cast(values, pa.float64())), None
         except pa.ArrowInvalid:
             return self._parsed(values, names)
 
@@ -74,7 +76,8 @@ class Numbers:
         text = pc.utf8_trim_whitespace(values)
         if self._outcome:
             text = _without_words(text)
-        good = pc.match_substring_regex(text, _NUMBER).to_numpy(zero_copy_only=False)
+        matches = pc.match_substring_regex(text, _NUMBER)
+        good = as_mask(matches)
         if names.first == 0 and not good.any():
             raise self._is_no_number(values)
         error = None
@@ -86,7 +89,7 @@ class Numbers:
                 names.at(self.name, first),
                 repr(values[first].as_py()),
             )
-        return pc.cast(text.filter(pa.array(good)), pa.float64()).to_numpy(), error
+        return as_numpy(pc.cast(text.filter(matches), pa.float64())), error
 
     def _is_no_number(self, values: pa.Array) -> InputError:
         examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
@@ -123,7 +126,7 @@ class Events:
         encoded = values.dictionary_encode()
         shown = encoded.dictionary.to_pylist()
         labels = [self._meaning(value) for value in shown]
-        which = encoded.indices.to_numpy()
+        which = as_numpy(encoded.indices)
         event = np.array([value == label for value in labels], np.bool_)[which]
         if not self._others and not event.all():
             other = which[np.argmin(event)]
@@ -140,7 +143,7 @@ class Events:
 
     def _label(self, kind: pa.DataType) -> Any:
         try:
-            return self._meaning(pa.scalar(self._pos_label).cast(kind).as_py())
+            return self._meaning(pc.cast(single(self._pos_label), kind)[0].as_py())
         except pa.ArrowException:
             raise InputError(
                 f"pos_label must be a label of {self.name}, which holds values of type {kind}; "
@@ -167,7 +170,9 @@ class Ids:
         self.name = name
 
     def read(self, values: pa.Array, names: Names) -> Reading:  # noqa: ARG002 - any value will do
-        if not (pa.types.is_integer(values.type) or _is_text(values.type) or pa.types.is_null(values.type)):
+        if pa.types.is_integer(values.type):
+            return as_numpy(values), None
+        if not (is_text(values.type) or pa.types.is_null(values.type)):
             raise InputError(f"{self.name} must hold integers or text; it holds values of type {values.type}")
         return values.to_numpy(zero_copy_only=False), None
 
@@ -179,18 +184,59 @@ def split_nulls(name: str, values: pa.Array, names: Names) -> tuple[pa.Array, In
     count = values.null_count
     if not count:
         return values, None
-    first = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+    first = int(np.argmax(as_mask(values.is_null())))
     rule = f"{name} must not contain nulls (missing values)"
     error = InputError.from_offenders(rule, count, names.at(name, first))
     return values.drop_null(), error
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def as_numpy(values: pa.Array) -> Array:
+    """Numbers without nulls in place, by way of their buffer: Arrow's own way would import pandas first."""
+    dtype = np.dtype(_DTYPES.get(str(values.type), str(values.type)))
+    buffer = values.buffers()[1]
+    if buffer is None:
+        return np.zeros(0, dtype)
+    return np.frombuffer(buffer, dtype, len(values), values.offset * dtype.itemsize)
+
+
+def as_mask(values: pa.Array) -> NDArray[np.bool_]:
+    """Booleans without nulls."""
+    mask: NDArray[np.bool_] = as_numpy(values.cast(pa.uint8())).view(np.bool_)
+    return mask
+
+
+def single(value: Any) -> pa.Array:
+    """An array of one value; made of buffers for plain ones, which again spares pandas."""
+    if isinstance(value, str):
+        text = value.encode()
+        offsets = pa.py_buffer(np.array([0, len(text)]))
+        return pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(text)])
+    if isinstance(value, bool | np.bool_):
+        return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(bytes([bool(value)]))])
+    if isinstance(value, int | float) and (isinstance(value, float) or abs(value) < 1 << 63):
+        whole = isinstance(value, int)
+        number = np.array([value], np.int64 if whole else np.float64)
+        return pa.Array.from_buffers(pa.int64() if whole else pa.float64(), 1, [None, pa.py_buffer(number)])
+    return pa.array([value])
+
+
+def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch with text in the old layout: few of Arrow's functions know the one by views."""
+    for at, field in enumerate(batch.schema):
+        if str(field.type) == "string_view":
+            batch = batch.set_column(at, field.name, batch.column(at).cast(pa.large_string()))
+    return batch
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of this type are text."""
     return str(kind) in ("string", "large_string", "string_view")
 
 
 def _without_words(text: pa.Array) -> pa.Array:
     """Text with true and false written as 1 and 0."""
-    encoded = text.dictionary_encode()
-    plain = [_WORDS.get(value.lower(), value) for value in encoded.dictionary.to_pylist()]
-    return pa.array(plain, text.type).take(encoded.indices)
+    lower = pc.utf8_lower(text)
+    for word, number in _WORDS.items():
+        said, meant = (pc.cast(single(value), text.type)[0] for value in (word, number))
+        text = pc.if_else(pc.equal(lower, said), meant, text)
+    return text

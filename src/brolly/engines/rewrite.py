@@ -32,7 +32,7 @@ def rewrite_file(
     Parameters
     ----------
     path : str or path-like
-        A CSV or Parquet file (see `read_file`).
+        A CSV or Parquet file (see `scan`).
     output : str or path-like
         The file to write, of the kind that its name says. The columns of a text file are kept as the text
         that they are, and are text in Parquet too.
@@ -48,7 +48,7 @@ def rewrite_file(
     Raises
     ------
     InputError
-        As for `read_file`; also where the file has a column of a new one's name, and where the output cannot
+        As for `scan`; also where the file has a column of a new one's name, and where the output cannot
         be written.
     MissingExtraError
         Where PyArrow is not installed.

@@ -15,7 +15,7 @@ from brolly.core.rows import Names, explain_probabilities
 from brolly.core.whole import writing
 from brolly.engines.arrow import Batches, parts, prob_offences, whole_column
 from brolly.engines.columns import Array, Ids, Numbers
-from brolly.engines.files import separator_of
+from brolly.engines.files import is_parquet, separator_of
 from brolly.errors import InputError
 
 Answer = Callable[[Array, Array | None], Array]
@@ -71,16 +71,17 @@ def _text(value: str) -> pa.Scalar:
     return pa.scalar(value, pa.large_string())
 
 
-class ParquetTable:
-    """Parquet, with the schema of the first batch."""
+class TypedTable:
+    """Parquet or Feather, with the schema of the first batch."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], writer: Callable[[IO[bytes], pa.Schema], Any]) -> None:
         self._file = file
+        self._make = writer
         self._writer: Any = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._writer is None:
-            self._writer = parquet.ParquetWriter(self._file, batch.schema)
+            self._writer = self._make(self._file, batch.schema)
         self._writer.write_batch(batch)
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ def open_table(path: Path, target: Path) -> Table:
     """A table at `path` of the kind that the name of `target` says."""
     separator = separator_of(str(target))
     if separator is None:
-        return ParquetTable(path.open("wb"))
+        return TypedTable(path.open("wb"), parquet.ParquetWriter if is_parquet(str(target)) else pa.ipc.new_file)
     if not target.name.lower().endswith(".gz"):
         return TextTable(path.open("wb"), separator)
     # With neither name nor time inside: the same rows make the same file.

@@ -1,0 +1,245 @@
+"""Rows in this process, whatever they are held in, as Arrow record batches of the columns that are needed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brolly.engines.files import count_rows, file_batches, find, need_pyarrow, separator_of
+from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = 1 << 20  # rows taken together from what is in memory: enough for every core
+_MAGIC = re.compile(r"[*?]|\[.+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One place where rows are.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in a message.
+    batches : callable
+        Called without arguments, gives the rows once.
+    rows : int
+        How many there are, 0 where that is not known beforehand.
+    parse : bool
+        Whether text stands for numbers.
+    """
+
+    name: str
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    rows: int = 0
+    parse: bool = False
+
+
+def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
+    """The places that a source stands for: several for a pattern or a list of files, else one.
+
+    `native` is a condition in an expression of the source's own library, or None.
+    """
+    need_pyarrow()
+    if isinstance(source, str | os.PathLike):
+        return _files([os.fspath(source)], columns, native)
+    if isinstance(source, Sequence) and len(source) and all(isinstance(one, str | os.PathLike) for one in source):
+        return _files([os.fspath(one) for one in source], columns, native)
+    for library, kind, opener in _OPENERS:
+        module = sys.modules.get(library)  # what was never imported cannot have made the source
+        if module is not None and isinstance(source, getattr(module, kind, ())):
+            return [opener(source, columns, native)]
+    if hasattr(source, "__arrow_c_stream__"):
+        return [_stream(source, columns, native)]
+    if isinstance(source, Mapping):
+        return [_arrays(source, columns, native)]
+    raise InputError(
+        "source must be a data frame, an Arrow table, a mapping of arrays, a file name or a list of them; "
+        f"it is of type {type(source).__module__}.{type(source).__qualname__}"
+    )
+
+
+def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]:
+    paths = expand(patterns)
+    text = {separator_of(path) is not None for path in paths}
+    if len(text) > 1:
+        raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
+    parse = text.pop()
+
+    def batches(path: str) -> Iterator[pa.RecordBatch]:
+        return _filtered(file_batches(path, columns, others=native is not None), native)
+
+    return [Source(path, lambda path=path: batches(path), count_rows(path), parse) for path in paths]  # type: ignore[misc]
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """The files that names and patterns stand for."""
+    return [path for pattern in patterns for path in _matches(pattern)]
+
+
+def _matches(pattern: str) -> list[str]:
+    """The files that a pattern stands for, in order; what exists under that very name is no pattern."""
+    if os.path.exists(pattern) or not _MAGIC.search(pattern):  # noqa: PTH110 - not to change the name
+        return [pattern]
+    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute
+    if not paths:
+        raise InputError(f"no file matches {pattern!r}")
+    return paths
+
+
+def _table(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
+    name = "the table"
+    find(name, columns, table.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        kept = table if native is not None else table.select(columns)
+        return _filtered(iter(kept.to_batches(_BATCH)), native)
+
+    return Source(name, batches, table.num_rows)
+
+
+def _stream(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    name = "the stream"
+    find(name, columns, reader.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in _filtered(iter(reader), native):
+            yield batch.select(columns)
+
+    return Source(name, batches)
+
+
+def _dataset(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the dataset"
+    find(name, columns, source.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # Few batches ahead: each row group in flight is held whole.
+        scanner = source.scanner(
+            columns=columns, filter=_expression(native), batch_size=1 << 18, batch_readahead=2, fragment_readahead=1
+        )
+        return iter(scanner.to_reader())
+
+    return Source(name, batches)
+
+
+def _pandas(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    name = "the data frame"
+    find(name, columns, list(source.columns))
+    if native is not None:
+        source = source[native]  # a mask, as pandas takes it
+
+    def column(part: Any) -> pa.Array:
+        # NumPy's NaN is a number that is none, not a value that is missing; other types have nulls.
+        plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
+        return pa.array(part.to_numpy()) if plain else pa.array(part, from_pandas=True)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(source), _BATCH):
+            part = source.iloc[start : start + _BATCH]
+            yield pa.RecordBatch.from_arrays([column(part[one]) for one in columns], names=columns)
+
+    return Source(name, batches, len(source))
+
+
+def _polars(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the data frame"
+    find(name, columns, source.columns)
+    frame = (source if native is None else source.filter(native)).select(columns)
+    return Source(name, lambda: _polars_batches(frame.iter_slices(_BATCH)), frame.height)
+
+
+def _lazy(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the lazy frame"
+    find(name, columns, source.collect_schema().names())
+    frame = (source if native is None else source.filter(native)).select(columns)
+    if not hasattr(frame, "collect_batches"):
+        raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
+    # Never the whole frame at once: that can take a hundred times the memory.
+    return Source(name, lambda: _polars_batches(frame.collect_batches(chunk_size=_BATCH, engine="streaming")))
+
+
+def _polars_batches(frames: Iterator[Any]) -> Iterator[pa.RecordBatch]:
+    import polars
+
+    for frame in frames:
+        yield from frame.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
+
+
+def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the relation"
+    find(name, columns, source.columns)
+    quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        relation = (source if native is None else source.filter(native)).project(quoted)
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+        return iter(read(_BATCH))
+
+    return Source(name, batches)
+
+
+def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Source:
+    import numpy as np
+    import pyarrow as pa
+
+    name = "the mapping"
+    find(name, columns, list(source))
+
+    def column(values: Any) -> pa.Array:
+        array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)
+        if array.ndim != 1 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
+            return pa.array(values)
+        kind = pa.from_numpy_dtype(array.dtype)
+        return pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
+
+    try:
+        table = pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
+    return _table(table, columns, native)
+
+
+def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
+    expression = _expression(native)
+    return batches if expression is None else (batch.filter(expression) for batch in batches)
+
+
+def _expression(native: Any) -> Any:
+    """A condition of PyArrow's, which is what Arrow data and files take beside text."""
+    if native is None:
+        return None
+    import pyarrow.compute as pc
+
+    if not isinstance(native, pc.Expression):
+        raise InputError(
+            "where must be text, or an expression of the library that holds the rows; "
+            f"it is of type {type(native).__module__}.{type(native).__qualname__}"
+        )
+    return native
+
+
+_OPENERS: tuple[tuple[str, str, Callable[[Any, list[str], Any], Source]], ...] = (
+    ("pyarrow", "Table", _table),
+    ("pyarrow", "RecordBatch", _table),
+    ("pyarrow.dataset", "Dataset", _dataset),
+    ("pandas", "DataFrame", _pandas),
+    ("polars", "DataFrame", _polars),
+    ("polars", "LazyFrame", _lazy),
+    ("duckdb", "DuckDBPyRelation", _duckdb),
+)

@@ -1,0 +1,224 @@
+"""Which rows count, said in words that mean the same on every engine.
+
+::
+
+    condition = column op literal          op: = == != <> < <= > >=
+              | column is [not] null
+              | column is [not] nan
+              | column [not] in (literal, ...)
+              | not condition | condition and condition | condition or condition | (condition)
+
+A column is a bare name or one in double quotes; a literal is a number, 'text', true or false. Every condition is
+true or false for a row: one that compares a null or a NaN is false, whichever way it compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal as Choice
+from typing import TypeVar
+
+from brolly.errors import InputError
+
+Literal = str | int | float | bool
+
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+             | '(?P<text>(?:[^']|'')*)'
+             | "(?P<quoted>(?:[^"]|"")+)"
+             | (?P<op><=|>=|<>|!=|==|=|<|>)
+             | (?P<mark>[(),])
+             | (?P<name>[^\W\d][\w.]*) )""",
+    re.VERBOSE,
+)
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_SPELT = {"==": "=", "<>": "!="}
+_KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A column compared with a literal; false for null and NaN."""
+
+    column: str
+    op: str
+    value: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A column that is (not) one of some literals; false for null and NaN, negated too."""
+
+    column: str
+    values: tuple[Literal, ...]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A column that is (not) null, or (not) NaN."""
+
+    column: str
+    kind: Choice["null", "nan"]
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All parts hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part holds."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Compare | OneOf | Missing | Both | Either
+Result = TypeVar("Result")
+
+
+def columns_of(condition: Condition) -> set[str]:
+    """The columns that a condition reads."""
+    if isinstance(condition, Both | Either):
+        return set().union(*map(columns_of, condition.parts))
+    return {condition.column}
+
+
+def fold(
+    condition: Condition,
+    leaf: Callable[[Compare | OneOf | Missing], Result],
+    both: Callable[[Result, Result], Result],
+    either: Callable[[Result, Result], Result],
+) -> Result:
+    """A condition in another language, from how that says a leaf, `and` and `or`."""
+    if not isinstance(condition, Both | Either):
+        return leaf(condition)
+    join = both if isinstance(condition, Both) else either
+    first, *rest = (fold(part, leaf, both, either) for part in condition.parts)
+    for part in rest:
+        first = join(first, part)
+    return first
+
+
+def parse(text: str) -> Condition:
+    """Read a condition; `not` is moved to the leaves, where it turns them into their opposites."""
+    parser = _Parser(text)
+    condition = parser.either(negated=False)
+    parser.end()
+    return condition
+
+
+class _Parser:
+    """One method for each level of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._kind, self._value = "", ""
+        self._next()
+
+    def either(self, *, negated: bool) -> Condition:
+        parts = [self._both(negated)]
+        while self._take("or"):
+            parts.append(self._both(negated))
+        return parts[0] if len(parts) == 1 else (Both if negated else Either)(tuple(parts))
+
+    def end(self) -> None:
+        if self._kind:
+            raise self._error("'and', 'or' or the end")
+
+    def _both(self, negated: bool) -> Condition:
+        parts = [self._one(negated)]
+        while self._take("and"):
+            parts.append(self._one(negated))
+        return parts[0] if len(parts) == 1 else (Either if negated else Both)(tuple(parts))
+
+    def _one(self, negated: bool) -> Condition:
+        if self._take("not"):
+            return self._one(not negated)
+        if self._take("("):
+            inside = self.either(negated=negated)
+            self._must(")")
+            return inside
+        return self._leaf(negated)
+
+    def _leaf(self, negated: bool) -> Condition:
+        if self._kind not in ("name", "quoted"):
+            raise self._error("a column")
+        column = self._next()
+        if self._take("is"):
+            negated ^= self._take("not")
+            if self._kind == "keyword" and self._value in ("null", "nan"):
+                return Missing(column, "null" if self._next() == "null" else "nan", negated)
+            raise self._error("null or nan")
+        opposite = self._take("not")
+        if opposite:
+            self._must("in")
+        if opposite or self._take("in"):
+            return OneOf(column, self._list(), negated ^ opposite)
+        if self._kind != "op":
+            raise self._error("a comparison")
+        op = self._next()
+        op = _SPELT.get(op, op)
+        return Compare(column, _OPPOSITE[op] if negated else op, self._literal())
+
+    def _list(self) -> tuple[Literal, ...]:
+        self._must("(")
+        values = [self._literal()]
+        while self._take(","):
+            values.append(self._literal())
+        self._must(")")
+        return tuple(values)
+
+    def _literal(self) -> Literal:
+        kind, value = self._kind, self._value
+        if kind == "number":
+            self._next()
+            return float(value) if re.search("[.eE]", value) or abs(int(value)) >= 1 << 63 else int(value)
+        if kind == "text" or (kind == "keyword" and value in ("true", "false")):
+            self._next()
+            return value if kind == "text" else value == "true"
+        raise self._error("a number, 'text', true or false")
+
+    def _take(self, word: str) -> bool:
+        if self._kind not in ("keyword", "mark") or self._value != word:
+            return False
+        self._next()
+        return True
+
+    def _must(self, word: str) -> None:
+        if not self._take(word):
+            raise self._error(repr(word))
+
+    def _next(self) -> str:
+        """Go on to the next token; the value of the one left behind."""
+        last = self._value
+        self._before = self._at
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
+            if self._text[self._at :].strip():
+                raise self._error("a column, a comparison or a literal")
+            self._kind, self._value, self._at = "", "", len(self._text)
+            return last
+        self._at = match.end()
+        self._kind = match.lastgroup or ""
+        self._value = match[self._kind]
+        if self._kind == "name" and self._value.lower() in _KEYWORDS:
+            self._kind, self._value = "keyword", self._value.lower()
+        if self._kind in ("text", "quoted"):
+            quote = "'" if self._kind == "text" else '"'
+            self._value = self._value.replace(2 * quote, quote)
+        return last
+
+    def _error(self, wanted: str) -> InputError:
+        found = self._text[self._before :].strip()
+        return InputError(
+            f"where must be a condition such as \"p is not null and region = 'north'\"; {self._text!r} has "
+            f"{repr(found) if found else 'its end'} where {wanted} should be"
+        )

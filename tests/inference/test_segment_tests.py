@@ -1,0 +1,151 @@
+"""Many segments at once: q-values by their definition, false alarms as rare as promised, small segments not judged."""
+
+from __future__ import annotations
+
+import datetime
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+import brolly
+from brolly.core.segments import Segments
+from brolly.inference import segments as module
+from brolly.inference.segments import adjusted
+
+rng = np.random.default_rng(64)
+N, K = 4000, 12
+P = rng.random(N)
+S = rng.integers(0, K, N)
+S[:60] = K  # a segment of 60 rows
+Y = (rng.random(N) < np.where((S == 3) | (S == K), P**6, P)).astype(int)
+SEGMENTS = brolly.scan({"p": P, "y": Y, "s": S}, by="s", m=1024)
+
+
+def slowly(p, method):
+    """The smallest alpha at which the step-up procedure finds each: by trying all that matter."""
+    kept = sorted(value for value in p if not np.isnan(value))
+    price = len(kept) * (1 if method == "bh" else sum(1 / i for i in range(1, len(kept) + 1)))
+    alphas = sorted({value * price / rank for value in kept for rank in range(1, len(kept) + 1)})
+
+    def cut(alpha):
+        """The largest p-value that is below its line; all up to it are found."""
+        near = alpha * (1 + 1e-12)
+        return max((value for rank, value in enumerate(kept, 1) if value <= rank * near / price), default=-1)
+
+    return [np.nan if np.isnan(value) else min(1, next(a for a in alphas if value <= cut(a))) for value in p]
+
+
+@pytest.mark.parametrize("method", ["bh", "by"])
+@given(p=st.lists(st.sampled_from([0.001, 0.01, 0.02, 0.5, 1.0, np.nan]) | st.floats(1e-6, 1), max_size=8))
+def test_q_values_by_the_definition(method, p):
+    found = adjusted(np.array(p, float), method)
+    np.testing.assert_allclose(found, slowly(p, method), rtol=1e-9)
+    kept = ~np.isnan(np.array(p, float))
+    if kept.any():
+        np.testing.assert_allclose(found[kept], false_discovery_control(np.array(p)[kept], method=method), rtol=1e-12)
+
+
+def test_false_alarms_are_as_rare_as_promised():
+    """All calibrated: finding anything is a false alarm. Then half of them off: the share of false ones is kept."""
+    draws = np.random.default_rng(1).random((2000, 40))
+    alarms = np.mean([(adjusted(p, "bh") <= 0.1).any() for p in draws])
+    assert alarms <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / 2000)
+    draws[:, :20] **= 12
+    shares = []
+    for p in draws:
+        found = adjusted(p, "bh") <= 0.1
+        shares.append(found[20:].sum() / max(1, found.sum()))
+    assert np.mean(shares) <= 0.1
+
+
+def test_the_segment_that_is_off_is_found():
+    result = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=479)
+    assert result.found == [3]
+    assert result.small == [K]
+    assert result.segments == tuple(range(K + 1))
+    assert (result.by, result.seed, result.n_resamples, result.few) == (("s",), 1, 479, 100)
+    np.testing.assert_array_equal(result.n, np.bincount(S))
+    np.testing.assert_array_equal(result.value, list(SEGMENTS.measure(brolly.soft_binned_cdl).values()))
+    assert np.isnan(result.p_value[K])
+    assert np.isnan(result.q_value[K])
+    assert result.p_value[3] == 1 / 480
+    assert result.q_value[3] == pytest.approx(0.025)
+    assert result.warnings == ()
+
+
+def test_options_have_their_effect():
+    one = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    again = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    np.testing.assert_array_equal(one.p_value, again.p_value)
+    assert (brolly.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
+    every = brolly.segment_tests(SEGMENTS, rng=1, few=10, n_resamples=479)
+    assert every.small == []
+    assert every.found == [3, K]
+    calls = []
+    by = brolly.segment_tests(
+        SEGMENTS, rng=1, method="by", measure="brier_score", n_resamples=799, progress=lambda *c: calls.append(c)
+    )
+    assert by.measure == "brier_score"
+    assert calls == [(i + 1, K + 1) for i in range(K + 1)]
+    np.testing.assert_allclose(by.q_value, adjusted(by.p_value, "by"))
+    strict = brolly.segment_tests(SEGMENTS, rng=1, alpha=0.0249, n_resamples=481)
+    assert strict.found == [3]
+
+
+def test_too_few_draws_are_said():
+    message = "with n_resamples=99 one segment alone among 12 could not be found: that takes n_resamples=239 or more"
+    with pytest.warns(brolly.BrollyWarning, match=f"^{message}$"):
+        result = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=99)
+    assert result.warnings == (message,)
+    assert brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
+
+
+def test_notes_of_single_tests_are_counted():
+    coarse = {"a": brolly.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8)}
+    result = brolly.segment_tests(coarse, rng=1)
+    assert result.by == ("segment",)
+    assert len(result.warnings) == 1
+    assert result.warnings[0].startswith(
+        "1 of the tests come with a note, the first: SCDL redrawn from cells is about "
+    )
+
+
+def test_words_and_json(monkeypatch):
+    day = datetime.date(2026, 5, 17)
+    samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
+    result = brolly.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
+    assert repr(result) == "SegmentTests(1 found of 2 judged, alpha=0.05, measure='soft_binned_cdl')"
+    lines = str(result).splitlines()
+    assert lines[0] == (
+        "1 of 2 segments judged are not calibrated (false alarms among them: 5% at most, on average); "
+        "1 have too few rows to be judged."
+    )
+    assert lines[1].split() == ["x,", "day", "rows", "soft_binned_cdl", "p", "q"]
+    assert lines[2].startswith("a, 2026-05-17")
+    assert lines[2].endswith("0.001  0.002  not calibrated")
+    assert lines[4].endswith("-      -  few rows")
+    assert result._repr_html_().startswith("<pre>1 of 2")
+    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert found["segments"][0]["segment"] == ["a", "2026-05-17"]
+    assert found["segments"][2]["p_value"] is None
+    assert (found["n"], found["seed"]) == (int(result.n.sum()), 1)
+    monkeypatch.setattr(module, "_SHOWN", 1)
+    assert str(result).splitlines()[-1] == "and 2 more"
+    for array in (result.n, result.value, result.p_value, result.q_value):
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 1}, r"^alpha must be a number between 0 and 1, both excluded; it is 1$"),
+        ({"method": "holm"}, r"^method must be 'bh' or 'by'; it is 'holm'$"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.segment_tests(SEGMENTS, **options)
