@@ -181,8 +181,8 @@ def test_the_users_own_decision(advice, off, text):
             9,
             tuple("abcdef"),
             2,
-            "Of 7 segments judged 6 are off by more than chance explains: a, b, c, d, e and 1 more. 2 more are too small "
-            "to be judged.",
+            "Of 7 segments judged 6 are off by more than chance explains: a, b, c, d, e and 1 more. 2 more are too "
+            "small to be judged.",
         ),
         (2, (), 2, "No segment is large enough to be judged (2)."),
     ],

@@ -135,8 +135,8 @@ def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
     up = prob * grid - below
 
     def spread(low: Floats, high: Floats) -> Floats:
-        added: Floats = np.bincount(below, low, grid + 2) + np.bincount(below + 1, high, grid + 2)
-        return added
+        added = np.bincount(below, low, grid + 2) + np.bincount(below + 1, high, grid + 2)
+        return added.astype(np.float64, copy=False)
 
     squares = spread(cells.squares * (1 - up) ** 2, cells.squares * up**2)
     return squares, spread(weight * prob * (1 - up), weight * prob * up)
