@@ -117,7 +117,8 @@ def assess(
     >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"])
     >>> a.verdict.headline
     'Do not act on these probabilities as they are.'
-    >>> print(a.advice_at(0.6))
+    >>> print(a.advice_at(0.3))
+    Between 0.0625 and 0.3 you should act, though the forecast says not to. Elsewhere follow the forecast.
     """
     settings = Settings.checked(task, confidence, tolerance, n_resamples, measures, rng)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
