@@ -121,6 +121,15 @@ def draw_rates() -> None:
     figure.savefig(HERE / "rates.png", dpi=100)
 
 
+def draw_assessment() -> None:
+    """The overview of docs/assess.md: the same forecast, assessed."""
+    rng = np.random.default_rng(0)
+    p = rng.random(5000)
+    y = rng.random(5000) < 0.5 + (p - 0.5) / 3
+    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    brolly.assess(y, p, task=task).plot().savefig(HERE / "assess.png", dpi=80)
+
+
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
     brolly.measures()[name](y, p)
@@ -149,6 +158,7 @@ def main() -> None:
     draw_costs()
     draw_deviation()
     draw_rates()
+    draw_assessment()
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@
 0.125
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from brolly.assessment.doors import hang
 from brolly.core.accumulator import Accumulator
 from brolly.core.sample import Sample
 from brolly.core.segments import Segments
@@ -50,6 +52,9 @@ from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 if TYPE_CHECKING:
+    from brolly.assessment.assess import assess
+    from brolly.assessment.many import AssessmentSet, assess_many
+    from brolly.assessment.result import Assessment
     from brolly.engines.scan import scan
     from brolly.engines.store import load_sample, load_samples, save_sample
 
@@ -57,6 +62,8 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Accumulator",
+    "Assessment",
+    "AssessmentSet",
     "BrollyError",
     "BrollyWarning",
     "CalibrationTest",
@@ -89,6 +96,8 @@ __all__ = [
     "ThresholdMixture",
     "Timeline",
     "Window",
+    "assess",
+    "assess_many",
     "binned_calibration_error",
     "brier_score",
     "calibration_decision_loss",
@@ -128,11 +137,24 @@ __all__ = [
 # Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
 _ROOMS: tuple[str, ...] = ("paper", "plots")
 _LATER: dict[str, str] = {
+    "Assessment": "brolly.assessment.result",
+    "AssessmentSet": "brolly.assessment.many",
+    "assess": "brolly.assessment.assess",
+    "assess_many": "brolly.assessment.many",
     "load_sample": "brolly.engines.store",
     "load_samples": "brolly.engines.store",
     "save_sample": "brolly.engines.store",
     "scan": "brolly.engines.scan",
 }
+
+
+def _opens(room: str, name: str) -> Callable[..., Any]:
+    """What is behind a door of the assessment: a function of a room above it, loaded when it is called."""
+    return lambda *values, **options: getattr(import_module(f"brolly.{room}"), name)(*values, **options)
+
+
+hang("plot", _opens("plots", "overview"))
+hang("to_html", _opens("report.html", "to_html"))
 
 
 def __getattr__(name: str) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from brolly.assessment.words import at_most
 from brolly.cli.output import one_line
-from brolly.cli.verdict import at_most
 from brolly.measures.soft_binned import SoftBinnedProfile
 
 

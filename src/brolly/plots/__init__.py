@@ -1,1 +1,13 @@
-"""Pictures of results; nothing is computed here."""
+"""Pictures of an assessment, with Matplotlib; nothing is computed here.
+
+``reliability``, ``regret``, ``balance``, ``measures`` and ``segments`` each draw one panel, into your own axes or new
+ones; ``overview`` draws the first four in one figure. Matplotlib's settings are followed and not changed.
+"""
+
+from brolly.plots.balance import balance
+from brolly.plots.bars import measures, segments
+from brolly.plots.overview import overview
+from brolly.plots.regret import regret
+from brolly.plots.reliability import reliability
+
+__all__ = ["balance", "measures", "overview", "regret", "reliability", "segments"]

@@ -1,0 +1,151 @@
+"""How often the event happened in each soft bin, and between which rates the population's lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brolly.core.cells import check_grid, freeze
+from brolly.core.exact import Floats
+from brolly.core.rounded import RoundedSample
+from brolly.core.sample import Sample
+from brolly.decisions.curve import check_fine_enough
+
+_FINE = 64  # cells of the compression inside a soft bin: their hat weights are as good as constant
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SoftBins:
+    """The occupied soft bins of a grid, by increasing prediction.
+
+    Attributes
+    ----------
+    grid : int
+        The bins stand at the multiples of ``1/grid``.
+    prediction : ndarray
+        Where each bin stands: what rows that are rounded to it act on.
+    share : ndarray
+        The share of all weight in each; they add up to 1.
+    effective : ndarray
+        How many whole, equally weighted rows would tell as much of each bin.
+    mean_prediction : ndarray
+        The mean of the predictions in each: the event rate to expect of a perfectly calibrated forecast.
+    event_rate : ndarray
+        The frequency of the event in each.
+    low, high : ndarray
+        Its interval, each bin on its own.
+    low_all, high_all : ndarray
+        Its interval, wide enough for all bins at once.
+    confidence : float
+    n : int
+        The number of rows.
+    """
+
+    grid: int
+    prediction: Floats
+    share: Floats
+    effective: Floats
+    mean_prediction: Floats
+    event_rate: Floats
+    low: Floats
+    high: Floats
+    low_all: Floats
+    high_all: Floats
+    confidence: float
+    n: int
+
+    def __post_init__(self) -> None:
+        freeze(self.prediction, self.share, self.effective, self.mean_prediction, self.event_rate)
+        freeze(self.low, self.high, self.low_all, self.high_all)
+
+    def __repr__(self) -> str:
+        return f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, confidence={self.confidence:g}, n={self.n})"
+
+
+def soft_bins(sample: Sample, grid: int, *, confidence: float = 0.95) -> SoftBins:
+    r"""The event rate in each soft bin of a grid, with intervals.
+
+    Parameters
+    ----------
+    sample : Sample
+    grid : int
+        A power of two, no finer than a compressed sample knows.
+    confidence : float
+        Of the intervals.
+
+    Returns
+    -------
+    SoftBins
+
+    Notes
+    -----
+    Row t counts in bin j with :math:`u_t = w_t (1 - |m p_t - j|)_+`. The rate :math:`q_j = \sum u_t y_t / \sum u_t`
+    is a weighted mean, which tells as much as :math:`n_j = (\sum u_t)^2 / \sum u_t^2` rows of weight 1. The interval is
+    that of Clopper and Pearson for :math:`n_j q_j` events in :math:`n_j` rows, neither of which need be whole (Korn
+    and Graubard): for whole rows it covers with at least this confidence at every sample size, for the weighted mean
+    about so. For all bins at once the doubt is shared equally among them (Bonferroni).
+
+    The sums of squares and of predictions are those of a compression to 64 cells per bin (or that of the sample, if
+    coarser), where all rows of a cell have the hat weight of their mean.
+
+    References
+    ----------
+    Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Korn, Graubard (1998), "Confidence intervals for proportions
+    with small expected number of positive counts estimated from survey data", Survey Methodology 24, 193-201.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> from brolly.inference.soft_bins import soft_bins
+    >>> bins = soft_bins(brolly.Sample([0] * 9 + [1], [0.25] * 10), 4)
+    >>> bins.event_rate, bins.low.round(4), bins.high.round(4)
+    (array([0.1]), array([0.0025]), array([0.445]))
+    """
+    check_fine_enough(sample, check_grid(grid))
+    rounded = RoundedSample.from_sums(sample.cell_sums(grid), grid)
+    some = rounded.weight > 0
+    index, weight = rounded.index[some], rounded.weight[some]
+    rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
+    squares, predictions = (column[index] for column in _sums(sample, grid))
+    effective = np.maximum(1.0, weight**2 / squares)
+    low, high = _clopper_pearson(rate, effective, 1 - confidence)
+    low_all, high_all = _clopper_pearson(rate, effective, (1 - confidence) / len(index))
+    return SoftBins(
+        grid=grid,
+        prediction=index / grid,
+        share=weight / sample.total_weight,
+        effective=effective,
+        mean_prediction=predictions / weight,
+        event_rate=rate,
+        low=low,
+        high=high,
+        low_all=low_all,
+        high_all=high_all,
+        confidence=confidence,
+        n=sample.n,
+    )
+
+
+def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
+    """The sums of squared weights and of predictions in every bin of the grid, from cells much finer than it."""
+    cells = sample.cell_table(_FINE * grid)
+    _, prob, weight, _ = cells.rows()
+    below = np.minimum((prob * grid).astype(np.intp), grid)
+    up = prob * grid - below
+
+    def spread(low: Floats, high: Floats) -> Floats:
+        added = np.bincount(below, low, grid + 2) + np.bincount(below + 1, high, grid + 2)
+        return added.astype(np.float64, copy=False)
+
+    squares = spread(cells.squares * (1 - up) ** 2, cells.squares * up**2)
+    return squares, spread(weight * prob * (1 - up), weight * prob * up)
+
+
+def _clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
+    from scipy.special import betaincinv
+
+    events = rate * n
+    low = betaincinv(np.maximum(events, 1e-300), n - events + 1, doubt / 2)
+    high = betaincinv(events + 1, np.maximum(n - events, 1e-300), 1 - doubt / 2)
+    return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)

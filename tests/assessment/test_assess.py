@@ -1,0 +1,271 @@
+"""The assessment: every part is what its own function says, and the verdict is of the right kind."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import brolly
+from brolly.assessment import doors
+from brolly.assessment.assess import noted
+from brolly.assessment.work import shown_grid
+
+FAST = {"measures": ["soft_binned_cdl"], "n_resamples": 99}
+
+
+def forecasts(n, bend=lambda p: p, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return rng.random(n) < bend(p), p
+
+
+def overconfident(p):
+    return 0.5 + (p - 0.5) / 4
+
+
+def test_the_parts_are_what_their_functions_say():
+    y, p = forecasts(2000, overconfident)
+    task = brolly.DecisionTask.threshold(0.3)
+    a = brolly.assess(y, p, task=task, n_resamples=99)
+    every = brolly.measure_all(y, p)
+    assert {e.measure.name: e.value for e in a.measures} == dict(every)
+    assert [e.measure.name for e in a.measures if e.low is None] == ["lower_distance_to_calibration"]
+    assert all(e.low <= e.high for e in a.measures if e.low is not None)
+    assert a["cutoff_calibration_error"].value == every["cutoff_calibration_error"]
+    sample = brolly.Sample(y, p)
+    assert a.balance.to_dict() == brolly.soft_binned_profile(sample).to_dict()
+    assert a.grid.to_dict() == brolly.choose_grid(sample).to_dict()
+    assert a.guarantee.to_dict() == brolly.guarantee(sample).to_dict()
+    assert a.regret.to_dict() == brolly.regret_curve(sample, grid=a.shown_grid).to_dict()
+    assert a.test.statistic == every["soft_binned_cdl"]
+    assert a.task.regret == brolly.swap_regret(sample, task=task)
+    assert a.loss_interval[0] <= a.regret.loss
+    assert a.data.n == 2000
+    assert a.resolved
+    assert 0.3 in [found.threshold for found in a.advice]
+
+
+@pytest.mark.parametrize(
+    ("n", "bend", "grade"),
+    [
+        (20_000, lambda p: p, "trust"),
+        (20_000, lambda p: p + 0.02 * (1 - p), "trust"),
+        (3000, overconfident, "distrust"),
+        (3000, lambda p: (1 - 2 * p) ** 2, "distrust"),
+        (150, lambda p: p, "unknown"),
+    ],
+)
+def test_known_populations_get_the_grade_they_deserve(n, bend, grade):
+    a = brolly.assess(*forecasts(n, bend, seed=1), **FAST)
+    assert a.verdict.grade == grade
+    assert str(a).startswith(a.verdict.headline[:40])
+
+
+def test_a_calibrated_forecast_is_seldom_called_off():
+    """The test is exact: at most one in twenty, whatever the rest says."""
+    off = [
+        brolly.assess(*forecasts(200, seed=seed), **FAST).verdict.grade in ("care", "distrust") for seed in range(40)
+    ]
+    assert sum(off) <= 6  # Bin(40, 0.05) is above that once in 300
+
+
+def test_a_compressed_sample_says_the_same():
+    y, p = forecasts(3000, overconfident)
+    a, b = brolly.assess(y, p, **FAST), brolly.assess(brolly.Sample(y, p).compress(), **FAST)
+    assert b.data.compressed == 2**16
+    assert a.balance.value == pytest.approx(b.balance.value)
+    assert a.guarantee.bound == pytest.approx(b.guarantee.bound)
+    assert a.verdict.grade == b.verdict.grade
+    np.testing.assert_allclose(a.reliability.bins.event_rate, b.reliability.bins.event_rate)
+    np.testing.assert_allclose(a.regret.regret, b.regret.regret, atol=1e-12)
+
+
+def test_many_rows_are_compressed_first():
+    y, p = forecasts(2**18 + 1)
+    a = brolly.assess(y, p, measures=[], n_resamples=19)
+    assert a.data.compressed == 2**16
+    assert a.data.n == 2**18 + 1
+    assert a.verdict.grade == "trust"
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    y, p = forecasts(500)
+    a, b = (brolly.assess(y, p, rng=3, **FAST).to_dict() for _ in range(2))
+    assert a == b
+    assert a["seed"] == 3
+    drawn = brolly.assess(y, p, rng=np.random.default_rng(3), **FAST).to_dict()
+    assert drawn["seed"] is None
+    assert {**drawn, "seed": 3} == a
+    assert brolly.assess(y, p, rng=4, **FAST).to_dict() != a
+
+
+def test_progress_counts_up_to_the_end():
+    y, p = forecasts(300)
+    seen = []
+    brolly.assess(y, p, by=np.arange(300) % 2, progress=lambda done, total: seen.append((done, total)), **FAST)
+    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
+    assert {total for _, total in seen} == {len(seen)}
+
+
+def test_the_grid_shown_is_the_coarsest_within_a_standard_error():
+    y, p = forecasts(4000, overconfident)
+    sample = brolly.Sample(y, p)
+    choice = brolly.choose_grid(sample)
+    grid = shown_grid(choice, sample)
+    close = choice.grid_sizes[choice.losses <= choice.losses.min() + 1 / np.sqrt(4000)]
+    assert grid == max(8, close[0])
+    assert shown_grid(choice, sample.compress(4)) == 4
+
+
+def test_confidence_and_tolerance_have_their_effect():
+    y, p = forecasts(2000, overconfident)
+    a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence=0.8, tolerance=0.3, **FAST)
+    assert (a.verdict.grade, b.verdict.grade) == ("distrust", "trust")
+    assert b.guarantee.bound < a.guarantee.bound
+    assert "80% confidence" in str(b)
+    assert np.all(b.reliability.bins.high <= a.reliability.bins.high)
+    wide, narrow = (np.mean(x.reliability.null_high - x.reliability.null_low) for x in (a, b))
+    assert narrow < wide
+    assert b["soft_binned_cdl"].high - b["soft_binned_cdl"].low <= a["soft_binned_cdl"].high - a["soft_binned_cdl"].low
+
+
+def test_labels_and_weights_are_passed_on():
+    y, p = forecasts(400)
+    w = np.random.default_rng(1).random(400)
+    a = brolly.assess(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST)
+    assert a.balance.value == brolly.soft_binned_cdl(y, p, sample_weight=w)
+    assert a.data.weighted
+    assert a.segments.rows[0].value == a.balance.value
+
+
+def test_doubts_are_warned_of_once_and_kept():
+    with pytest.warns(brolly.FewRowsWarning, match="rows are few") as caught:
+        a = brolly.assess([0, 1] * 10, [0.4, 0.6] * 10, **FAST)
+    assert len({str(w.message) for w in caught}) == len(caught) == len(a.warnings)
+    assert caught[0].filename == __file__
+    assert [s.text for s in a.verdict.sentences if s.about == "note"] == [f"Note: {text}." for text in a.warnings]
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.parametrize(("y", "p"), [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])])
+def test_hardly_any_rows(y, p):
+    a = brolly.assess(y, p, n_resamples=19, task=brolly.DecisionTask.threshold(0.5))
+    assert a.verdict.grade != "trust"
+    json.loads(a.to_json())
+    assert a._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+def test_one_class_is_said():
+    assert "All outcomes on these 30 rows are the same" in str(
+        brolly.assess([1] * 30, np.linspace(0, 1, 30), **FAST)
+    ).replace("\n", " ")
+
+
+def doubtful():
+    warnings.warn("old", DeprecationWarning, stacklevel=1)
+    for _ in range(2):
+        warnings.warn(brolly.FewRowsWarning("few"), stacklevel=1)
+
+
+def test_other_warnings_are_given_as_ever():
+    kept = {}
+
+    def work():
+        with noted() as notes:
+            doubtful()
+        kept.update(notes)
+
+    with pytest.warns(DeprecationWarning, match="old"):
+        work()
+    assert list(kept) == ["few"]
+
+
+KEYS = [
+    "result schema brolly name n events event_rate total_weight effective_n weighted compressed confidence tolerance",
+    "n_resamples seed warnings verdict measures reliability histogram regret balance grid guarantee test advice task",
+    "segments",
+]
+
+
+def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
+    y, p = forecasts(1000)
+    a = brolly.assess(y, p, task=brolly.DecisionTask.quadratic(), by=np.arange(1000) % 3, **FAST)
+    found = a.to_dict()
+    assert sorted(found) == sorted(" ".join(KEYS).split())
+    assert json.loads(a.to_json(tmp_path / "a.json")) == found
+    assert json.loads((tmp_path / "a.json").read_text()) == found
+    lengths = {len(found["reliability"][key]) for key in found["reliability"] if key not in ("grid", "method")}
+    assert lengths == {len(a.reliability.bins.prediction)}
+    assert found["balance"]["reciprocals"] == [1 / m for m in found["balance"]["grid_sizes"]]
+    assert found["balance"]["low"] == a["soft_binned_cdl"].low
+    assert found["test"]["words"] == a.verdict.sentences[0].text
+    assert found["advice"]["words"].startswith("Round each probability at random")
+    assert len(found["regret"]["null_mu"]) == len(found["regret"]["null_high"]) == len(found["advice"]["thresholds"])
+
+
+def test_without_soft_binned_cdl_the_balance_has_no_interval():
+    y, p = forecasts(300)
+    assert brolly.assess(y, p, measures=["brier_score"], n_resamples=19).to_dict()["balance"]["low"] is None
+
+
+def test_what_notebooks_show():
+    y, p = forecasts(300)
+    a = brolly.assess(y, p, **FAST)
+    html = a._repr_html_()
+    assert a.verdict.headline in html
+    assert "<td>SCDL</td>" in html
+    assert repr(a).startswith("Assessment('unknown', SCDL=")
+    assert "\n" not in repr(a)
+
+
+def test_plot_and_report_go_through_the_doors():
+    y, p = forecasts(200)
+    a = brolly.assess(y, p, **FAST)
+    before = dict(doors._DOORS)
+    doors.hang("to_html", lambda *values, **options: (values, options))
+    doors.hang("plot", lambda *values, **options: (values, options))
+    try:
+        assert a.to_html("x.html", title="t") == ((a, "x.html"), {"title": "t"})
+        assert a.plot(dpi=5) == ((a,), {"dpi": 5})
+    finally:
+        doors._DOORS.update(before)
+
+
+def test_arrays_cannot_be_changed():
+    y, p = forecasts(200)
+    a = brolly.assess(y, p, **FAST)
+    for array in (a.reliability.null_low, a.histogram.share, a.regret_band.high, a.reliability.bins.low):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert_array_equal(a.regret_band.threshold, [found.threshold for found in a.advice])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": 1.0}, r"confidence must lie in \(0, 1\); it is 1.0"),
+        ({"confidence": "high"}, r"confidence must lie in \(0, 1\); it is 'high'"),
+        ({"tolerance": 0}, r"tolerance must lie in \(0, 1\); it is 0"),
+        ({"task": 0.3}, "task must be a DecisionTask; it is 0.3"),
+        (
+            {"measures": ["ece", "x"]},
+            r"measures must be names that brolly.measures\(\) lists; 2 values do not, the first is 'ece'",
+        ),
+        ({"y_prob": None}, "y_prob is missing: pass y_true and y_prob, or one Sample"),
+    ],
+)
+def test_bad_settings(options, message):
+    y, p = forecasts(200)
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.assess(y, **{"y_prob": p, **options})
+
+
+def test_one_measure_may_be_named_alone():
+    y, p = forecasts(200)
+    a = brolly.assess(y, p, measures="brier_score", n_resamples=19)
+    assert [e.measure.name for e in a.measures] == ["brier_score"]

@@ -1,0 +1,127 @@
+"""Segments: rows put where their labels say, small ones not judged, chance allowed for."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.core.segments import Segments
+
+FAST = {"measures": [], "n_resamples": 199}
+
+
+def rows(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return rng, p, rng.random(n) < p
+
+
+def test_every_segment_is_the_sample_of_its_rows():
+    rng, p, y = rows()
+    by, w = rng.choice(["a", "b"], 3000), rng.random(3000)
+    found = brolly.assess(y, p, sample_weight=w, by=by, **FAST).segments
+    assert found.by == ("segment",)
+    assert [s.label for s in found.rows] == ["a", "b"]
+    for segment in found.rows:
+        at = by == segment.label
+        own = brolly.Sample(y[at], p[at], sample_weight=w[at])
+        assert (segment.n, segment.event_rate) == (own.n, own.event_rate)
+        assert segment.value == brolly.soft_binned_cdl(own)
+        assert segment.share == pytest.approx(w[at].sum() / w.sum())
+    assert sum(s.share for s in found.rows) == pytest.approx(1)
+
+
+def test_several_columns_have_names_and_missing_labels_are_a_segment():
+    _, p, y = rows(400)
+    month = np.where(np.arange(400) % 2, 1.0, np.nan)
+    found = brolly.assess(y, p, by={"region": ["n"] * 200 + ["s"] * 200, "month": month}, **FAST).segments
+    assert found.by == ("region", "month")
+    assert {s.label for s in found.rows} == {"n / 1.0", "n / None", "s / 1.0", "s / None"}
+    assert all(s.n == 100 for s in found.rows)
+
+
+def test_rows_of_weight_zero_are_in_no_segment():
+    _, p, y = rows(300)
+    found = brolly.assess(y, p, sample_weight=[1.0] * 200 + [0.0] * 100, by=["a"] * 200 + ["b"] * 100, **FAST)
+    assert [s.label for s in found.segments.rows] == ["a"]
+
+
+def test_segments_given_as_samples():
+    _, p, y = rows(600)
+    parts = {"a": brolly.Sample(y[:300], p[:300]).compress(), "b": brolly.Sample(y[300:], p[300:]).compress()}
+    found = brolly.assess(Segments.from_samples(parts, ["region"]), **FAST)
+    assert found.data.n == 600
+    assert found.segments.by == ("region",)
+    assert found.balance.value == brolly.soft_binned_cdl(brolly.Sample(y, p).compress())
+
+
+def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():
+    """199 draws alone could not: the smallest p-value of 1/200 times 40 is above 0.05."""
+    rng, p, y = rows(8000, seed=4)
+    by = np.arange(8000) % 40
+    y = np.where(by == 7, rng.random(8000) < 1 - p, y)
+    by = np.where(np.arange(8000) < 30, -1, by)
+    a = brolly.assess(y, p, by=by, **FAST)
+    assert [s.label for s in a.segments.flagged] == ["7"]
+    (small,) = [s for s in a.segments.rows if s.small]
+    assert (small.label, small.n, small.p_value, small.q_value, small.low) == ("-1", 30, None, None, None)
+    assert small.words == "too few rows to be judged"
+    assert a.segments.small == 1
+    (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
+    assert said == "Of 40 segments judged 1 is off by more than chance explains: 7. 1 more is too small to be judged."
+    assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
+
+
+def test_q_values_are_benjamini_and_hochbergs():
+    rng, p, y = rows(2000, seed=5)
+    found = brolly.assess(y, p, by=rng.integers(0, 8, 2000), **FAST).segments
+    p_values = np.sort([s.p_value for s in found.rows])
+    for s in found.rows:
+        ratios = [len(p_values) * x / (k + 1) for k, x in enumerate(p_values) if x >= s.p_value]
+        assert s.q_value == pytest.approx(min([1.0, *ratios]))
+        assert s.flagged == (s.q_value <= 0.05)
+        assert s.low <= s.high
+        assert s.words in ("off by more than chance explains", "no sign of a mismatch beyond chance")
+
+
+def test_nothing_large_enough():
+    _, p, y = rows(150)
+    a = brolly.assess(y, p, by=np.arange(150) % 3, **FAST)
+    assert a.segments.flagged == ()
+    assert "No segment is large enough to be judged (3)." in [s.text for s in a.verdict.sentences]
+    assert json.loads(json.dumps(a.segments.to_dict())) == a.segments.to_dict()
+
+
+def test_the_largest_are_kept_by_p_value_and_shown_by_value():
+    rng, p, y = rows(2000, seed=6)
+    found = brolly.assess(y, p, by=np.r_[rng.integers(0, 6, 1950), [9] * 50], **FAST).segments
+    three = found.largest(3)
+    kept = sorted((s for s in found.rows if not s.small), key=lambda s: (s.p_value, -s.value))[:3]
+    assert {s.label for s in three} == {s.label for s in kept}
+    assert [s.value for s in three] == sorted((s.value for s in three), reverse=True)
+    assert found.largest(100)[-1].label == "9"
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        (["a"] * 3, r"by must hold one label for each of the 150 rows; its shape is \(3,\)"),
+        ({"x": [["a"] * 150]}, r"by\['x'\] must hold one label for each of the 150 rows; its shape is \(1, 150\)"),
+    ],
+)
+def test_labels_that_do_not_fit(by, message):
+    _, p, y = rows(150)
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.assess(y, p, by=by, **FAST)
+
+
+def test_by_is_for_rows():
+    _, p, y = rows(150)
+    with pytest.raises(brolly.InputError, match="by is for rows: a Sample does not know which row is which"):
+        brolly.assess(brolly.Sample(y, p), by=["a"] * 150, **FAST)
+    parts = Segments.from_samples({"a": brolly.Sample(y, p)}, ["region"])
+    with pytest.raises(brolly.InputError, match="Segments bring their own predictions"):
+        brolly.assess(parts, by=["a"] * 150, **FAST)

@@ -1,0 +1,245 @@
+"""What is drawn is what the assessment holds; the user's axes and settings are theirs."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import warnings
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import brolly
+from brolly import plots
+from brolly.core.segments import Segments
+
+mpl.use("Agg")
+PANELS = ["reliability", "regret", "balance", "measures", "segments"]
+FAST = {"measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
+
+
+@functools.cache
+def assessment(kind="overconfident"):
+    """One of each kind that a panel must cope with, all with segments."""
+    rng = np.random.default_rng(5)
+    n = {"one row": 1, "few": 12}.get(kind, 1500)
+    p = rng.random(n)
+    y = rng.random(n) < (0.5 + (p - 0.5) / 3 if kind == "overconfident" else p)
+    by = rng.choice(["north", "south $x^2$ <b>", "an endless name of a segment of the data"], n, p=[0.6, 0.38, 0.02])
+    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", brolly.BrollyWarning)
+        if kind == "one class":
+            return brolly.assess(np.zeros(n), p, by=by, **FAST)
+        if kind == "compressed":
+            return brolly.assess(Segments.from_samples({"all": brolly.Sample(y, p).compress(64)}, ["s"]), **FAST)
+        if kind == "perfect":
+            return brolly.assess([0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, by=[1] * 200, **FAST)
+        return brolly.assess(y, p, by=by, task=task, **FAST)
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def line(ax, label):
+    (found,) = [x for x in ax.get_lines() if x.get_label() == label]
+    return found
+
+
+def band(ax):
+    """The corners of the grey band."""
+    return {tuple(corner) for corner in ax.collections[0].get_paths()[0].vertices}
+
+
+def test_reliability_draws_the_bins():
+    a = assessment()
+    ax = plots.reliability(a)
+    bins, off = a.reliability.bins, a.reliability.off
+    assert 0 < off.sum() < len(off)
+    for label, at in (("event rate", ~off), ("event rate, surely off", off)):
+        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([bins.prediction, bins.event_rate])[at])
+    (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
+    ends = np.array([s[:, 1] for s in bars.get_segments()])
+    assert_allclose(ends, np.column_stack([bins.low, bins.high]), atol=1e-12)
+    assert {*zip(bins.prediction, a.reliability.null_low, strict=True)} <= band(ax)
+    assert {*zip(bins.prediction, a.reliability.null_high, strict=True)} <= band(ax)
+    (under,) = ax.child_axes
+    assert_allclose([bar.get_height() for bar in under.patches], a.histogram.share)
+    assert_allclose([bar.get_x() for bar in under.patches], a.histogram.edges[:-1])
+    assert ax.get_title() == f"Reliability, in steps of 1/{bins.grid}"
+
+
+def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
+    a = assessment()
+    ax = plots.regret(a)
+    assert_array_equal(line(ax, "this forecast").get_xydata(), np.column_stack([a.regret.mu, a.regret.regret]))
+    assert_allclose(line(ax, f"hurt most: {a.regret.worst.mu:.3g}").get_xydata(), [a.regret.worst])
+    assert_allclose(line(ax, "your decision").get_xdata(), [0.35, 0.35])
+    assert {*zip(a.regret_band.threshold, a.regret_band.high, strict=True)} <= band(ax)
+
+
+def test_every_threshold_of_a_task_is_marked_and_named_once():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    task = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]])
+    ax = plots.regret(brolly.assess(rng.random(300) < p, p, task=task, **FAST))
+    marked = [x.get_xdata()[0] for x in ax.get_lines() if x.get_linestyle() == ":"]
+    assert_allclose(marked, task.thresholds)
+    assert [t.get_text() for t in ax.get_legend().get_texts()].count("your decision") == 1
+
+
+def test_balance_draws_both_sides_and_where_they_meet():
+    a = assessment()
+    ax = plots.balance(a)
+    m, some = a.balance.grid_sizes, a.balance.losses > 0
+    assert_array_equal(line(ax, "1/m, the rounding").get_xydata(), np.column_stack([m, 1 / m]))
+    drawn = line(ax, "SCDL$_m$, the loss").get_xydata()
+    assert_array_equal(drawn, np.column_stack([m, a.balance.losses])[some])
+    mark = line(ax, f"m* = {a.balance.m_star}, SCDL {a.balance.value:.3g}")
+    assert_array_equal(mark.get_xydata(), [[a.balance.m_star, a.balance.value]])
+
+
+def test_balance_says_where_the_value_is_a_bound_and_where_there_is_none():
+    a = assessment("compressed")
+    assert not a.resolved
+    line(plots.balance(a), f"m* = {a.balance.m_star}, SCDL at most {a.balance.value:.3g}")
+    ax = plots.balance(assessment("perfect"))
+    assert ax.get_title() == "Balance: perfectly calibrated rows"
+    assert not any(str(x.get_label()).startswith("m*") for x in ax.get_lines())
+
+
+def test_measures_draws_values_and_intervals_but_no_scores():
+    a = assessment()
+    ax = plots.measures(a)
+    shown = [e for e in a.measures if not e.is_score]
+    assert [t.get_text() for t in ax.get_yticklabels()] == [e.measure.symbol for e in shown]
+    spans = [list(x.get_xdata()) for x in ax.get_lines() if len(x.get_xdata()) == 2]
+    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
+    assert spans == [[e.low, e.high] for e in shown]
+    assert points == [e.value for e in shown]
+
+
+def test_segments_draws_the_largest_first_and_names_as_text():
+    a = assessment()
+    ax = plots.segments(a)
+    shown = a.segments.largest(40)
+    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
+    assert points == [s.value for s in shown]
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert any(name.startswith(r"south \$x^2\$ <b>") for name in names)
+    assert names[-1] == f"an endless name of a \N{HORIZONTAL ELLIPSIS} ({shown[-1].n})"
+    assert shown[-1].small
+    ax.figure.canvas.draw()  # an unescaped dollar sign would fail here
+
+
+def test_too_many_segments_are_said_to_be_left_out():
+    rng = np.random.default_rng(1)
+    p = rng.random(450)
+    a = brolly.assess(rng.random(450) < p, p, by=np.arange(450) % 45, **FAST)
+    ax = plots.segments(a)
+    assert len(ax.get_yticklabels()) == 40
+    assert ax.get_title() == "Segments (5 more not shown)"
+
+
+def test_without_segments_there_is_nothing_to_draw():
+    p = np.linspace(0, 1, 200)
+    with pytest.raises(brolly.InputError, match="the assessment has no segments: pass by= to assess"):
+        plots.segments(brolly.assess(p > 0.5, p, **FAST))
+
+
+@pytest.mark.parametrize("kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"])
+def test_every_kind_can_be_drawn(kind):
+    a = assessment(kind)
+    a.plot().canvas.draw()
+    plots.segments(a).figure.canvas.draw()
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_the_users_axes_are_used_and_new_ones_made_otherwise(panel):
+    figure, (left, right) = plt.subplots(1, 2)
+    draw = getattr(plots, panel)
+    assert draw(assessment(), right) is right
+    assert right.has_data()
+    assert not left.has_data()
+    assert plt.get_fignums() == [figure.number]
+    assert draw(assessment()).figure is not figure
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_nothing_is_cut_off_at_400_pixels(panel):
+    figure, ax = plt.subplots(figsize=(4, 3.2), dpi=100, layout="constrained")
+    getattr(plots, panel)(assessment(), ax)
+    figure.canvas.draw()
+    names = ax.get_yticklabels() if panel in ("measures", "segments") else []
+    for part in (ax.title, ax.xaxis.label, ax.yaxis.label, ax.get_legend(), *names):
+        box = part.get_window_extent()
+        assert -2 <= box.x0 <= box.x1 <= 402, part
+        assert -2 <= box.y0 <= box.y1 <= 322, part
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_in_grey_marks_differ_by_more_than_colour(panel):
+    """Whatever has a name in the legend has a marker, a line style or a filling of its own."""
+    ax = getattr(plots, panel)(assessment())
+    styles = [
+        (x.get_marker(), x.get_linestyle(), x.get_markerfacecolor() == "white")
+        for x in ax.get_lines()
+        if not str(x.get_label()).startswith("_")
+    ]
+    assert len(styles) == len(set(styles))
+
+
+def test_no_global_setting_is_changed_and_the_users_are_followed():
+    with mpl.rc_context({"font.size": 17, "axes.titlesize": 19, "figure.dpi": 55, "axes.facecolor": "#eeeeee"}):
+        before = dict(mpl.rcParams)
+        figure = assessment().plot()
+        figure.canvas.draw()
+        assert dict(mpl.rcParams) == before
+        assert figure.axes[0].title.get_fontsize() == 19
+        assert figure.dpi == 55
+        assert mpl.colors.to_hex(figure.axes[1].get_facecolor()) == "#eeeeee"
+
+
+def test_the_overview_has_four_panels_the_headline_and_the_users_options():
+    a = assessment()
+    figure = plots.overview(a, figsize=(8, 6), dpi=60)
+    titles = [ax.get_title().partition(",")[0] for ax in figure.axes]
+    assert titles == ["Reliability", "Regret", "Balance", "Measures"]
+    assert figure.get_suptitle() == a.verdict.headline
+    assert (figure.get_size_inches() == (8, 6)).all()
+    assert figure.dpi == 60
+
+
+def test_a_name_is_in_the_titles():
+    p = np.linspace(0, 1, 200)
+    several = brolly.assess_many({"a $b": (p > 0.5, p)}, **FAST)
+    assert plots.balance(several["a $b"]).get_title() == r"a \$b: Balance"
+    assert list(several.plot()) == ["a $b"]
+
+
+def test_without_matplotlib_the_command_that_installs_it_is_named():
+    """In a process of its own, where importing Matplotlib fails: nothing else may need it."""
+    code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
+import brolly
+a = brolly.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19)
+try:
+    a.plot()
+except brolly.MissingExtraError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "drawing needs Matplotlib: pip install 'brolly[plots]'\n", done.stderr
+
+
+def test_assessing_does_not_load_matplotlib():
+    code = "import sys, brolly; brolly.assess, brolly.plots.overview; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
