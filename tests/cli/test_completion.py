@@ -26,16 +26,16 @@ def script(tmp_path, capsys):
 
 
 def test_commands_and_options(script):
-    assert completions(script, "brolly", "") >= {"assess", "policy", "decide", "completion"}
-    assert completions(script, "brolly", "po") == {"policy"}
-    assert completions(script, "brolly", "policy", "--co") == {"--cost-fp", "--cost-fn"}
+    assert completions(script, "brolly", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
+    assert completions(script, "brolly", "re") == {"report"}
+    assert completions(script, "brolly", "report", "--co") == {"--cost-fp", "--cost-fn"}
     assert completions(script, "brolly", "completion", "") >= {"bash", "zsh", "fish"}
 
 
 def test_files(script):
     (script.parent / "rain.csv").touch()
-    assert "rain.csv" in completions(script, "brolly", "policy", "ra")
-    assert "rain.csv" in completions(script, "brolly", "policy", "x.csv", "-o", "ra")
+    assert "rain.csv" in completions(script, "brolly", "report", "ra")
+    assert "rain.csv" in completions(script, "brolly", "report", "x.csv", "-o", "ra")
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from brolly import __version__
-from brolly.cli import assess, completion, decide, policy
+from brolly.cli import assess, completion, decide, demo, policy, report
 from brolly.cli.colour import coloured_help
 from brolly.cli.output import let_go, one_line, say
 from brolly.errors import BrollyError, InputError
@@ -18,11 +18,13 @@ FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 NOBODY_READS = 141  # 128 + SIGPIPE
 
-_COMMANDS = (assess, policy, decide, completion)
+_COMMANDS = (assess, report, policy, decide, demo, completion)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:
+  brolly demo --open
   brolly assess rain.csv --prob probability --outcome rained
+  brolly report rain.csv --prob probability --outcome rained -o report.html
   brolly policy rain.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly decide today.csv --policy policy.json --prob probability --id city \\
