@@ -7,9 +7,7 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.bui
 .PHONY: demo test lint types imports pytest docs bench clean
 
 demo: $(VENV)/.installed
-	@mkdir -p build/demo
-	@$(BIN)/python examples/make_rain_data.py build/demo/rain.csv
-	@$(BIN)/brolly assess build/demo/rain.csv --prob probability --outcome rained -o build/demo/verdict.json
+	@$(BIN)/brolly demo build/demo
 
 test: lint types imports docs pytest
 
@@ -23,7 +21,7 @@ types: $(VENV)/.tested
 imports: $(VENV)/.tested
 	$(BIN)/lint-imports
 
-pytest: $(VENV)/.tested
+pytest: $(VENV)/.tested $(VENV)/.browser
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
@@ -48,6 +46,14 @@ $(VENV)/.tested: $(SOURCES)
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	@touch $@
+
+# The report is tested in a real browser: Debian's, where there is none.
+$(VENV)/.browser: | $(VENV)/.made
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || \
+		{ SUDO=$$(command -v sudo || true); $$SUDO apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive $$SUDO apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
+		{ echo "the report is tested in Chromium: install chromium and chromedriver" >&2; exit 1; }
 	@touch $@
 
 $(VENV)/.made:

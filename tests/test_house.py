@@ -102,7 +102,8 @@ def test_version_is_said_once_more_the_same():
 
 def test_every_source_file_is_installed():
     """The build lists its files by name; one forgotten would be missing from the wheel."""
-    source = {p.relative_to(ROOT / "src") for p in (ROOT / "src").rglob("*") if p.suffix in (".py", ".pyi", ".typed")}
+    kinds = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".txt")
+    source = {p.relative_to(ROOT / "src") for p in (ROOT / "src").rglob("*") if p.suffix in kinds}
     home = Path(brolly.__file__).parent.parent
     missing = {str(p) for p in source if not (home / p).exists()}
     assert not missing

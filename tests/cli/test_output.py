@@ -76,3 +76,10 @@ def test_no_progress_for_what_is_quick_or_quiet_or_no_terminal(terminal):
         redirected(10**9)
         closed(10**9)
     assert file.getvalue() == ""
+
+
+def test_progress_of_other_things_than_rows(terminal):
+    stream, shown = terminal
+    with Progress(stream, patience=0, what="steps done") as progress:
+        progress(3, 12)
+        assert shown().endswith(" steps done")

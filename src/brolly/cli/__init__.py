@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from brolly import __version__
-from brolly.cli import assess, decide, policy
+from brolly.cli import assess, completion, decide, demo, policy, report
+from brolly.cli.colour import coloured_help
 from brolly.cli.output import let_go, one_line, say
 from brolly.errors import BrollyError, InputError
 
@@ -17,11 +18,13 @@ FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 NOBODY_READS = 141  # 128 + SIGPIPE
 
-_COMMANDS = (assess, policy, decide)
+_COMMANDS = (assess, report, policy, decide, demo, completion)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:
+  brolly demo --open
   brolly assess rain.csv --prob probability --outcome rained
+  brolly report rain.csv --prob probability --outcome rained -o report.html
   brolly policy rain.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly decide today.csv --policy policy.json --prob probability --id city \\
@@ -32,10 +35,18 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with the arguments in one line."""
+    """Says what is wrong with the arguments in one line, and help in colour where there are colours."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.color = False  # from Python 3.14 on it has colours of its own; ours are the same everywhere
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see '{self.prog} --help')")
+
+    def print_help(self, file: Any = None) -> None:
+        stream = file or sys.stdout
+        say(stream, coloured_help(self.format_help(), stream))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,7 +81,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
-        say(sys.stderr, parser.format_help())
+        parser.print_help(sys.stderr)
         return FAILED
     run: Callable[[argparse.Namespace], int] = arguments.run
     return run(arguments)
@@ -84,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.set_defaults(whole=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in _COMMANDS:

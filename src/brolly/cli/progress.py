@@ -24,18 +24,23 @@ class Progress:
         Say nothing at all.
     patience : float
         How many seconds may pass in silence.
+    what : str
+        What is counted.
     """
 
-    def __init__(self, stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE) -> None:
+    def __init__(
+        self, stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE, what: str = "rows read"
+    ) -> None:
         self._stream = None if quiet or stream is None or not stream.isatty() else stream
         self._next = time.monotonic() + patience
         self._shown = ""
+        self._what = what
 
     def __call__(self, rows: int, total: int = 0) -> None:
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
-            self._show(f"{_bar(rows, total)}{rows:,} rows read")
+            self._show(f"{_bar(rows, total)}{rows:,} {self._what}")
 
     def __enter__(self) -> Self:
         return self

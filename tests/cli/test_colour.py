@@ -1,0 +1,75 @@
+"""Colours, on terminals alone and for those who want them."""
+
+import io
+import os
+import re
+import sys
+
+import pytest
+
+from brolly.cli import main
+from brolly.cli.colour import coloured, coloured_help, has_colours
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch):
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_terminal_has_colours_and_a_file_has_none():
+    assert has_colours(Terminal())
+    assert not has_colours(io.StringIO())
+    assert not has_colours(None)
+    assert coloured("no", "red", Terminal()) == "\x1b[1;31mno\x1b[0m"
+    assert coloured("no", "red", io.StringIO()) == "no"
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_whoever_wants_none_gets_none(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert not has_colours(Terminal())
+    assert coloured_help("usage: brolly --help", Terminal()) == "usage: brolly --help"
+
+
+def test_no_color_must_say_something(monkeypatch):
+    """As no-color.org has it: when present and not an empty string."""
+    monkeypatch.setenv("NO_COLOR", "")
+    assert has_colours(Terminal())
+
+
+def test_old_windows_consoles_show_codes_instead_of_colours(monkeypatch):
+    monkeypatch.setattr(os, "name", "nt")
+    monkeypatch.delenv("WT_SESSION", raising=False)
+    assert not has_colours(Terminal())
+    monkeypatch.setenv("WT_SESSION", "1")
+    assert has_colours(Terminal())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in ("assess", "report", "demo"))])
+def test_help_in_colour_is_the_same_text(monkeypatch, capsys, arguments):
+    assert main(arguments) == 0
+    plain = capsys.readouterr().out
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(arguments) == 0
+    shown = terminal.getvalue()
+    assert "\x1b[1musage:\x1b[0m" in shown
+    assert "\x1b[36m--help\x1b[0m" in shown
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == plain
+    assert "\x1b" not in plain
+
+
+def test_without_a_command_help_goes_to_stderr_in_its_colours(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main([]) == 2
+    assert terminal.getvalue().startswith("\x1b[1musage:\x1b[0m brolly")
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,48 @@
+"""Assessments to show: real ones, of forecasts that are off in a known way."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from functools import cache
+
+import numpy as np
+
+import brolly
+
+SEGMENTS = ["north", "south <b>&amp;</b>", "east", "<script>alert(1)</script>"]
+TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+FEW = 40  # rows in the last segment: too few to be judged
+
+
+def rows(n=3000, seed=4):
+    """Outcomes, an overconfident and a calibrated forecast, and a segment for each row."""
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(1.2, 1.8, n)
+    y = rng.random(n) < chance
+    log_odds = np.log(chance / (1 - chance))
+    segment = np.array(SEGMENTS)[np.where(np.arange(n) < FEW, 3, rng.integers(0, 3, n))]
+    bold = 1 / (1 + np.exp(-np.where(segment == "north", 2.5, 1.3) * log_odds))
+    return y, bold.round(3), chance.round(3), segment
+
+
+@cache
+def _single():
+    y, bold, _, segment = rows()
+    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+        return brolly.assess(y, bold, by={"region": segment}, task=TASK, n_resamples=99)
+
+
+@cache
+def _several():
+    y, bold, calm, segment = rows()
+    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+        return brolly.assess_many({"bold": (y, bold), "calm": (y, calm)}, by={"region": segment}, n_resamples=99)
+
+
+def single():
+    return copy.deepcopy(_single().to_dict())
+
+
+def several():
+    return copy.deepcopy(_several().to_dict())

@@ -1,0 +1,184 @@
+"""The page as text: what is in it, what can never be in it, and how large it gets."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+import warnings
+from base64 import b64encode
+from html.parser import HTMLParser
+
+import made
+import numpy as np
+import pytest
+
+import brolly
+from brolly.errors import InputError
+from brolly.report import render, to_html, write
+from brolly.report.blocks import count, number, percent
+from brolly.report.html import embedded
+
+LIMIT = 3_000_000  # bytes of a page
+
+
+class Outline(HTMLParser):
+    """The elements of a page with their attributes, and what stands in scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.texts, self.inside = [], [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.inside = tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self.inside = False
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts.append((*self.elements[-1], data))
+
+
+def assess(y, p, **options):
+    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+        return brolly.assess(y, p, n_resamples=19, **options)
+
+
+def test_the_policy_names_every_script_and_style_by_its_hash():
+    outline = Outline(render(made.single()))
+    policy = next(a["content"] for tag, a in outline.elements if a.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    code = [(tag, data) for tag, attrs, data in outline.texts if attrs.get("type") != "application/json"]
+    hashes = {"script": [], "style": []}
+    for tag, data in code:
+        hashes[tag].append(f"'sha256-{b64encode(hashlib.sha256(data.encode()).digest()).decode()}'")
+    assert rules["script-src"].split() == hashes["script"]
+    assert rules["style-src"].split() == hashes["style"]
+    assert (len(hashes["script"]), len(hashes["style"])) == (4, 1)
+    assert "unsafe" not in policy
+
+
+def test_nothing_in_the_page_points_outside_and_nothing_is_styled_or_scripted_inline():
+    for tag, attributes in Outline(render(made.several())).elements:
+        assert not {"src", "style", "srcset", "action"} & attributes.keys()
+        assert not any(name.startswith("on") for name in attributes)
+        assert attributes.get("href", "#").startswith("#"), tag
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "&amp;", "a\u2028b\u2029c", "\ud800", 'x"y\\', "é", "]]>"])
+def test_embedded_json_reads_back_and_holds_nothing_that_html_knows(text):
+    written = embedded({"text": text})
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert json.loads(written) == {"text": text}
+    written.encode("utf-8")
+
+
+def test_the_numbers_in_the_page_are_those_of_the_assessment():
+    page = render(made.single())
+    data = next(data for _, attrs, data in Outline(page).texts if attrs.get("id") == "data")
+    assert json.loads(data) == made.single()
+
+
+def test_the_verdict_stands_there_without_scripts():
+    data = made.single()
+    page = render(data, title="A & B")
+    assert "<title>A &amp; B</title>" in page
+    words = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+    for sentence in [data["verdict"]["headline"], *(s["text"] for s in data["verdict"]["sentences"])]:
+        assert sentence in words
+    for row in data["advice"]["thresholds"]:
+        assert row["text"] in words
+    assert "Permission to use, copy, modify" in words  # what the licences ask for
+
+
+def test_write_and_to_html_and_the_method_give_the_same_page(tmp_path):
+    y, bold, _, _ = made.rows(200)
+    a = assess(y, bold)
+    write(a, tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert page == to_html(a) == a.to_html(tmp_path / "b.html") == render(a.to_dict())
+    assert (tmp_path / "b.html").read_text(encoding="utf-8") == page
+    with pytest.raises(InputError, match=r"^cannot write .*c\.html: No such file or directory$"):
+        write(a, tmp_path / "no" / "c.html")
+
+
+def test_a_million_rows_make_no_larger_a_page_than_a_thousand():
+    small, large = ({}, {})
+    for n, sizes in ((1000, small), (1_000_000, large)):
+        y, bold, _, _ = made.rows(n)
+        sizes["page"] = len(render(assess(y, bold, measures=["soft_binned_cdl"])).encode())
+    assert large["page"] < min(1.5 * small["page"], LIMIT)
+
+
+def many_segments(k):
+    data = made.single()
+    row = data["segments"]["rows"][0]
+    rows = [{**row, "label": f"s{i}", "value": i / k / 2, "flagged": i == 3} for i in range(k)]
+    data["segments"]["rows"] = rows
+    return data
+
+
+def test_of_very_many_segments_the_worst_are_shown():
+    page = render(many_segments(20_000))
+    assert len(page.encode()) < LIMIT
+    assert "19,500 more segments are not on this page; the worst 500 are." in page
+    assert 'value="0">s3<' in page  # flagged: it comes first, however small its value
+    assert 'value="1">s19999<' in page
+    assert ">s19499<" not in page
+    assert "Drawn are the 40 largest values." in page
+
+
+def test_of_as_many_as_fit_all_are():
+    page = render(many_segments(40))
+    assert "not on this page" not in page
+    assert "Drawn are" not in page
+
+
+@pytest.mark.parametrize(
+    ("show", "value", "shown"),
+    [
+        (number, None, "\u2013"),
+        (number, 0.012345, "0.0123"),
+        (number, 1234.5, "1,234"),
+        (number, 0.0, "0"),
+        (percent, None, "\u2013"),
+        (percent, 0.95, "95%"),
+        (count, 12345.4, "12,345"),
+    ],
+)
+def test_numbers_are_shown_short(show, value, shown):
+    assert show(value) == shown
+
+
+def edge_cases():
+    rng = np.random.default_rng(0)
+    y, p, _, _ = made.rows(3000)
+    yield "one row", ([1], [0.3], {})
+    yield "five rows", ([0, 1, 0, 1, 1], [0.1, 0.9, 0.2, 0.8, 0.5], {})
+    yield "one class", (np.zeros(500), rng.random(500), {})
+    yield "one prediction", (rng.random(300) < 0.4, np.full(300, 0.4), {})
+    yield "zeros and ones", (y, (p > 0.5).astype(float), {})
+    yield "perfect", ([0, 1] * 100, [0.0, 1.0] * 100, {})
+    yield "weights", (y, p, {"sample_weight": rng.exponential(size=3000)})
+    yield "compressed", (brolly.Sample(y, p).compress(2**10), None, {})
+    yield "thirty segments", (y, p, {"by": rng.integers(0, 30, 3000)})
+    yield "three actions", (y, p, {"task": brolly.DecisionTask.from_payoffs([[10, -20], [7, 0], [-5, 6]])})
+
+
+@pytest.mark.parametrize("case", list(edge_cases()), ids=lambda case: case[0])
+def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
+    name, (y, p, options) = case
+    write(assess(y, p, **options), tmp_path / "page.html", title=name)
+    browser.open(tmp_path / "page.html")
+    browser.picture(f"odd-{name.replace(' ', '-')}")
+    assert browser.complaints() == []
+    text = browser.run("return document.querySelector('main').innerText")
+    assert not re.search(r"\b(None|null|undefined|NaN|nan|inf)\b", text)
+    assert (
+        browser.run("return [...document.querySelectorAll('.chart')].filter(c => !c.querySelector('svg')).length") == 0
+    )

@@ -1,0 +1,299 @@
+"""The report as people meet it: in a browser, with a mouse, a keyboard, a phone, a screen reader, a printer."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+
+import made
+import pytest
+from selenium.webdriver import ActionChains, Keys
+
+from brolly.report.html import write
+
+HOSTILE = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</script><script>document.title='owned'</script>",
+    "<!--<script>",
+    "&lt;b&gt; ]]> \u2028 \u2029 ' \"",
+    '=HYPERLINK("http://example.org","x")',
+    "$main ${data} $$",
+    "\ud800 lone",
+]
+FITS = "return document.documentElement.scrollWidth <= innerWidth"
+TEXTS_OUTSIDE = """
+const outside = [];
+for (const svg of document.querySelectorAll('.chart svg')) {
+  const frame = svg.closest('.card').getBoundingClientRect();
+  for (const t of svg.querySelectorAll('text')) {
+    const box = t.getBoundingClientRect();
+    if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1)) outside.push(t.textContent);
+  }
+}
+return outside;"""
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write(made.single(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    path = tmp_path_factory.mktemp("comparison") / "report.html"
+    write(made.several(), path, title="Two forecasts")
+    return path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", ["desk", "phone"])
+@pytest.mark.parametrize("page", ["report", "comparison"])
+def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(browser, request, page, size, dark):
+    path = request.getfixturevalue(page)
+    browser.open(path, size=size, dark=dark)
+    browser.picture(f"{page}-{size}-{'dark' if dark else 'light'}")
+    assert browser.complaints() == []
+    assert browser.requests() == [path.as_uri()]
+    assert browser.faults() == []
+    assert browser.run(FITS)
+    assert browser.run(TEXTS_OUTSIDE) == []
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 24, 28)" if dark else "rgb(251, 251, 250)"
+    )
+
+
+def test_the_theme_can_be_chosen(browser, report):
+    browser.open(report)
+    button = browser.one("#theme")
+    colours = set()
+    for pressed in ("false", "true", "false"):
+        assert button.get_attribute("aria-pressed") == pressed
+        colours.add(browser.run("return getComputedStyle(document.body).backgroundColor"))
+        button.click()
+    assert len(colours) == 2
+    assert browser.faults() == []
+
+
+def test_the_policy_of_the_page_is_in_force(browser, report):
+    """A script and a style that the page was not written with do nothing; nothing can be fetched."""
+    browser.open(report)
+    browser.run("""
+        const script = document.createElement('script'); script.textContent = "document.title = 'owned'";
+        const style = document.createElement('style'); style.textContent = 'body { background: rgb(1, 2, 3) }';
+        document.body.append(script, style);
+        const image = new Image(); image.src = 'https://example.org/x.png'; document.body.append(image);""")
+    assert browser.driver.title == "Can these probabilities be acted on?"
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") != "rgb(1, 2, 3)"
+    refused = browser.complaints()
+    assert len(refused) == 3
+    assert all("Content Security Policy" in text for text in refused)
+
+
+def mark(browser):
+    """Where the user's mark stands on the regret curve, in pixels."""
+    return browser.run(
+        "const d = document.querySelector('g.mark circle'); return [d.getAttribute('cx'), d.getAttribute('cy')]"
+    )
+
+
+def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
+    thresholds = made.single()["advice"]["thresholds"]
+    browser.open(report)
+    seen, marks = [], []
+    for at in (0, 30, 60, 120, len(thresholds) - 1):
+        browser.set(".slider", at)
+        here = thresholds[at]
+        assert browser.texts(".advice-text") == [here["text"]]
+        assert f"from {here['threshold']:.3g} on" in browser.one(".slider").get_attribute("aria-valuetext")
+        marks.append(tuple(map(float, mark(browser))))
+        seen.append(here)
+    assert [x for x, _ in marks] == sorted({x for x, _ in marks})
+    # The mark stands as high as the regret that was looked up: heights are in the order of the regrets.
+    assert sorted(seen, key=lambda t: t["regret"]) == [
+        t for _, t in sorted(zip(marks, seen, strict=True), key=lambda z: -z[0][1])
+    ]
+    browser.picture("report-slider")
+    assert browser.complaints() == []
+
+
+def test_the_costs_move_the_slider_and_the_slider_the_costs(browser, report):
+    browser.open(report)
+    thresholds = [t["threshold"] for t in made.single()["advice"]["thresholds"]]
+    browser.set(".cost-fp", 10)
+    browser.set(".cost-fn", 90)
+    at = int(browser.one(".slider").get_attribute("value"))
+    assert thresholds[at] == pytest.approx(0.1)
+    before = browser.texts(".advice-text")
+    for nonsense in ("-1", "", "1e999"):
+        browser.set(".cost-fp", nonsense)
+        assert browser.one(".cost-fp").get_attribute("aria-invalid") == "true"
+        assert browser.texts(".advice-text") == before
+    browser.set(".cost-fp", 10)
+    browser.set(".slider", thresholds.index(0.25))
+    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [25, 75]
+
+
+def test_it_starts_at_the_users_own_task(browser, report):
+    browser.open(report)
+    assert [float(browser.one(s).get_attribute("value")) for s in (".cost-fp", ".cost-fn")] == [35, 65]
+    assert "0.35" in browser.one(".slider").get_attribute("aria-valuetext")
+
+
+def test_the_keyboard_is_enough(browser, report):
+    browser.open(report)
+    ActionChains(browser.driver).send_keys(Keys.TAB).perform()
+    assert browser.run("return document.activeElement.className") == "skip"
+    slider = browser.one(".slider")
+    before = browser.texts(".means")
+    slider.send_keys(Keys.ARROW_RIGHT)
+    assert browser.texts(".means") != before
+    heads = browser.one("table.measures thead button")
+    heads.send_keys(Keys.ENTER)
+    assert browser.one("table.measures th").get_attribute("aria-sort") == "ascending"
+
+
+def test_hovering_shows_the_numbers(browser, report):
+    browser.open(report)
+    for chart in ("regret", "reliability", "histogram", "balance", "measures", "segments"):
+        svg = browser.one(f'[data-chart="{chart}"] svg')
+        texts = f'[data-chart="{chart}"] svg text'
+        before = len(browser.texts(texts))
+        browser.run("arguments[0].scrollIntoView({block: 'center'})", svg)
+        ActionChains(browser.driver).move_to_element_with_offset(svg, 20, 0).perform()
+        browser.wait("return document.querySelectorAll(arguments[0]).length > arguments[1]", texts, before)
+        browser.view(f"hover-{chart}")
+    assert browser.complaints() == []
+
+
+def test_tables_sort_and_what_is_not_known_stays_last(browser, report):
+    browser.open(report)
+    rows = made.single()["segments"]["rows"]
+    column = {"SCDL": "value", "p": "p_value"}
+    for name, key in column.items():
+        head = next(th for th in browser.all("table.segments th") if th.text.startswith(name))
+        at = browser.run("return arguments[0].cellIndex", head)
+        for down in (False, True):
+            head.find_element("tag name", "button").click()
+            assert head.get_attribute("aria-sort") == ("descending" if down else "ascending")
+            cells = "[...document.querySelectorAll('table.segments tbody tr')].map(r => r.cells[arguments[0]])"
+            shown = browser.run(f"return {cells}.map(c => c.dataset.value)", at)
+            known = sorted((row[key] for row in rows if row[key] is not None), reverse=down)
+            assert [float(x) for x in shown if x] == known
+            assert all(x == "" for x in shown[len(known) :])
+    browser.one("table.segments th button").click()
+    labels = browser.texts("table.segments tbody td:first-child")
+    assert sorted(labels) == sorted(row["label"] for row in rows)
+
+
+def test_a_segment_can_be_picked(browser, report):
+    browser.open(report)
+    rows = made.single()["segments"]["rows"]
+    browser.set(".segment-picker select", 1, "change")
+    assert browser.texts(".segment-words") == [rows[1]["words"]]
+    assert browser.texts("tr.picked td:first-child") == [rows[1]["label"]]
+    browser.picture("report-segment")
+    browser.set(".segment-picker select", -1, "change")
+    assert browser.texts("tr.picked td:first-child") == []
+    assert browser.texts(".segment-words") == [""]
+
+
+def click(browser, button):
+    browser.run("arguments[0].closest('details')?.setAttribute('open', ''); arguments[0].click()", button)
+
+
+def test_downloads_hold_the_numbers_at_full_precision(browser, report):
+    browser.open(report)
+    data = made.single()
+    click(browser, browser.one("#save-json"))
+    assert json.loads(browser.downloaded("report.json")) == data
+    for button in browser.all(".save"):
+        click(browser, button)
+    lines = list(csv.reader(io.StringIO(browser.downloaded("measures.csv"))))
+    assert lines[0][:4] == ["Measure", "Value", "Low", "High"]
+    found = [(line[0], float(line[1]) if line[1] else None) for line in lines[1:]]
+    assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
+    lines = list(csv.reader(io.StringIO(browser.downloaded("advice.csv"))))
+    assert [float(line[2]) for line in lines[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
+    for name in ("reliability", "balance", "segments"):
+        assert browser.downloaded(f"{name}.csv").count("\r\n") > 2
+    assert browser.complaints() == []
+
+
+def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
+    data = made.several()
+    for a, name in zip(data["assessments"], HOSTILE[:2], strict=True):
+        a["name"] = name
+        row = a["segments"]["rows"][0]
+        a["segments"]["rows"] = [{**row, "label": label, "words": label} for label in HOSTILE]
+        a["segments"]["by"] = [HOSTILE[1]]
+        a["verdict"]["headline"] = HOSTILE[0]
+        a["verdict"]["sentences"] = [{"about": "note", "text": HOSTILE[2]}]
+        a["warnings"] = [HOSTILE[2]]
+        a["measures"][0]["reference"] = HOSTILE[1]
+        for t in a["advice"]["thresholds"]:
+            t["text"] = HOSTILE[0]
+    data["names"] = HOSTILE[:2]
+    data["pairs"][0]["words"] = HOSTILE[2]
+    path = tmp_path / "hostile.html"
+    write(data, path, title=HOSTILE[0])
+    browser.open(path)
+    shown = browser.texts("article:not([hidden]) table.segments td:first-child")
+    assert shown == [name.replace("\ud800", "?") for name in HOSTILE]
+    browser.set("article:not([hidden]) .segment-picker select", 2, "change")
+    assert browser.texts("article:not([hidden]) .segment-words") == [HOSTILE[2]]
+    assert browser.driver.title == HOSTILE[0]
+    assert browser.all("img") == []
+    assert len(browser.all("script")) == 5
+    assert browser.complaints() == []
+    assert browser.requests() == [path.as_uri()]
+    browser.picture("hostile")
+    click(
+        browser,
+        browser.one("article:not([hidden]) table.segments").find_element("xpath", "../following-sibling::button"),
+    )
+    cells = [line[0] for line in csv.reader(io.StringIO(browser.downloaded("segments.csv"), newline=""))][1:]
+    assert cells[5] == "'" + HOSTILE[5]  # a spreadsheet takes it for text
+    assert cells[0] == HOSTILE[0]
+
+
+def test_a_forecast_can_be_picked_from_several(browser, comparison):
+    browser.open(comparison)
+    names = made.several()["names"]
+    assert browser.texts(".legend li") == names
+    assert [a.is_displayed() for a in browser.all("article")] == [True, False]
+    browser.set("#model", 1, "change")
+    assert [a.is_displayed() for a in browser.all("article")] == [False, True]
+    browser.wait("return document.querySelectorAll('article:not([hidden]) .chart svg').length >= 6")
+    assert browser.complaints() == []
+    assert browser.faults() == []
+
+
+def test_it_prints_in_black_on_white(browser, report):
+    browser.open(report, dark=True)
+    browser.printed("report")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not browser.one("#print").is_displayed()
+    browser.picture("report-print")
+
+
+@pytest.mark.parametrize("missing", [["task", "segments", "guarantee", "test"], ["segments"]])
+def test_what_was_not_computed_is_left_out(browser, tmp_path, missing):
+    data = copy.deepcopy(made.single())
+    for key in missing:
+        data[key] = None
+    for measure in data["measures"]:
+        measure["low"] = measure["high"] = None
+    data["balance"].update(m_star=None, low=None, high=None)
+    data["regret"].update(worst_task=None, worst_task_words=None)
+    write(data, tmp_path / "less.html")
+    browser.open(tmp_path / "less.html")
+    assert browser.complaints() == []
+    assert browser.faults() == []
+    assert "None" not in browser.one("main").text
+    assert "null" not in browser.one("main").text
