@@ -23,7 +23,7 @@ types: $(VENV)/.tested
 imports: $(VENV)/.tested
 	$(BIN)/lint-imports
 
-pytest: $(VENV)/.tested
+pytest: $(VENV)/.tested $(VENV)/.engines
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
@@ -44,6 +44,20 @@ $(VENV)/.tested: $(SOURCES)
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
+	@touch $@
+
+# What the tests run beside Python packages: PostgreSQL's server and Java (for Spark), from the system's packages.
+$(VENV)/.engines:
+	@$(MAKE) --no-print-directory $(VENV)/.made
+	@packages=; command -v java >/dev/null || packages="default-jre-headless"; \
+	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages="$$packages postgresql"; \
+	if [ -n "$$packages" ]; then \
+		if [ "$$(id -u)" = 0 ]; then as_root=; elif sudo -n true 2>/dev/null; then as_root=sudo; else as_root=no; fi; \
+		if [ "$$as_root" = no ] || ! command -v apt-get >/dev/null; then \
+			echo "the tests run real engines; install these first (names as in Debian):" $$packages >&2; exit 1; fi; \
+		$$as_root apt-get update -qq && \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$packages; \
+	fi
 	@touch $@
 
 $(VENV)/.made:

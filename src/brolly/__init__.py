@@ -43,7 +43,9 @@ from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 if TYPE_CHECKING:
+    from brolly.engines.databases import Table
     from brolly.engines.scan import scan
+    from brolly.engines.sql import sql
 
 __version__ = "0.1.0.dev0"
 
@@ -72,6 +74,7 @@ __all__ = [
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
+    "Table",
     "ThresholdMixture",
     "binned_calibration_error",
     "brier_score",
@@ -95,6 +98,7 @@ __all__ = [
     "smooth_ece",
     "soft_binned_cdl",
     "soft_binned_profile",
+    "sql",
     "swap_regret",
     "u_calibration_error",
 ]
@@ -102,7 +106,9 @@ __all__ = [
 # Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
 _ROOMS: tuple[str, ...] = ("paper", "plots")
 _LATER: dict[str, str] = {
+    "Table": "brolly.engines.databases",
     "scan": "brolly.engines.scan",
+    "sql": "brolly.engines.sql",
 }
 
 
