@@ -93,7 +93,9 @@ def read_database(source: Table | str, roles: Roles, m: int) -> dict[str, Any]:
             roles = _typed(roles, types)
         with _cursor(connection) as cursor:
             cursor.execute(statement(table.name, roles, m, dialect))
-            return as_columns(cursor)
+            # DuckDB has columns, which are many times as fast as rows; of other types than ours where dates are keys.
+            numbers = not roles.by and roles.pos_label is None and dialect.name == "duckdb"
+            return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
 
 
 def _parsed(address: str) -> Table:
