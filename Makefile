@@ -21,7 +21,7 @@ types: $(VENV)/.tested
 imports: $(VENV)/.tested
 	$(BIN)/lint-imports
 
-pytest: $(VENV)/.tested $(VENV)/.browser
+pytest: $(VENV)/.tested $(VENV)/.system
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
@@ -48,12 +48,20 @@ $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	@touch $@
 
-# The report is tested in a real browser: Debian's, where there is none.
-$(VENV)/.browser: | $(VENV)/.made
-	@{ command -v chromium && command -v chromedriver; } >/dev/null || \
-		{ SUDO=$$(command -v sudo || true); $$SUDO apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive $$SUDO apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
-		{ echo "the report is tested in Chromium: install chromium and chromedriver" >&2; exit 1; }
+# What the tests run beside Python packages: PostgreSQL's server, Java (for Spark) and a browser (for the report).
+$(VENV)/.system:
+	@$(MAKE) --no-print-directory $(VENV)/.made
+	@packages=; command -v java >/dev/null || packages="default-jre-headless"; \
+	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages="$$packages postgresql"; \
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
+		packages="$$packages chromium chromium-driver fonts-dejavu-core"; \
+	if [ -n "$$packages" ]; then \
+		if [ "$$(id -u)" = 0 ]; then as_root=; elif sudo -n true 2>/dev/null; then as_root=sudo; else as_root=no; fi; \
+		if [ "$$as_root" = no ] || ! command -v apt-get >/dev/null; then \
+			echo "the tests run real engines and a browser; install these first (names as in Debian):" $$packages >&2; exit 1; fi; \
+		$$as_root apt-get update -qq && \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$packages >/dev/null; \
+	fi
 	@touch $@
 
 $(VENV)/.made:

@@ -83,6 +83,7 @@ def test_every_exported_measure_is_catalogued():
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
     others |= {"scan"}  # engines
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
+    others |= {"scan", "sql"}  # engines
     others |= {"segment_tests"}  # inference, over segments
     others |= {"assess", "assess_many"}  # assessment
     functions = {name for name in brolly.__all__ if name[0].islower()} - others

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from brolly.assessment.assess import assess
     from brolly.assessment.many import AssessmentSet, assess_many
     from brolly.assessment.result import Assessment
+    from brolly.engines.databases import Table
     from brolly.engines.scan import scan
+    from brolly.engines.sql import sql
     from brolly.engines.store import load_sample, load_samples, save_sample
 
 __version__ = "0.1.0.dev0"
@@ -93,6 +95,7 @@ __all__ = [
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
+    "Table",
     "ThresholdMixture",
     "Timeline",
     "Window",
@@ -129,6 +132,7 @@ __all__ = [
     "smooth_ece",
     "soft_binned_cdl",
     "soft_binned_profile",
+    "sql",
     "swap_regret",
     "u_calibration_error",
     "watch",
@@ -144,7 +148,9 @@ _LATER: dict[str, str] = {
     "load_sample": "brolly.engines.store",
     "load_samples": "brolly.engines.store",
     "save_sample": "brolly.engines.store",
+    "Table": "brolly.engines.databases",
     "scan": "brolly.engines.scan",
+    "sql": "brolly.engines.sql",
 }
 
 

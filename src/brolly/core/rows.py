@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.errors import InputError
 
 _BLOCK = 1 << 16  # rows looked at together when a bad one is searched for
-_LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
-_WEIGHT_RULE = "must be finite and not negative"
+LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
+WEIGHT_RULE = "must be finite and not negative"
 _READABLE = {np.dtype(t) for t in ("f4", "f8")}
 _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
@@ -49,15 +49,15 @@ class Rows:
         """Find which rule the rows break: called once the kernel has said that they break one."""
         names = self.names
         error = explain_probabilities(self.prob, names)
-        error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), _LABEL_RULE, names)
+        error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
         if error is None and self.weight is not None:
-            error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), _WEIGHT_RULE, names)
+            error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), WEIGHT_RULE, names)
         return InputError("the rows changed while they were read") if error is None else self._hint(error)
 
     def _hint(self, error: InputError) -> InputError:
         """Labels that are probabilities, beside probabilities that are labels, were swapped."""
         names, labels = self.names, self.label[:_BLOCK]
-        if error.rule == f"{names.label} {_LABEL_RULE}" and labels.dtype.kind == "f":
+        if error.rule == f"{names.label} {LABEL_RULE}" and labels.dtype.kind == "f":
             probs = self.prob[:_BLOCK]
             if ((labels >= 0) & (labels <= 1)).all() and ((probs == 0) | (probs == 1)).all():
                 hint = f"; were {names.label} and {names.prob} swapped?"

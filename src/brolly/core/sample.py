@@ -181,6 +181,29 @@ class Sample:
         self._show(rows)
         return self
 
+    @classmethod
+    def from_table(cls, rows: Any) -> Self:
+        """A compressed sample from what the statement of `brolly.sql` gave, wherever it was run.
+
+        Parameters
+        ----------
+        rows : table, cursor or iterable
+            A pandas, Polars or PyArrow table, a database cursor, a mapping of columns, or rows that are mappings
+            or tuples in the statement's order. Rows of several segments are for `Segments.from_table`.
+
+        Raises
+        ------
+        InputError
+            Where the rows are not what the statement gives, or count predictions, outcomes or weights that break
+            a rule: which, and how many.
+        """
+        from brolly.core.grouped import read_table  # which knows samples
+
+        sums = read_table(rows)
+        if sums.by:
+            raise InputError(f"rows are of segments by {', '.join(sums.by)}: read them with Segments.from_table")
+        return cls.from_cells(sums.store.cells(0))
+
     def _hold(self, cells: CellTable, rows: Rows | None) -> None:
         total = float(cells.weight[0].sum())
         total = math.inf if math.isnan(total) else total  # what an overflow leaves behind

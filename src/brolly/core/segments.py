@@ -156,6 +156,24 @@ class Segments(Mapping[Any, Sample]):
 
         return cls(tuple(by), {key: s.n for key, s in samples.items()}, samples.__getitem__, whole)
 
+    @classmethod
+    def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
+        """The segments in what the statement of `brolly.sql` with `by` gave, wherever it was run.
+
+        Parameters
+        ----------
+        rows : table, cursor or iterable
+            As for `Sample.from_table`.
+        by : str or sequence of str, optional
+            The columns of the segments; needed where rows are plain tuples, whose columns have no names.
+        """
+        from brolly.core.grouped import read_table  # which knows segments
+
+        result = read_table(rows, (by,) if isinstance(by, str) else by).result()
+        if not isinstance(result, Segments):
+            raise InputError("rows have no columns of segments: read them with Sample.from_table")
+        return result
+
     @property
     def whole(self) -> Sample:
         """All segments together, compressed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -97,6 +98,15 @@ class Intake(Batches):
     def result(self) -> Sample | Segments:
         """What the rows add up to."""
         return self._sink.result()
+
+    def offences(self, batch: pa.RecordBatch) -> Iterator[InputError]:
+        """Every rule that a batch breaks, to be counted over batches that are elsewhere too."""
+        return self._offences(batch, self._names)
+
+    def others(self) -> frozenset[Any]:
+        """Labels that are not the event, where `pos_label` says which is: one, or two of too many."""
+        column = self._outcome
+        return frozenset([*column.others, *column.strange[:1]]) if isinstance(column, Events) else frozenset()
 
     def _take(self, batch: pa.RecordBatch, names: Names) -> None:
         prob = whole_column(self._prob, batch, names)

@@ -118,7 +118,8 @@ class Events:
         self.name = name
         self._pos_label = pos_label
         self._parse = parse
-        self._others: list[Any] = []  # the label that is not the event, once one was seen
+        self.others: list[Any] = []  # the label that is not the event, once one was seen
+        self.strange: list[Any] = []  # labels that are neither
         self._rule = ""
 
     def read(self, values: pa.Array, names: Names) -> Reading:
@@ -128,14 +129,15 @@ class Events:
         labels = [self._meaning(value) for value in shown]
         which = as_numpy(encoded.indices)
         event = np.array([value == label for value in labels], np.bool_)[which]
-        if not self._others and not event.all():
+        if not self.others and not event.all():
             other = which[np.argmin(event)]
-            self._others.append(labels[other])
+            self.others.append(labels[other])
             self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({shown[other]!r})"
-        strange = ~event & ~np.array([value in self._others for value in labels], np.bool_)[which]
+        strange = ~event & ~np.array([value in self.others for value in labels], np.bool_)[which]
         error = None
         if strange.any():
             first = int(np.argmax(strange))
+            self.strange.append(labels[which[first]])
             error = InputError.from_offenders(
                 self._rule, int(strange.sum()), names.at(self.name, first), repr(shown[which[first]])
             )

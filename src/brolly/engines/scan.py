@@ -181,4 +181,5 @@ def _own_names(roles: Roles) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(str(error).replace("sample_weight", roles.weight or "", 1)) from None
+        message = str(error).replace("sample_weight", roles.weight or "", 1)
+        raise InputError(message, rule=error.rule, count=error.count, first=error.first) from None

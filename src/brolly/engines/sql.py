@@ -1,0 +1,191 @@
+"""The one statement that compresses a table where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from brolly.core.cells import check_grid
+from brolly.core.grouped import code_of
+from brolly.engines.dialects import Dialect, find_dialect, literal
+from brolly.engines.roles import Roles
+from brolly.engines.where import parse
+from brolly.errors import InputError
+
+_LARGEST = "1.7976931348623157E308"  # the largest finite double: above it are infinity and, where NaN sorts last, NaN
+
+
+def sql(
+    table: str | Sequence[str],
+    prob: str,
+    outcome: str,
+    m: int = 2**16,
+    by: str | Sequence[str] | None = None,
+    *,
+    weight: str | None = None,
+    where: str | None = None,
+    pos_label: Any = None,
+    dialect: str = "ansi",
+) -> str:
+    """The GROUP BY statement that compresses a table inside the database that holds it.
+
+    For warehouses that brolly does not connect to: run the statement there with whatever tool you have, and give
+    what comes back to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per
+    segment leave the database; the predictions do not.
+
+    Parameters
+    ----------
+    table : str or sequence of str
+        The table or view: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
+    prob, outcome, weight : str
+        The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database will not turn
+        booleans into numbers (PostgreSQL, Snowflake, BigQuery).
+    m : int
+        The grid of the compression: a power of two, up to 2**20.
+    by : str or sequence of str, optional
+        The columns that make the segments.
+    where : str, optional
+        Which rows count, as in `scan`.
+    pos_label : object, optional
+        The label of the event, where labels are not 0 and 1: text, a number or a bool.
+    dialect : {'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'}
+        Whose SQL to write. The four named ones are tested against the real thing; 'ansi' keeps to what is common.
+
+    Returns
+    -------
+    str
+        One SELECT statement, without a semicolon. It changes nothing in the database.
+
+    Notes
+    -----
+    A row goes to cell ``floor(m p)`` with its outcome, and each pair adds up how many rows it has, ``w``,
+    ``w (m p - floor(m p))`` and ``w^2``. Rows that break a rule go to cells below zero, one for each rule, so that
+    the reader can refuse the table and say how many there are. Doubles are added in the order that the database
+    likes: expect sums to differ in the last digits from run to run.
+
+    Examples
+    --------
+    >>> import brolly, sqlite3
+    >>> db = sqlite3.connect(":memory:")
+    >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> statement = brolly.sql("predictions", "p", "y", 1024, dialect="sqlite")
+    >>> brolly.Sample.from_table(db.execute(statement))
+    Sample(n=4, events=2, m=1024)
+    """
+    columns = (by,) if isinstance(by, str) else tuple(by or ())
+    condition = None if where is None else parse(where)
+    roles = Roles(prob=prob, outcome=outcome, weight=weight, by=columns, where=condition, pos_label=pos_label)
+    return statement(table, roles, check_grid(m), find_dialect(dialect))
+
+
+def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
+    """The parts of a table's name: of a text, what its dots tell apart."""
+    parts = tuple(table.split(".") if isinstance(table, str) else table)
+    if not parts or not all(parts):
+        raise InputError(f"table must be the name of a table; it is {table!r}")
+    return parts
+
+
+def statement(table: str | Sequence[str], roles: Roles, m: int, dialect: Dialect) -> str:
+    """The statement for these columns of a table; what it gives is described in `brolly.core.grouped`."""
+    by = [dialect.identifier(column) for column in roles.by]
+    keys = "".join(f"{key}, " for key in by)
+    where = "" if roles.where is None else f"\n  WHERE {dialect.condition(roles.where)}"
+    counted = ["COUNT(*) AS brolly_count", f"{dialect.double.format('COUNT(*)')} AS brolly_weight"]
+    squares = f"{dialect.double.format('COUNT(*)')} AS brolly_squares"
+    rise = "SUM(brolly_rise) AS brolly_rise"
+    if roles.weight is not None:
+        some = "SUM(CASE WHEN brolly_cell < 0 OR brolly_w > 0 THEN 1 ELSE 0 END)"
+        counted = [f"{some} AS brolly_count", "SUM(brolly_w) AS brolly_weight"]
+        rise, squares = "SUM(brolly_w * brolly_rise) AS brolly_rise", "SUM(brolly_w * brolly_w) AS brolly_squares"
+    others = ["MIN(brolly_other) AS brolly_least", "MAX(brolly_other) AS brolly_most"] if _names_others(roles) else []
+    chosen = [f"{m} AS brolly_m", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *by]
+    return f"""\
+WITH brolly_read AS (
+  SELECT {keys}{_read(roles, dialect)}
+  FROM {dialect.identifier(*table_parts(table))}{where}
+), brolly_checked AS (
+  SELECT brolly_read.*,
+    {_check(roles, dialect)} AS brolly_bad
+  FROM brolly_read
+), brolly_placed AS (
+  SELECT {keys}{_place(m, roles, dialect)}
+  FROM brolly_checked
+)
+SELECT
+  {f",{chr(10)}  ".join(chosen)}
+FROM brolly_placed
+GROUP BY {keys}brolly_cell, brolly_outcome"""  # noqa: S608 - names and values are quoted
+
+
+def _names_others(roles: Roles) -> bool:
+    """Whether more than one label may not be the event; of true and false only one is not."""
+    return roles.pos_label is not None and not isinstance(roles.pos_label, bool)
+
+
+def _read(roles: Roles, dialect: Dialect) -> str:
+    """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
+    outcome = dialect.identifier(roles.outcome)
+    columns = {"p": dialect.double.format(dialect.identifier(str(roles.prob)))}
+    columns["y"] = dialect.double.format(outcome)
+    if roles.pos_label is not None:
+        label = literal(roles.pos_label)
+        columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
+        if _names_others(roles):
+            columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
+    if roles.weight is not None:
+        columns["w"] = dialect.double.format(dialect.identifier(roles.weight))
+    if dialect.is_text is not None:
+        columns["text"] = _text(roles, dialect.is_text, dialect)
+    return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())
+
+
+def _text(roles: Roles, is_text: str, dialect: Dialect) -> str:
+    """Which column holds text in this row, where nothing but numbers is allowed."""
+    columns = {"prob": roles.prob, "label": roles.outcome if roles.pos_label is None else None, "weight": roles.weight}
+    cases = (
+        f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {code_of(role, 'text')}"
+        for role, column in columns.items()
+        if column is not None
+    )
+    return f"CASE {' '.join(cases)} ELSE 0 END"
+
+
+def _check(roles: Roles, dialect: Dialect) -> str:
+    """The first rule that a row breaks, as a number below zero; 0 for a good row."""
+    weighted = roles.weight is not None
+    cases: list[tuple[str, int | str]] = [
+        ("brolly_p IS NULL", code_of("prob", "null")),
+        ("brolly_y IS NULL", code_of("label", "null")),
+    ]
+    if weighted:
+        cases.append(("brolly_w IS NULL", code_of("weight", "null")))
+    if dialect.is_text is not None:
+        cases.append(("brolly_text < 0", "brolly_text"))
+    outside = dialect.breaks("brolly_p", "{0} >= 0 AND {0} <= 1")
+    nan = dialect.nan("brolly_p")
+    range_, number = code_of("prob", "range"), code_of("prob", "nan")
+    cases.append((outside, f"CASE WHEN {nan} THEN {number} ELSE {range_} END"))
+    cases.append((dialect.breaks("brolly_y", "{0} = 0 OR {0} = 1"), code_of("label", "rule")))
+    if weighted:
+        rule = f"{{0}} >= 0 AND {{0}} <= {_LARGEST}"
+        cases.append((dialect.breaks("brolly_w", rule), code_of("weight", "rule")))
+    lines = "\n".join(f"      WHEN {test} THEN {code}" for test, code in cases)
+    return f"CASE\n{lines}\n      ELSE 0\n    END"
+
+
+def _place(m: int, roles: Roles, dialect: Dialect) -> str:
+    """The cell of a row, and how far above its foot it stands: in a bad row nothing is computed."""
+    scaled = f"{m} * brolly_p"
+    floor = dialect.floor.format(scaled)
+    columns = {
+        "cell": f"CASE WHEN brolly_bad < 0 THEN brolly_bad ELSE {floor} END",
+        "outcome": "CASE WHEN brolly_bad = 0 AND brolly_y = 1 THEN 1 ELSE 0 END",
+        "rise": f"CASE WHEN brolly_bad = 0 THEN {scaled} - {floor} ELSE 0 END",
+    }
+    if roles.weight is not None:
+        columns["w"] = "CASE WHEN brolly_bad = 0 THEN brolly_w ELSE 0 END"
+    if _names_others(roles):
+        columns["other"] = "brolly_other"
+    return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())

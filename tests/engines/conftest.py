@@ -1,0 +1,83 @@
+"""Real engines for the tests, each started once and only if a test asks for it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+MISSING = "the tests need {}: `make test` installs it, or on Debian: apt-get install {}"
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A session of two threads in this process; quiet, and without a port that anyone else sees."""
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.fail(MISSING.format("Java", "default-jre-headless"))
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # compile little: each query runs once
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """The address of a server that lives as long as the tests, behind a socket in its own folder."""
+    places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
+    initdb, pg_ctl = (shutil.which(program, path=places) for program in ("initdb", "pg_ctl"))
+    if initdb is None or pg_ctl is None:
+        pytest.fail(MISSING.format("PostgreSQL's server", "postgresql"))
+    user = _user()
+    # Not pytest's folder, which the server's user may not enter; and short, as sockets have short names.
+    folder = Path(tempfile.mkdtemp(prefix="brolly-pg-", dir="/tmp"))
+    shutil.chown(folder, user)
+    data = folder / "data"
+
+    def run(*command):
+        done = subprocess.run(command, user=user, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    try:
+        run(initdb, "-D", data, "-U", "brolly", "-A", "trust", "-E", "UTF8", "--no-sync")
+        log = folder / "log"
+        run(pg_ctl, "start", "-w", "-D", data, "-l", log, "-o", f"-F -k {folder} -c listen_addresses=''")
+        try:
+            yield f"postgresql:///postgres?host={folder}&user=brolly"
+        finally:
+            run(pg_ctl, "stop", "-w", "-m", "immediate", "-D", data)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _user():
+    """Whom the server runs as: it refuses to be root."""
+    if os.getuid() != 0:
+        return os.getuid()
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@pytest.fixture
+def postgresql_connection(postgresql):
+    import psycopg
+
+    with closing(psycopg.connect(postgresql, autocommit=True)) as connection:
+        yield connection
