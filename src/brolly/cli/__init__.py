@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from brolly import __version__
-from brolly.cli import assess, decide, policy
+from brolly.cli import assess, decide, paper, policy
 from brolly.cli.output import let_go, one_line, say
 from brolly.errors import BrollyError, InputError
 
@@ -17,7 +17,7 @@ FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 NOBODY_READS = 141  # 128 + SIGPIPE
 
-_COMMANDS = (assess, policy, decide)
+_COMMANDS = (assess, policy, decide, paper)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:

@@ -29,10 +29,14 @@ class Progress:
         self._shown = ""
 
     def __call__(self, rows: int) -> None:
+        self.say(f"{rows:,} rows read")
+
+    def say(self, text: str) -> None:
+        """The same for work that is not counted in rows."""
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
-            self._show(f"{rows:,} rows read")
+            self._show(text)
 
     def __enter__(self) -> Self:
         return self
