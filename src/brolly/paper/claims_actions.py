@@ -96,8 +96,8 @@ def _lemma_4_3(rng: np.random.Generator, effort: int) -> list[Finding]:
 
 @claim(
     "Theorem 4.4",
-    "With each row actually rounded, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + O(sqrt(log(1/delta)/T) "
-    "log m).",
+    "With each row actually rounded, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + O(sqrt(log(1/delta)/T) log "
+    "m).",
     "slip: 'round p_i' should be p_t",
 )
 def _theorem_4_4(rng: np.random.Generator, effort: int) -> list[Finding]:
@@ -141,8 +141,8 @@ def least_sure_regret(rows: int) -> float:
     "Lemma 8.2",
     "T fair coins forecast at 1/2: every response has swap regret Omega(T^-1/2) with probability at least 1/3, for "
     "every T.",
-    "slip: fails for T = 2 and T = 4, where whoever always says 1 loses something with probability 1/4 and 5/16; "
-    "true for all other T",
+    "slip: fails for T = 2 and T = 4, where whoever always says 1 loses something with probability 1/4 and 5/16; true "
+    "for all other T",
 )
 def _lemma_8_2(_rng: np.random.Generator, effort: int) -> list[Finding]:
     sizes = range(1, min(_COINS, max(30, effort // 2)) + 1)
@@ -216,8 +216,7 @@ def squared_regret(law: Law) -> float:
     "Theorem B.1",
     "For every response there is a distribution with cutoff error eps and squared-loss swap regret Omega(eps^(2/3)).",
     "the theorem asks eps < 1e-100, of which nothing can be built (1e33 points); the construction is run at larger "
-    "eps. Slips: "
-    "phi takes the value 0 too; phi(a^2) should be phi(a)^2; the last line has the expectation of a number",
+    "eps. Slips: phi takes the value 0 too; phi(a^2) should be phi(a)^2; the last line has the expectation of a number",
 )
 def _theorem_b_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
     off, least, where = 0.0, math.inf, ""

@@ -125,7 +125,7 @@ def _binned(rng: np.random.Generator, effort: int) -> list[Finding]:
 
 
 @claim(
-    "Section 1.4 (hard-binned)",
+    "Section 1.5 (hard-binned)",
     "With predictions rounded down SCDL stays actionable, CDL(D_m) <= 2 SCDL_m + 2/m, but is not continuous.",
     "the paragraph 'Actionability of SCDL' of the technical overview",
 )
@@ -142,6 +142,22 @@ def _hard_binned(rng: np.random.Generator, effort: int) -> list[Finding]:
         search("CDL(D_m) / (2 SCDL_m + 2/m), rounding down", 1, objective, rng, effort),
         open_constant("jump of the hard-binned value when p moves by 2^-40", jump, where, held=jump > 0.01),
         at_most("change of the soft-binned value there", smooth, 1e-9, where),
+    ]
+
+
+@claim("Section 1.4 (sound and complete)", "SCDL = 0 if and only if the distribution is calibrated.")
+def _sound_and_complete(rng: np.random.Generator, effort: int) -> list[Finding]:
+    highest, lowest = 0.0, math.inf
+    for _ in range(effort):
+        law = random_law(rng)
+        right = Law.of(np.round(law.at * 1024) / 1024, law.weight, np.round(law.at * 1024) / 1024)
+        highest = max(highest, scdl(right))
+        if expected_calibration_error(law.sample()) > 1e-6:
+            lowest = min(lowest, scdl(law))
+    run = f"{effort} random laws"
+    return [
+        at_most("largest SCDL of a calibrated law", highest, 0, run),
+        open_constant("smallest SCDL of a law with ECE > 1e-6", lowest, run, held=lowest > 0),
     ]
 
 

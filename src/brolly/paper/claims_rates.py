@@ -127,8 +127,8 @@ def _theorem_6_1(rng: np.random.Generator, effort: int) -> list[Finding]:
     "Remark 1",
     "Theorem 6.1 is tight: a law with distCal = eps and CDL = O(eps^2), and one with distCal = O(eps) and SCDL = "
     "Omega(sqrt(eps)).",
-    "slips: 'the lower bound in Theorem 5.1' should be Theorem 6.1; the second half takes eps up to 1/4 where "
-    "Theorem A.1 stops at 1/8",
+    "slips: 'the lower bound in Theorem 5.1' should be Theorem 6.1; the second half takes eps up to 1/4 where Theorem "
+    "A.1 stops at 1/8",
 )
 def _remark_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
     epsilons = (0.2, 0.1, 0.05, 0.02)
@@ -223,8 +223,8 @@ def _lemma_7_2(rng: np.random.Generator, effort: int) -> list[Finding]:
 @claim(
     "Lemma 7.3",
     "sum_{j<i} 1[q_j > i/m - alpha/sqrt(pi_j)] sqrt(pi_j) <= 3 + O(log m) (alpha m + sqrt(m SCDL_m)).",
-    "slip in the proof: bins with pi_j <= 1/m^2 are summed over j <= i, m + 1 of them, which can give 1 + 1/m; over "
-    "j < i it is at most 1",
+    "slip in the proof: bins with pi_j <= 1/m^2 are summed over j <= i, m + 1 of them, which can give 1 + 1/m; over j "
+    "< i it is at most 1",
 )
 def _lemma_7_3(rng: np.random.Generator, effort: int) -> list[Finding]:
     largest, where = -math.inf, ""

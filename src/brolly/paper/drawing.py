@@ -42,7 +42,16 @@ def _rc() -> Any:
 def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height))
+    # fixed margins, in inches: a layout that measures every label takes seconds
+    figure.subplots_adjust(
+        left=0.6 / width,
+        right=1 - 0.15 / width,
+        bottom=0.5 / height,
+        top=1 - 0.3 / height,
+        wspace=0.75 / (width / columns - 0.75),
+        hspace=0.75 / (height / rows - 0.75),
+    )
     return figure, list(figure.subplots(rows, columns, squeeze=False).ravel())
 
 
@@ -50,7 +59,7 @@ def _save(figure: Any, path: Path) -> Path:
     kind = path.suffix[1:]
     with whole(path) as temporary:
         figure.savefig(
-            temporary, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else {"Software": None}
+            temporary, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else {"Software": None}
         )
     return path
 
@@ -71,7 +80,7 @@ def _scatter(result: PartResult, names: Sequence[str], regrets: Sequence[str], c
     points, correlations = result.tables[1].records(), {row["measure"]: row for row in result.tables[0].records()}
     panels = [(name, regret) for regret in regrets for name in names]
     rows = -(-len(panels) // columns)
-    figure, axes = _figure(rows, columns, 2.3 * columns, 2.1 * rows)
+    figure, axes = _figure(rows, columns, 2.6 * columns, 2.3 * rows)
     for ax, (name, regret) in zip(axes, panels, strict=False):
         colour = [_number(p["alpha"]) for p in points]
         x, y = ([p[column] for p in points] for column in (name, regret))
@@ -90,7 +99,8 @@ def _exponents(result: PartResult) -> Any:
     """Error against rows for each measure, one line for each population."""
     points = _named(result, "table1_errors").records()
     names = list(dict.fromkeys(str(p["measure"]) for p in points))
-    figure, axes = _figure(-(-len(names) // 5), 5, 11.5, 2.1 * -(-len(names) // 5))
+    rows = -(-(len(names) + 1) // 6)  # one place for the legend
+    figure, axes = _figure(rows, 6, 15, 2.3 * rows)
     populations = list(dict.fromkeys(str(p["population"]) for p in points))
     for ax, name in zip(axes, names, strict=False):
         for population, colour in zip(populations, (_INK, _RED, "#6a9a3a", "#8064a2", "#e08a1e", _GREY), strict=False):
@@ -99,8 +109,7 @@ def _exponents(result: PartResult) -> Any:
         ax.set(xscale="log", yscale="log", title=name, xlabel="rows")
     for ax in axes[len(names) :]:
         ax.set_axis_off()
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center", frameon=False)
     return figure
 
 
@@ -108,7 +117,7 @@ def _grids(result: PartResult) -> Any:
     """The exact loss of each grid, and the paper's bound."""
     rows = _named(result, "beyond_grids").records()
     names = list(dict.fromkeys(str(row["forecasts"]) for row in rows))
-    figure, axes = _figure(1, len(names), 2.6 * len(names), 2.6)
+    figure, axes = _figure(1, len(names), 2.8 * len(names), 2.8)
     for ax, name in zip(axes, names, strict=True):
         of = [row for row in rows if row["forecasts"] == name]
         for column, colour in (("CDL(S_m), exact", _INK), ("2 SCDL_m + 2/m", _RED)):

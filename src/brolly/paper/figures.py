@@ -29,22 +29,18 @@ MEASURES: dict[str, Measure] = {
 }
 
 _CURVES = (
-    "One logistic regression for each alpha, on 500 rows: the probability of the event (which is also E[Y | f(x)], "
-    "as f "
-    "is monotone), what f says, and what 1 - f says. At alpha = 1 the best line is level; which way the fitted one "
-    "leans "
-    "is chance."
+    "One logistic regression for each alpha, on 500 rows: the probability of the event (which is also E[Y | f(x)], as "
+    "f is monotone), what f says, and what 1 - f says. At alpha = 1 the best line is level; which way the fitted one "
+    "leans is chance."
 )
 _SCATTER = (
-    "For uniformly random alpha, a regression fitted on 500 rows and judged on 1,000 fresh ones: each measure "
-    "against the "
-    "swap regret of acting as if the prediction were right, in the task U(a, y) = 1 - 0.35 (1 - y) a - 0.65 y (1 - a). "
-    "The paper does not say whether a swap may be chosen per action (as its definition of swap regret has it) or per "
-    "prediction; both are shown. Where every prediction is distinct, swaps per prediction know each outcome, and the "
-    "regret is about how often the forecaster can be wrong. Intervals of the Spearman correlation are those of Bonett "
-    "and Wright (2000) at 95%. The paper prints its correlations inside pictures that our source does not have; what "
-    "its "
-    "text says of them is in the table."
+    "For uniformly random alpha, a regression fitted on 500 rows and judged on 1,000 fresh ones: each measure against "
+    "the swap regret of acting as if the prediction were right, in the task U(a, y) = 1 - 0.35 (1 - y) a - 0.65 y (1 "
+    "- a). The paper does not say whether a swap may be chosen per action (as its definition of swap regret has it) "
+    "or per prediction; both are shown. Where every prediction is distinct, swaps per prediction know each outcome, "
+    "and the regret is about how often the forecaster can be wrong. Intervals of the Spearman correlation are those "
+    "of Bonett and Wright (2000) at 95%. The paper prints its correlations inside pictures that our source does not "
+    "have; what its text says of them is in the table."
 )
 _SAID = {
     "f": {

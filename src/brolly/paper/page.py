@@ -27,8 +27,8 @@ _MOST_ROWS = 90  # of a table on the page; the file has them all
 _ORDER = ("table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond")
 _INTRO = (
     "Every table, figure and numbered statement of Bairaktari, Hu, Nguyen and Ullman, 'Testable and Actionable "
-    "Calibration "
-    "for Full Swap Regret' (arXiv:2605.17749), computed anew by brolly and set beside what the paper prints."
+    "Calibration for Full Swap Regret' (arXiv:2605.17749), computed anew by brolly and set beside what the paper "
+    "prints."
 )
 
 

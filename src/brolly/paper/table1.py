@@ -86,19 +86,15 @@ RATES: dict[str, Rate] = {
     "SintCE": Rate("interval_calibration_error", -1 / 3, ""),
 }
 _WORDS = (
-    "For each measure and number of rows T: the mean over samples of |value on the sample - value on the "
-    "population|. For "
-    "the three calibrated populations the population's value is 0, so this is the epsilon(T) of the paper's Question "
-    "1; "
-    "its rate is that of the worst population, and the exponent is fitted to the largest of the three at each T (a "
-    "fair coin is "
-    "worst for measures that pool rows, spread predictions for those that tell them apart). For the example at alpha = "
-    "0.5 the population's value is exact (quadrature). Exponents are slopes of least squares on log-log axes with a "
-    "standard error from chance or from the scatter about the line, whichever is larger; a log factor shows as a "
-    "slope a "
-    "little above the power's. 'Theory' is the paper's Table 1; where the paper has no row, what the measure's own "
-    "literature says. Measures with population values that their bins move with T (T^(1/3) bins) have no exponent "
-    "for the example."
+    "For each measure and number of rows T: the mean over samples of |value on the sample - value on the population|. "
+    "For the three calibrated populations the population's value is 0, so this is the epsilon(T) of the paper's "
+    "Question 1; its rate is that of the worst population, and the exponent is fitted to the largest of the three at "
+    "each T (a fair coin is worst for measures that pool rows, spread predictions for those that tell them apart). "
+    "For the example at alpha = 0.5 the population's value is exact (quadrature). Exponents are slopes of least "
+    "squares on log-log axes with a standard error from chance or from the scatter about the line, whichever is "
+    "larger; a log factor shows as a slope a little above the power's. 'Theory' is the paper's Table 1; where the "
+    "paper has no row, what the measure's own literature says. Measures whose bins change with T have no value on the "
+    "population, so no exponent for the example."
 )
 
 
@@ -139,7 +135,9 @@ def measure_samples(seed: int, population: str, size: int, start: int, stop: int
     for index in range(start, stop):
         y, p = POPULATIONS[population](size, np.random.default_rng([seed, 5, k, size, index]))
         sample = Sample(y, p)
-        rows.append({name: rate(sample) for name, rate in RATES.items() if index % rate.every == 0 or index < _FEWEST})
+        rows.append(
+            {name: rate(sample) for name, rate in RATES.items() if index % rate.every == 0 or index < _FEWEST // 2}
+        )
     return rows
 
 

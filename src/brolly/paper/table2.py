@@ -44,16 +44,15 @@ READINGS: Mapping[str, tuple[str, Measure]] = {
     "SCDL, hard rounding": ("SCDL", CATALOGUE["soft_binned_cdl[hard]"]),
 }
 _OPEN = (
-    "What the paper leaves open: how often it repeated the experiment, and whether the regression was fitted anew each "
-    "time (here it is: 500 fresh rows for the fit, 1,000 fresh rows for the measures, in every repeat); whether its "
-    "regression had a penalty (here none); whether 'bECE for 11 bins' is the sum over bins of |mean outcome - mean "
-    "prediction|, or twice ECE(D_m) as its section 1.3 defines bECE, with predictions rounded down (both are shown; "
-    "the "
-    "first is the one that comes near); and whether its SCDL rounds softly, as Definition 1.1 has it, or hard (both "
-    "are "
-    "shown). Nothing was tuned. 'Off by' is the difference of the means in printed standard deviations. The last two "
-    "columns compare each estimate with the exact value of the same measure for the same fitted predictor on the whole "
-    "population, which the paper could not: the mean of that value, and the root mean square of the error."
+    "What the paper leaves open: how often it repeated the experiment, and whether the regression was fitted anew "
+    "each time (here it is: 500 fresh rows for the fit, 1,000 fresh rows for the measures, in every repeat); whether "
+    "its regression had a penalty (here none); whether 'bECE for 11 bins' is the sum over bins of |mean outcome - "
+    "mean prediction|, or twice ECE(D_m) as its section 1.3 defines bECE, with predictions rounded down (both are "
+    "shown; the first is the one that comes near); and whether its SCDL rounds softly, as Definition 1.1 has it, or "
+    "hard (both are shown). Nothing was tuned. 'Off by' is the difference of the means in printed standard "
+    "deviations. The last two columns compare each estimate with the exact value of the same measure for the same "
+    "fitted predictor on the whole population, which the paper could not: the mean of that value, and the root mean "
+    "square of the error."
 )
 
 
