@@ -2,4 +2,5 @@
 
 from brolly.cli import main
 
-raise SystemExit(main())
+if __name__ == "__main__":  # not in the processes that `brolly paper` starts
+    raise SystemExit(main())

@@ -64,13 +64,14 @@ def test_the_statistic_is_its_definition(seed):
     samples = periods([honest] * 4 + [squared] * 3, n=40, seed=seed)
     value, split = statistic_of_rows(samples)
     stretch = change._Stretch(*change._by_period([s for _, s in samples]))
-    observed = stretch._statistics(stretch._events - stretch._drift)
+    observed = stretch._observed()
     assert observed.max() == pytest.approx(value, rel=1e-10)
     assert stretch.split() == split
 
 
-def test_one_change_is_found_and_dated():
-    (found,) = find_changes(periods([honest] * 12 + [squared] * 8), rng=0)
+@pytest.mark.parametrize("shuffle", ["periods", "rows"])
+def test_one_change_is_found_and_dated(shuffle):
+    (found,) = find_changes(periods([honest] * 12 + [squared] * 8), shuffle=shuffle, rng=0)
     assert found.label == "day 12"
     assert found.index == 12
     assert found.p_value == 0.001
@@ -110,7 +111,7 @@ def test_other_predictions_are_no_change():
 
 
 def test_same_seed_same_answer_and_progress_is_told():
-    samples = periods([honest] * 3 + [squared] * 3)
+    samples = periods([honest] * 5 + [squared] * 5)
     calls = []
     first = find_changes(samples, rng=5, progress=lambda done, total: calls.append((done, total)))
     assert first == find_changes(samples, rng=5)
@@ -121,7 +122,33 @@ def test_same_seed_same_answer_and_progress_is_told():
 def test_cells_of_a_billion_rows_are_dealt_in_packs(monkeypatch):
     samples = periods([honest] * 6 + [squared] * 6, n=500)
     monkeypatch.setattr(change, "_MOST", 60)
-    assert [c.index for c in find_changes(samples, rng=0)] == [6]
+    assert [c.index for c in find_changes(samples, shuffle="rows", rng=0)] == [6]
+
+
+def stormy_days(seed, n_days=20, n=200):
+    """Some days are bad for all, and no day is like the next, but nothing changes."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for day in range(n_days):
+        p = rng.random(n)
+        q = np.clip(p + rng.normal(0, 0.15), 0, 1)
+        out.append((f"day {day}", brolly.Sample(rng.random(n) < q, p).compress(1024)))
+    return out
+
+
+def test_days_whose_rows_hang_together_are_no_change():
+    """Single rows in another order would say so; whole days do not."""
+    quiet = [stormy_days(seed) for seed in range(60)]
+    options = {"alpha": 0.05, "n_resamples": 99, "rng": 0}
+    hits = sum(bool(find_changes(samples, **options)) for samples in quiet)
+    assert hits <= 0.05 * 60 + 3 * np.sqrt(0.05 * 0.95 * 60)
+    assert all(find_changes(samples, shuffle="rows", **options) for samples in quiet[:10])
+
+
+def test_few_periods_say_little_but_rows_may():
+    samples = periods([honest] * 2 + [squared] * 2, n=500)
+    assert find_changes(samples, rng=0) == ()
+    assert [c.index for c in find_changes(samples, shuffle="rows", rng=0)] == [2]
 
 
 def test_nothing_to_divide():
@@ -134,6 +161,8 @@ def test_refusals():
     samples = periods([honest] * 2)
     with pytest.raises(brolly.InputError, match="alpha must lie between 0 and 1; it is 1"):
         find_changes(samples, alpha=1)
+    with pytest.raises(brolly.InputError, match="shuffle must be 'periods' or 'rows'; it is 'days'"):
+        find_changes(samples, shuffle="days")
     with pytest.raises(brolly.InputError, match=r"n_resamples must be at least 99 to speak at alpha = 0\.01"):
         find_changes(samples, n_resamples=50)
     with pytest.raises(brolly.InputError, match=r"samples must be compressed: call compress\(m\) on each first"):

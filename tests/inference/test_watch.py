@@ -52,7 +52,7 @@ def test_changes_do_not_depend_on_the_window():
 
 
 def test_it_prints_a_table_with_the_changes_in_it():
-    text = str(brolly.watch(days(8, change=4, n=300)))
+    text = str(brolly.watch(days(8, change=4, n=300), shuffle="rows"))
     head, *lines = text.splitlines()
     assert head.split() == ["period", "rows", "SCDL", "at", "most", "(95%)", "rounding"]
     assert lines[3].startswith("2026-03-04")
@@ -62,10 +62,10 @@ def test_it_prints_a_table_with_the_changes_in_it():
 
 
 def test_the_result_is_small_and_ready_for_json():
-    line = brolly.watch(days(3, change=1, n=400), rng=5, n_resamples=199)
+    line = brolly.watch(days(3, change=1, n=400), shuffle="rows", rng=5, n_resamples=199)
     assert repr(line).startswith("Timeline(3 periods, 1 changes, last=0.")
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
-    assert told["seed"] == 5
+    assert (told["seed"], told["shuffle"]) == (5, "rows")
     assert (told["length"], told["n_resamples"]) == (1, 199)
     assert told["windows"][0] == {
         name: getattr(line.windows[0], name) for name in ("label", "n", "event_rate", "value", "bound", "m")

@@ -12,13 +12,12 @@ import pytest
 from scipy.optimize import linprog
 
 import brolly
+from brolly.paper.constructions import Law, coins, cutoff_gap, regret_of_guessing, smooth_gap
 
 
 def weighted_rows(at, weight, frequency):
     """Rows (y, p, w) of the distribution with these predictions, weights and event frequencies."""
-    at, weight, frequency = (np.asarray(column, float) for column in (at, weight, frequency))
-    y = np.repeat([0, 1], len(at))
-    return y, np.tile(at, 2), np.concatenate([weight * (1 - frequency), weight * frequency])
+    return Law.of(at, weight, frequency).rows()
 
 
 def loss(y, p, w, swaps="all"):
@@ -72,17 +71,6 @@ def test_example_2_in_the_limit():
 # --- Lemma 8.2: no measure can do better than T^-1/2 --------------------------------------------------
 
 
-def coins(rows):
-    """The chance of each number of heads, and 2q - 1 for each."""
-    chance = np.array([math.comb(rows, k) / 2**rows for k in range(rows + 1)])
-    return chance, 2 * np.arange(rows + 1) / rows - 1
-
-
-def regret_of_guessing(lead, x):
-    """The swap regret, in the task to guess the coin, of answering 0 with probability x: how often the rarer side."""
-    return np.where(lead > 0, x, 1 - x) * np.abs(lead)
-
-
 @pytest.mark.parametrize("rows", [1, 3, 6, 25, 400])
 def test_lower_bound(rows):
     """T fair coins forecast at 1/2: CDL is |2q - 1|, and every response has regret 0.2 T^-1/2 in a third of the cases.
@@ -113,9 +101,8 @@ EPSILONS = [0.12, 0.04, 1e-2, 1e-4, 1e-6, 1e-10]
 def test_appendix_a(eps):
     """Both distributions have smCE = eps (with c = 1); trusting the first costs sqrt(eps)."""
     root = math.sqrt(eps)
-    low, high = 0.5 - root, 0.5 + root
-    first = [low, high], [0.5, 0.5], [0.5, 0.5]
-    second = [low], [1.0], [low - eps]
+    high = 0.5 + root
+    first, second = ((law.at, law.weight, law.frequency) for law in smooth_gap(eps))
     assert smce(*first) == pytest.approx(eps, abs=1e-9)
     assert smce(*second) == pytest.approx(eps, abs=1e-9)
     # First: 1/2 (1/2 - mu) on [1/2 - root, 1/2) and 1/2 (mu - 1/2) on [1/2, 1/2 + root): root/2 at both ends, and a
@@ -151,11 +138,9 @@ def test_appendix_a_no_response_escapes(eps):
 
 
 def alternating(eps):
-    """Weight 3 eps at each of m = floor(eps^(-1/3)) points in [1/3, 2/3], off by 1/3 down and up; the rest at 0."""
-    m = math.floor(eps ** (-1 / 3) + 1e-9)
-    i = np.arange(1, m + 1)
-    at = 1 / 3 + i / (3 * m)
-    return m, np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, np.clip(at + (-1.0) ** i / 3, 0, 1)]
+    """m, and the table of `cutoff_gap`."""
+    m, law = cutoff_gap(eps)
+    return m, law.at, law.weight, law.frequency
 
 
 @pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-4, 1e-6, 1e-7])

@@ -37,10 +37,14 @@ class Progress:
         self._what = what
 
     def __call__(self, rows: int, total: int = 0) -> None:
+        self.say(f"{_bar(rows, total)}{rows:,} {self._what}")
+
+    def say(self, text: str) -> None:
+        """The same for work that is told in words."""
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
-            self._show(f"{_bar(rows, total)}{rows:,} {self._what}")
+            self._show(text)
 
     def __enter__(self) -> Self:
         return self

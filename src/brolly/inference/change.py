@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from brolly.errors import InputError
 
 Ints = NDArray[np.int64]
 Progress = Callable[[int, int], None]
+Shuffle = Literal["periods", "rows"]
 
 _COARSEST, _FINEST = 16, 128  # cells: about the root of the rows, so that each has many and is narrow
 _BLOCK = 32  # resamples at a time, which bounds the memory
@@ -49,6 +50,7 @@ def find_changes(
     samples: Sequence[tuple[str, Sample]],
     *,
     alpha: float = 0.01,
+    shuffle: Shuffle = "periods",
     n_resamples: int = 999,
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
@@ -64,6 +66,10 @@ def find_changes(
         A label and a compressed sample for each period, in order of time, on one grid.
     alpha : float
         How often a stretch without a change may be said to have one.
+    shuffle : {"periods", "rows"}
+        What could have come in another order if nothing changed: whole periods, whose rows may depend on each
+        other (one storm delays every flight of its day), or single rows, which finds smaller changes and
+        needs fewer periods, but takes one bad day of rows that hang together for a change.
     n_resamples : int
         Random rearrangements of each stretch.
     rng : numpy.random.Generator or int, optional
@@ -78,20 +84,19 @@ def find_changes(
 
     Notes
     -----
-    Under the hypothesis that nothing changed, the outcomes within a cell of equal predictions could have come
-    in any order. So the outcomes of each cell are dealt out to the periods at random (a multivariate
-    hypergeometric draw), which needs the counts alone, and the statistic is compared with what that gives:
-    the p-value ``(1 + #{T* >= T})/(B + 1)`` is valid at every size. With ``K`` events among ``N`` rows in a cell
-    and ``k, n`` of them in the periods up to ``t``, the statistic is
+    With ``K`` events among ``N`` rows in a cell of nearly equal predictions, and ``k, n`` of them in the periods
+    up to ``t``, the statistic is
 
         ``T = max over t of (max - min over cells c of S_t(c)) / sqrt(V_t)``,
 
     where ``S_t(c)`` is the sum of ``k - n K/N`` over the cells up to ``c``, less what the mean predictions of
     these rows within their cell explain, and ``V_t`` the variance of its last value. It is the cutoff
     calibration error of the difference between after and before, at the date that tells them apart best.
-    After a change both sides are looked at on their own, at the same `alpha`. Rows count as equal and
-    independent: weights are not used here, and outcomes that depend on each other from day to day make
-    changes seem more certain than they are.
+    It is compared with what random orders give: of the periods, or of the outcomes within each cell (a
+    multivariate hypergeometric draw). Both need the counts alone, and the p-value ``(1 + #{T* >= T})/(B + 1)`` is
+    valid at every size if in truth any order was as likely as any other. Five periods in random order cannot
+    speak at 1%: their 120 orders are too few. After a change both sides are looked at on their own, at the
+    same `alpha`. Weights are not used here.
 
     Examples
     --------
@@ -111,6 +116,8 @@ def find_changes(
         raise InputError(f"alpha must lie between 0 and 1; it is {alpha!r}")
     if n_resamples < 1 / alpha - 1:
         raise InputError(f"n_resamples must be at least {1 / alpha - 1:.0f} to speak at alpha = {alpha}")
+    if shuffle not in get_args(Shuffle):
+        raise InputError(f"shuffle must be 'periods' or 'rows'; it is {shuffle!r}")
     labels = [label for label, _ in samples]
     counts, events, sums = _by_period([sample for _, sample in samples])
     generator = np.random.default_rng(rng)
@@ -123,7 +130,7 @@ def find_changes(
         split = stretch.split()
         if split is None:
             continue
-        p_value = stretch.p_value(n_resamples, generator, progress)
+        p_value = stretch.p_value(shuffle, n_resamples, generator, progress)
         if p_value <= alpha:
             middle = start + split
             found.append(Change(label=labels[middle], index=middle, p_value=p_value))
@@ -166,42 +173,60 @@ class _Stretch:
         certain = mean * (1 - mean)
         slope = np.divide(self._rate * (1 - self._rate), certain, out=np.zeros_like(mean), where=certain > 0)
         self._drift = slope * (sums[:, busy] - self._counts * mean)
-        before = np.cumsum(self._counts, 0)[:-1]
+        self._variance = self._variances(self._counts)
+
+    def _variances(self, counts: Ints) -> Floats:
+        """For each date the variance of the events up to it, if any order of the rows is as likely as another."""
+        before = np.cumsum(counts, -2)[..., :-1, :]
         spread = self._rate * (1 - self._rate) / np.maximum(self._rows - 1, 1)
-        self._variance = (before * (self._rows - before) * spread).sum(1)
+        return np.asarray((before * (self._rows - before) * spread).sum(-1))
 
     def split(self) -> int | None:
         """The period before which the stretch is best divided; None where nothing could divide it."""
         if not (self._variance > 0).any():
             return None
-        return int(np.argmax(self._statistics(self._events - self._drift))) + 1
+        return int(np.argmax(self._observed())) + 1
 
-    def p_value(self, n_resamples: int, rng: np.random.Generator, progress: Progress | None) -> float:
-        """How often outcomes dealt out at random give so clear a division."""
-        observed = self._statistics(self._events - self._drift).max()
+    def _observed(self) -> Floats:
+        return _statistics(self._excess(self._events - self._drift), self._variance)
+
+    def _excess(self, events: Floats) -> Floats:
+        """Events beyond what the cell's rate explains."""
+        return np.asarray(events - self._counts * self._rate)
+
+    def _reorder(self, size: int, rng: np.random.Generator) -> Floats:
+        """The statistics of the same periods in random orders."""
+        order = rng.permuted(np.tile(np.arange(len(self._counts)), (size, 1)), axis=1)
+        variance = self._variances(self._counts[order])
+        return _statistics(self._excess(self._events - self._drift)[order], variance)
+
+    def p_value(self, shuffle: Shuffle, n: int, rng: np.random.Generator, progress: Progress | None) -> float:
+        """How often a random order gives so clear a division."""
+        observed = self._observed().max()
+        draw = self._deal if shuffle == "rows" else self._reorder
         exceeding = 0
-        for done in range(0, n_resamples, _BLOCK):
-            size = min(_BLOCK, n_resamples - done)
-            drawn = self._statistics(self._deal(size, rng)).max(-1)
+        for done in range(0, n, _BLOCK):
+            size = min(_BLOCK, n - done)
+            drawn = draw(size, rng).max(-1)
             exceeding += int((drawn >= observed * (1 - 1e-12)).sum())  # a tie broken by rounding counts as one
             if progress is not None:
-                progress(done + size, n_resamples)
-        return (1 + exceeding) / (1 + n_resamples)
+                progress(done + size, n)
+        return (1 + exceeding) / (1 + n)
 
     def _deal(self, size: int, rng: np.random.Generator) -> Floats:
-        """Events by period and cell, each cell's dealt out among its rows."""
+        """The statistics where each cell's events are dealt out among its rows."""
         drawn = np.empty((size, *self._counts.shape))
         for cell, total in enumerate(self._total):
             parts = -(-int(self._rows[cell]) // _MOST)  # dealing in packs of this many rows only adds spread
             packs = self._counts[:, cell] // parts
             drawn[:, :, cell] = parts * rng.multivariate_hypergeometric(packs, min(total // parts, packs.sum()), size)
-        return drawn
+        return _statistics(self._excess(drawn), self._variance)
 
-    def _statistics(self, events: Floats) -> Floats:
-        """For each date what sets after and before apart, in standard deviations."""
-        gap = np.cumsum(events - self._counts * self._rate, -2)[..., :-1, :]
-        walk = np.cumsum(gap, -1)
-        width = np.maximum(walk.max(-1), 0) - np.minimum(walk.min(-1), 0)
-        scale = np.sqrt(self._variance)
-        out: Floats = np.divide(width, scale, out=np.zeros_like(width), where=scale > 0)
-        return out
+
+def _statistics(excess: Floats, variance: Floats) -> Floats:
+    """For each date what sets after and before apart, in standard deviations."""
+    walk = np.cumsum(np.cumsum(excess, -2)[..., :-1, :], -1)
+    width = np.maximum(walk.max(-1), 0) - np.minimum(walk.min(-1), 0)
+    scale = np.sqrt(variance)
+    out: Floats = np.divide(width, scale, out=np.zeros_like(width), where=scale > 0)
+    return out

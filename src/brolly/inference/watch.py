@@ -11,7 +11,7 @@ import numpy as np
 
 from brolly.core.sample import Sample
 from brolly.errors import BrollyWarning, InputError
-from brolly.inference.change import Change, find_changes
+from brolly.inference.change import Change, Shuffle, find_changes
 from brolly.inference.guarantee import guarantee
 from brolly.measures.soft_binned import soft_binned_profile
 
@@ -54,7 +54,7 @@ class Timeline:
         When outcomes began to relate to predictions differently; empty where chance explains everything.
     length : int
         How many periods a window spans (fewer at the start).
-    confidence, alpha, n_resamples, seed
+    confidence, alpha, shuffle, n_resamples, seed
         What was asked.
     """
 
@@ -63,6 +63,7 @@ class Timeline:
     length: int
     confidence: float
     alpha: float
+    shuffle: str
     n_resamples: int
     seed: int | None
 
@@ -92,6 +93,7 @@ def watch(
     window: int = 1,
     confidence: float = 0.95,
     alpha: float = 0.01,
+    shuffle: Shuffle = "periods",
     n_resamples: int = 999,
     rng: np.random.Generator | int | None = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -108,6 +110,8 @@ def watch(
         Of each line's bound, for that line alone.
     alpha : float
         How often a stretch of periods without a change may be said to have one.
+    shuffle : {"periods", "rows"}
+        Whether the rows of a period may depend on each other, or all are independent (see `find_changes`).
     n_resamples : int
         Random rearrangements in the test for a change.
     rng : numpy.random.Generator or int, optional
@@ -138,7 +142,9 @@ def watch(
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
     if not samples:
         raise InputError("samples must not be empty")
-    changes = find_changes(list(samples.items()), alpha=alpha, n_resamples=n_resamples, rng=rng, progress=progress)
+    changes = find_changes(
+        list(samples.items()), alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=rng, progress=progress
+    )
     lines = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BrollyWarning)  # few rows in a day are no news
@@ -162,6 +168,7 @@ def watch(
         length=int(window),
         confidence=confidence,
         alpha=alpha,
+        shuffle=shuffle,
         n_resamples=n_resamples,
         seed=int(rng) if isinstance(rng, int | np.integer) else None,
     )

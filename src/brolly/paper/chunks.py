@@ -1,0 +1,106 @@
+"""Work in pieces: each is stored when it is done, so that a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brolly.core.whole import write_whole
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of work: a function of some module, by which another process finds it too, and what to call it with.
+
+    What it returns depends on its arguments alone (a seed is one of them) and can be written as JSON.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runner:
+    """Runs chunks, on several processes if asked to, and keeps what they return.
+
+    Attributes
+    ----------
+    folder : Path
+        Where finished chunks are stored.
+    jobs : int
+        How many processes work; with 1 it is this one.
+    progress : callable or None
+        Told the name of the part, how many of its chunks are done, and how many there are.
+    """
+
+    folder: Path
+    jobs: int = 1
+    progress: Progress | None = None
+
+    def __call__(self, part: str, chunks: Sequence[Chunk]) -> list[Any]:
+        """What each chunk returned, in order; those stored before are not run again."""
+        folder = self.folder / fingerprint() / part
+        folder.mkdir(parents=True, exist_ok=True)
+        found = {chunk.key: _stored(folder, chunk.key) for chunk in chunks}
+        missing = [chunk for chunk in chunks if found[chunk.key] is None]
+        self._say(part, len(chunks) - len(missing), len(chunks))
+        for done, (chunk, value) in enumerate(self._run(missing), len(chunks) - len(missing) + 1):
+            text = json.dumps(value)
+            write_whole(folder / f"{chunk.key}.json", text)
+            found[chunk.key] = json.loads(text)  # as it would be read back
+            self._say(part, done, len(chunks))
+        return [found[chunk.key] for chunk in chunks]
+
+    def _say(self, part: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(part, done, total)
+
+    def _run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Any]]:
+        if self.jobs == 1 or len(chunks) < 2:
+            for chunk in chunks:
+                yield chunk, chunk.function(*chunk.arguments)
+            return
+        context = multiprocessing.get_context("spawn")  # the same on every system
+        with ProcessPoolExecutor(min(self.jobs, len(chunks)), mp_context=context) as pool:
+            waiting = {pool.submit(chunk.function, *chunk.arguments): chunk for chunk in chunks}
+            try:
+                while waiting:
+                    yield from _finished(waiting)
+            finally:  # whoever stops us should not have to wait for the rest
+                pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _finished(waiting: dict[Future[Any], Chunk]) -> Iterator[tuple[Chunk, Any]]:
+    done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+def _stored(folder: Path, key: str) -> Any:
+    try:
+        return json.loads((folder / f"{key}.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+
+
+def fingerprint() -> str:
+    """Twelve letters that change with brolly's source: numbers from other code are not mixed with these."""
+    home = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for file in sorted([*home.rglob("*.py"), *home.rglob("*.pyx")]):
+        digest.update(file.relative_to(home).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def spans(total: int, size: int) -> list[tuple[int, int]]:
+    """0..total in pieces of a size, the last one shorter."""
+    return [(start, min(start + size, total)) for start in range(0, total, size)]

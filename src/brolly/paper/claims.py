@@ -1,0 +1,152 @@
+"""Every numbered statement of the paper, with something that checks it and the tightest constant that was found."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+import numpy as np
+
+from brolly.errors import InputError
+from brolly.paper.chunks import Chunk, Runner
+from brolly.paper.results import Cell, PartResult, Table
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One quantity that a statement is about: how large it became, and how large it may be.
+
+    Attributes
+    ----------
+    quantity : str
+        What was made as large as possible.
+    observed : float
+        The largest value found.
+    limit : float or None
+        What the statement says it cannot exceed; None where the paper leaves a constant open.
+    held : bool
+        Whether the statement held.
+    run : str
+        What was run.
+    """
+
+    quantity: str
+    observed: float
+    limit: float | None
+    held: bool
+    run: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claim:
+    """A statement of the paper and how it is checked.
+
+    Attributes
+    ----------
+    name : str
+        As the paper numbers it.
+    says : str
+        What it states.
+    check : callable
+        Takes a generator and an effort (about how many distributions to try); returns findings.
+    note : str
+        A slip in the text, or what has to be known to read the result.
+    """
+
+    name: str
+    says: str
+    check: Callable[[np.random.Generator, int], list[Finding]]
+    note: str = ""
+
+
+CLAIMS: dict[str, Claim] = {}
+
+_WORDS = (
+    "One row for each quantity that a numbered statement bounds. 'Limit' is what the statement says; where the paper "
+    "writes O(.) or Omega(.) there is none, and the observed value is a lower bound on the constant: the largest (for "
+    "Omega, smallest) ratio found by a search over distributions that starts from random ones and climbs. No search "
+    "proves a statement; one that fails would disprove it. Slips in the text are noted; none of them touches a "
+    "result, except that Lemma 8.2 does not hold for T = 2 and T = 4 as it is stated."
+)
+
+
+def claim(
+    name: str, says: str, note: str = ""
+) -> Callable[[Callable[..., list[Finding]]], Callable[..., list[Finding]]]:
+    """Register a check under the paper's number for the statement."""
+
+    def register(check: Callable[..., list[Finding]]) -> Callable[..., list[Finding]]:
+        CLAIMS[name] = Claim(name=name, says=says, check=check, note=note)
+        return check
+
+    return register
+
+
+def at_most(quantity: str, observed: float, limit: float, run: str, slack: float = 1e-9) -> Finding:
+    """A finding of something that must not exceed a limit (but for rounding)."""
+    return Finding(quantity=quantity, observed=observed, limit=limit, held=bool(observed <= limit + slack), run=run)
+
+
+def open_constant(quantity: str, observed: float, run: str, *, held: bool = True) -> Finding:
+    """A finding about a constant that the paper does not give."""
+    return Finding(quantity=quantity, observed=observed, limit=None, held=held and bool(np.isfinite(observed)), run=run)
+
+
+def all_claims() -> dict[str, Claim]:
+    """Every claim, in the order of the paper."""
+    for module in ("claims_basics", "claims_actions", "claims_rates"):
+        import_module(f"brolly.paper.{module}")  # which registers what it checks
+    return {name: CLAIMS[name] for name in sorted(CLAIMS, key=_place)}
+
+
+_PLACES = {"Example 1": "1.01", "Example 2": "1.02", "Remark 1": "6.2"}
+
+
+def _place(name: str) -> str:
+    """Sections in order, the appendices after them, examples and remarks where they stand."""
+    return _PLACES.get(name, name.split()[1])
+
+
+def check_claim(name: str, seed: int, effort: int) -> list[dict[str, Cell]]:
+    """Run one claim's check; the same seed and effort give the same numbers."""
+    one = all_claims()[name]
+    findings = one.check(np.random.default_rng([seed, 4, zlib.crc32(name.encode())]), effort)
+    return [
+        {
+            "statement": one.name,
+            "says": one.says,
+            "quantity": finding.quantity,
+            "observed": finding.observed,
+            "limit": finding.limit,
+            "held": finding.held,
+            "what was run": finding.run,
+            "note": one.note,
+        }
+        for finding in findings
+    ]
+
+
+def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ()) -> PartResult:
+    """Check the statements, all or some; `repeats` is the effort for each."""
+    known = all_claims()
+    for name in only:
+        if name not in known:
+            raise InputError(f"there is no statement {name!r}; there are: {', '.join(known)}")
+    names = list(only) or list(known)
+    chunks = [Chunk(f"seed{seed}-effort{repeats}-{_file(name)}", check_claim, (name, seed, repeats)) for name in names]
+    rows = [row for found in runner("claims", chunks) for row in found]
+    held = sum(bool(row["held"]) for row in rows)
+    title = f"{held} of {len(rows)} quantities stayed within what the paper says ({len(names)} statements)"
+    return PartResult(
+        name="claims",
+        title="Claims: every numbered statement, checked",
+        words=(_WORDS,),
+        tables=(Table.of("claims", title, rows),),
+        settings={"repeats": repeats, "seed": seed, "only": list(only)},
+    )
+
+
+def _file(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "." else "-" for c in name)

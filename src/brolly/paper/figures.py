@@ -1,0 +1,153 @@
+"""Figures 1 to 3: the curves of the example, and each measure against the swap regret of one decision."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.sample import Sample
+from brolly.decisions.swap import swap_regret
+from brolly.decisions.task import DecisionTask
+from brolly.measures.catalogue import CATALOGUE, Measure
+from brolly.paper.chunks import Chunk, Runner, spans
+from brolly.paper.model import ExampleModel, LogisticPredictor
+from brolly.paper.results import Cell, PartResult, Table
+from brolly.paper.table2 import ALPHAS, EVALUATED, FITTED, READINGS
+
+TASK = DecisionTask.from_costs(false_positive=0.35, false_negative=0.65)
+REGRETS = ("swap regret per action", "swap regret per prediction")
+SHOWN = ("smCE", "Cutoff", "bECE, bin means", "SCDL, soft rounding")  # the four of the paper's own plots
+_CHUNK = 5
+_LEVEL = 0.95
+
+MEASURES: dict[str, Measure] = {
+    **{name: measure for name, (_, measure) in READINGS.items()},
+    **{m.symbol: m for m in CATALOGUE.values() if m not in [measure for _, measure in READINGS.values()]},
+}
+
+_CURVES = (
+    "One logistic regression for each alpha, on 500 rows: the probability of the event (which is also E[Y | f(x)], as "
+    "f is monotone), what f says, and what 1 - f says. At alpha = 1 the best line is level; which way the fitted one "
+    "leans is chance."
+)
+_SCATTER = (
+    "For uniformly random alpha, a regression fitted on 500 rows and judged on 1,000 fresh ones: each measure against "
+    "the swap regret of acting as if the prediction were right, in the task U(a, y) = 1 - 0.35 (1 - y) a - 0.65 y (1 "
+    "- a). The paper does not say whether a swap may be chosen per action (as its definition of swap regret has it) "
+    "or per prediction; both are shown. Where every prediction is distinct, swaps per prediction know each outcome, "
+    "and the regret is about how often the forecaster can be wrong. Intervals of the Spearman correlation are those "
+    "of Bonett and Wright (2000) at 95%. The paper prints its correlations inside pictures that our source does not "
+    "have; what its text says of them is in the table."
+)
+_SAID = {
+    "f": {
+        "smCE": "not highly correlated",
+        "Cutoff": "highly correlated",
+        "bECE": "highly correlated",
+        "SCDL": "highly correlated",
+    },
+    "1-f": {"smCE": "", "Cutoff": "no longer correlated", "bECE": "highly correlated", "SCDL": "moderately correlated"},
+}
+
+
+def figure1(_runner: Runner, *, repeats: int, seed: int) -> PartResult:
+    """The curves of Figure 1 for the four alphas."""
+    x = np.linspace(0, 1, 101)
+    rows: list[dict[str, Cell]] = []
+    for k, alpha in enumerate(ALPHAS):
+        model = ExampleModel(alpha)
+        f = model.fit(FITTED, np.random.default_rng([seed, 1, k]))
+        columns = np.stack([x, model.mean(x), f(x), f.flip()(x)], axis=1).tolist()
+        rows.extend(dict(zip(("alpha", "x", "E[Y|x]", "f(x)", "1-f(x)"), [alpha, *c], strict=True)) for c in columns)
+    return PartResult(
+        name="figure1",
+        title="Figure 1: prediction curves",
+        words=(_CURVES,),
+        tables=(Table.of("figure1", "The curves at 101 points", rows),),
+        pictures=("figure1",),
+        settings={"repeats": repeats, "seed": seed},
+    )
+
+
+def figure2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
+    """Each measure against swap regret for the predictor f."""
+    return _scatter(runner, "figure2", "Figure 2: measures against swap regret, predictor f", False, repeats, seed)
+
+
+def figure3(runner: Runner, *, repeats: int, seed: int) -> PartResult:
+    """Each measure against swap regret for the predictor 1 - f."""
+    return _scatter(runner, "figure3", "Figure 3: measures against swap regret, predictor 1 - f", True, repeats, seed)
+
+
+def _scatter(runner: Runner, name: str, title: str, flipped: bool, repeats: int, seed: int) -> PartResult:
+    chunks = [
+        Chunk(f"seed{seed}-{a:06d}-{b:06d}", draw_points, (seed, flipped, a, b)) for a, b in spans(repeats, _CHUNK)
+    ]
+    points = [row for chunk in runner(name, chunks) for row in chunk]
+    said = _SAID["1-f" if flipped else "f"]
+    rows: list[dict[str, Cell]] = []
+    for measure in MEASURES:
+        row: dict[str, Cell] = {"measure": measure}
+        for regret in REGRETS:
+            r, low, high = spearman([p[measure] for p in points], [p[regret] for p in points])
+            row |= {f"Spearman, {regret}": r, f"low, {regret}": low, f"high, {regret}": high}
+        row["the paper says"] = said[READINGS[measure][0]] if measure in READINGS else ""
+        rows.append(row)
+    correlations = Table.of(f"{name}_correlations", f"Spearman correlation over {repeats} values of alpha", rows)
+    return PartResult(
+        name=name,
+        title=title,
+        words=(_SCATTER,),
+        tables=(correlations, Table.of(f"{name}_points", "The points", points)),
+        pictures=(name, f"{name}_all"),
+        settings={"repeats": repeats, "seed": seed},
+    )
+
+
+def draw_points(seed: int, flipped: bool, start: int, stop: int) -> list[dict[str, float]]:
+    """Points start..stop: alpha, both regrets, and every measure; f and 1 - f share their rows."""
+    points = []
+    for index in range(start, stop):
+        rng = np.random.default_rng([seed, 3, index])
+        alpha = float(rng.random())
+        model = ExampleModel(alpha)
+        f = model.fit(FITTED, rng)
+        x, y = model.sample(EVALUATED, rng)
+        points.append({"alpha": alpha, **_judge(f.flip() if flipped else f, x, y)})
+    return points
+
+
+def _judge(predictor: LogisticPredictor, x: Any, y: Any) -> dict[str, float]:
+    sample = Sample(y, predictor(x))
+    regrets = {
+        REGRETS[0]: swap_regret(sample, task=TASK, per="action").in_units,
+        REGRETS[1]: swap_regret(sample, task=TASK, per="prediction").in_units,
+    }
+    return {**regrets, **{name: measure(sample) for name, measure in MEASURES.items()}}
+
+
+def spearman(a: ArrayLike, b: ArrayLike, level: float = _LEVEL) -> tuple[float, float, float]:
+    """Spearman's rank correlation and its interval, by Fisher's z with the variance of Bonett and Wright (2000).
+
+    Examples
+    --------
+    >>> from brolly.paper.figures import spearman
+    >>> [round(v, 3) for v in spearman([1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, 7])]
+    [0.893, 0.285, 0.989]
+    """
+    from scipy.stats import norm, rankdata
+
+    ranks = rankdata([np.asarray(a), np.asarray(b)], axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    size = np.sqrt((ranks**2).sum(axis=1))
+    if not size.all() or ranks.shape[1] < 4:
+        return math.nan, math.nan, math.nan
+    r = float(ranks[0] @ ranks[1] / (size[0] * size[1]))
+    r = max(-1.0, min(1.0, r))
+    if abs(r) > 1 - 1e-12:
+        return r, r, r
+    half = float(norm.ppf((1 + level) / 2)) * math.sqrt((1 + r * r / 2) / (ranks.shape[1] - 3))
+    return r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)

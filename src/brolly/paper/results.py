@@ -1,0 +1,149 @@
+"""What a part of the paper comes to: tables, pictures and a few words, as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from brolly.core.whole import write_whole
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """Rows with names for their columns.
+
+    Attributes
+    ----------
+    name : str
+        What its file is called.
+    title : str
+        What it shows.
+    columns : tuple of str
+    rows : tuple of tuples
+        Text, numbers, True and False; None where there is nothing to say.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]]) -> Table:
+        """A table of records that all have the same fields."""
+        columns = tuple(rows[0])
+        return cls(name=name, title=title, columns=columns, rows=tuple(tuple(row[c] for c in columns) for row in rows))
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Each row as a dict."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_csv(self) -> str:
+        """The whole table, numbers with all their digits."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
+        return out.getvalue()
+
+    def __str__(self) -> str:
+        rows = [self.columns, *([shown(cell) for cell in row] for row in self.rows)]
+        widths = [min(60, max(map(len, column))) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(c[:60].ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([self.title, lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartResult:
+    """One part: what the paper says, what came out, and how.
+
+    Attributes
+    ----------
+    name, title : str
+    words : tuple of str
+        Paragraphs to read with it.
+    tables : tuple of Table
+    pictures : tuple of str
+        Names of the pictures (of their files, without ending).
+    settings : mapping
+        Repeats and seed.
+    """
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    tables: tuple[Table, ...]
+    pictures: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON."""
+        tables = [
+            {
+                "name": t.name,
+                "title": t.title,
+                "columns": list(t.columns),
+                "rows": [list(map(_plain, r)) for r in t.rows],
+            }
+            for t in self.tables
+        ]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "words": list(self.words),
+            "tables": tables,
+            "pictures": list(self.pictures),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> PartResult:
+        """What `to_dict` gave."""
+        tables = tuple(
+            Table(
+                name=t["name"], title=t["title"], columns=tuple(t["columns"]), rows=tuple(tuple(r) for r in t["rows"])
+            )
+            for t in found["tables"]
+        )
+        words, pictures = tuple(found["words"]), tuple(found["pictures"])
+        name, title, settings = found["name"], found["title"], found["settings"]
+        return cls(name=name, title=title, words=words, tables=tables, pictures=pictures, settings=settings)
+
+    def write(self, folder: Path) -> list[Path]:
+        """A CSV file for each table, and all of it as JSON."""
+        files = []
+        for table in self.tables:
+            write_whole(folder / f"{table.name}.csv", table.to_csv())
+            files.append(folder / f"{table.name}.csv")
+        write_whole(folder / f"{self.name}.json", json.dumps(self.to_dict(), indent=1) + "\n")
+        return [*files, folder / f"{self.name}.json"]
+
+    def __repr__(self) -> str:
+        return f"PartResult(name={self.name!r}, tables={len(self.tables)}, pictures={len(self.pictures)})"
+
+    def __str__(self) -> str:
+        return "\n\n".join([self.title, *self.words, *map(str, self.tables)])
+
+
+def _plain(cell: Cell) -> Cell:
+    """JSON knows no NaN."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def shown(cell: Cell) -> str:
+    """A cell as people read it."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "NO"
+    if isinstance(cell, float):
+        return f"{cell:.4g}"
+    return str(cell)

@@ -1,0 +1,136 @@
+"""Every numbered statement of the paper, in a reduced search."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.paper.chunks import Runner
+from brolly.paper.claims import all_claims, at_most, check_claim, claims, open_constant
+from brolly.paper.claims_actions import least_sure_regret
+from brolly.paper.constructions import Law, coins, fixed_losses, level_bias, regret_of_guessing, round_rows, umbrella
+from brolly.paper.search import changed, paired, random_law, ratio, worst_law
+
+KNOWN_SLIPS = {("Lemma 8.2", "how many T fail")}
+PAPER = Path(__file__).parent.parent.parent / "docs" / "paper.md"
+
+
+@pytest.mark.parametrize("name", all_claims())
+def test_every_statement(name):
+    for row in check_claim(name, seed=1, effort=40):
+        expected = (row["statement"], row["quantity"]) not in KNOWN_SLIPS
+        assert row["held"] is expected, row
+        assert math.isfinite(row["observed"])
+
+
+def test_every_numbered_statement_is_there():
+    """Sections 1 to 8 and both appendices, as the paper's counters run."""
+    numbered = {
+        "Claim 1.1", "Theorem 1.2", "Lemma 2.1", "Lemma 2.2", "Theorem 2.3", "Lemma 3.1", "Lemma 3.2", "Lemma 3.3",
+        "Lemma 3.4", "Lemma 4.1", "Theorem 4.2", "Lemma 4.3", "Theorem 4.4", "Theorem 5.1", "Lemma 5.2", "Theorem 6.1",
+        "Theorem 7.1", "Lemma 7.2", "Lemma 7.3", "Lemma 7.4", "Theorem 8.1", "Lemma 8.2", "Theorem A.1", "Theorem B.1",
+        "Lemma B.2", "Example 1", "Example 2", "Remark 1",
+    }  # fmt: skip
+    assert numbered == {name for name in all_claims() if not name.startswith("Section")}
+    sections = [re.search(r"[\dAB]", name.replace("Example ", "1").replace("Remark ", "6"))[0] for name in all_claims()]
+    assert sections == sorted(sections)
+
+
+def test_same_seed_same_numbers_and_another_seed_others():
+    first = check_claim("Lemma 2.1", 3, 30)
+    assert first == check_claim("Lemma 2.1", 3, 30)
+    assert first != check_claim("Lemma 2.1", 4, 30)
+
+
+def test_a_statement_can_be_checked_alone(tmp_path):
+    result = claims(Runner(folder=tmp_path), repeats=20, seed=0, only=["Lemma 4.3"])
+    assert {row["statement"] for row in result.tables[0].records()} == {"Lemma 4.3"}
+    with pytest.raises(
+        brolly.InputError, match=r"^there is no statement 'Lemma 9\.9'; there are: Example 1, Example 2, "
+    ):
+        claims(Runner(folder=tmp_path), repeats=20, seed=0, only=["Lemma 9.9"])
+
+
+def test_a_false_statement_is_caught():
+    """Were the factor of Lemma 2.1 not 2 but 1.5, the search would find out."""
+
+    def objective(law):
+        sample = law.sample()
+        return ratio(brolly.calibration_decision_loss(sample), brolly.expected_calibration_error(sample))
+
+    value, law = worst_law(objective, np.random.default_rng(0), 200)
+    assert value == objective(law)
+    assert not at_most("CDL / ECE", value, 1.5, "").held
+    assert at_most("CDL / ECE", value, 2, "").held
+    assert not open_constant("", math.inf, "").held
+
+
+def test_search_climbs():
+    def objective(law):
+        return -abs(law.at[0] - 0.123456) if len(law.at) > 2 else math.nan
+
+    rng = np.random.default_rng(1)
+    first = max(objective(random_law(rng)) for _ in range(10))
+    found, law = worst_law(objective, rng, 600)
+    assert found > max(first, -1e-3)
+    assert len(law.at) > 2
+
+
+def test_random_laws_are_laws():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        law = changed(random_law(rng), rng)
+        assert law.weight.sum() == pytest.approx(1)
+        assert (law.weight > 0).all()
+        for column in (law.at, law.frequency):
+            assert ((column >= 0) & (column <= 1)).all()
+        first, second, moved = paired(law)
+        assert np.array_equal(first.frequency, second.frequency)
+        assert moved == pytest.approx(float(first.weight @ np.abs(first.at - second.at)))
+
+
+def test_a_law_is_its_weighted_sample():
+    law = Law.of([0.25, 0.5, 0.5], [1, 1, 2], [1.0, 0.0, 0.5])
+    pooled = law.pooled()
+    assert pooled.at.tolist() == [0.25, 0.5]
+    assert pooled.frequency.tolist() == [1.0, pytest.approx(1 / 3)]
+    for each in (law, pooled):
+        assert brolly.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
+        for m in (2, 8, 32):
+            grid = brolly.choose_grid(each.sample(), largest=m)
+            assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
+            assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
+            assert fixed_losses(each.rounded(m)).max() == pytest.approx(each.soft_loss(m), abs=1e-15)
+    y, p = law.draw(20_000, np.random.default_rng(0))
+    assert y[p == 0.25].all()
+    assert (p == 0.25).mean() == pytest.approx(0.25, abs=0.02)
+
+
+def test_hard_and_soft_rounding_by_hand():
+    law = Law.of([0.6], [1], [1.0])
+    soft, hard = law.rounded(2), law.rounded(2, soft=False)
+    assert soft.index.tolist() == [1, 2]
+    assert soft.weight.tolist() == pytest.approx([0.8, 0.2])
+    assert hard.index.tolist() == [1]
+    rounded = round_rows(np.ones(10_000), np.full(10_000, 0.6), 2, np.random.default_rng(0))
+    assert rounded.weight.tolist() == pytest.approx([0.8, 0.2], abs=0.02)
+
+
+def test_coins_by_hand():
+    chance, lead = coins(2)
+    assert chance.tolist() == [0.25, 0.5, 0.25]
+    assert lead.tolist() == [-1, 0, 1]
+    assert regret_of_guessing(lead, 0.25).tolist() == [0.75, 0, 0.25]
+    assert least_sure_regret(2) == least_sure_regret(4) == 0
+    assert least_sure_regret(1) == pytest.approx(0.5)
+
+
+def test_constructions_by_hand():
+    assert brolly.soft_binned_cdl(umbrella().sample()) == 0
+    law = level_bias(0.1, 1000)
+    assert brolly.calibration_decision_loss(law.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)
