@@ -79,7 +79,7 @@ def test_one_change_is_found_and_dated(shuffle):
 
 
 def test_two_changes_are_found():
-    found = find_changes(periods([honest] * 10 + [squared] * 10 + [honest] * 10, n=300), rng=0)
+    found = find_changes(periods([honest] * 10 + [squared] * 10 + [honest] * 10, n=300), shuffle="rows", rng=0)
     assert [c.index for c in found] == [10, 20]
 
 

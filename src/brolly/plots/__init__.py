@@ -1,8 +1,8 @@
 """Pictures of an assessment or a timeline, with Matplotlib; nothing is computed here.
 
-``reliability``, ``regret``, ``balance``, ``measures`` and ``segments`` each draw one panel of an assessment, into your own
-axes or new ones; ``overview`` draws the first four in one figure; ``timeline`` draws what `brolly.watch` found.
-Matplotlib's settings are followed and not changed.
+``reliability``, ``regret``, ``balance``, ``measures`` and ``segments`` each draw one panel of an assessment, into
+your own axes or new ones; ``overview`` draws the first four in one figure; ``timeline`` draws what
+`brolly.watch` found. Matplotlib's settings are followed and not changed.
 """
 
 from brolly.plots.balance import balance
