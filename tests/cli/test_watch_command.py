@@ -1,0 +1,105 @@
+"""From files to stored days, and from days to a timeline, as it is typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import brolly
+from brolly.cli import main
+
+STORE = ["store", "today.parquet", "--prob", "p", "--outcome", "y", "-o", "day.parquet"]
+
+
+@pytest.fixture(autouse=True)
+def days(tmp_path, monkeypatch):
+    """A folder with sixteen days of which the last eight are worse, and a file of rows."""
+    monkeypatch.chdir(tmp_path)
+    Path("days").mkdir()
+    rng = np.random.default_rng(1)
+    for day in range(1, 17):
+        p = rng.random(200)
+        q = p if day < 9 else p**3
+        brolly.save_sample(brolly.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", m=1024)
+    pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), "today.parquet")
+
+
+def test_store_writes_a_sample(capsys):
+    assert main(STORE) == 0
+    assert capsys.readouterr().out == "3 rows, compressed to 3, written to day.parquet\n"
+    assert repr(brolly.load_sample("day.parquet")) == "Sample(n=3, events=2, m=65536)"
+    assert main([*STORE, "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_store_of_one_row(capsys):
+    pq.write_table(pa.table({"p": [0.1], "y": [0]}), "today.parquet")
+    assert main(STORE) == 0
+    assert capsys.readouterr().out.startswith("1 row, ")
+
+
+def test_store_does_not_overwrite_what_it_reads(capsys):
+    before = Path("today.parquet").read_bytes()
+    assert main([*STORE[:-1], "today.parquet"]) == 2
+    assert capsys.readouterr().err == (
+        "brolly: error: today.parquet is the file to read: the result would overwrite it\n"
+    )
+    assert Path("today.parquet").read_bytes() == before
+
+
+def test_watch_prints_the_table_and_the_change(capsys):
+    assert main(["watch", "days", "--window", "2"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    line = brolly.watch(brolly.load_samples("days"), window=2)
+    assert out[:-2] == str(line).splitlines()
+    assert out[-1] == "The last change was at 2026-03-09: judge the forecast by what came since."
+
+
+def test_watch_without_a_change(capsys):
+    for day in range(9, 17):
+        Path(f"days/2026-03-{day:02}.parquet").unlink()
+    assert main(["watch", "days", "--fail-on-change"]) == 0
+    assert capsys.readouterr().out.endswith("\nNo change that chance would not explain.\n")
+
+
+def test_watch_options_have_their_effect(capsys):
+    options = ["--confidence", "0.9", "--alpha", "0.02", "--seed", "3", "--independent-rows"]
+    assert main(["watch", "days", *options, "--json", "-o", "line.json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == json.loads(Path("line.json").read_text())
+    expected = brolly.watch(brolly.load_samples("days"), confidence=0.9, alpha=0.02, shuffle="rows", rng=3)
+    assert told.pop("brolly") == brolly.__version__
+    assert told == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_watch_stops_a_pipeline_and_stays_quiet(capsys):
+    assert main(["watch", "days", "--fail-on-change", "--quiet"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["line.png", "line.svg", "line.pdf"])
+def test_watch_draws(capsys, name):
+    assert main(["watch", "days", "--plot", name, "--quiet"]) == 0
+    assert Path(name).stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["gone"], "gone is not a folder"),
+        (["."], "./today.parquet is no stored sample: write one with 'brolly store' or brolly.save_sample"),
+        (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
+        (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),
+        (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),
+    ],
+)
+def test_watch_says_what_is_wrong_in_a_line(capsys, arguments, error):
+    assert main(["watch", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.removeprefix("brolly: error: ").removeprefix("./") == f"{error}\n".removeprefix("./")
