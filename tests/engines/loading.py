@@ -58,7 +58,9 @@ def polars_lazy(table, request):
 def duckdb(table, request):
     import duckdb
 
-    return duckdb.connect().from_arrow(table)
+    connection = duckdb.connect()
+    request.addfinalizer(connection.close)  # older versions close one that nothing but a relation remembers
+    return connection.from_arrow(table)
 
 
 def duckdb_table(table, request):

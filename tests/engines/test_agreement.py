@@ -139,7 +139,7 @@ BAD = {
     "negative weights": ({"w": spoiled(W, {9, 10}, -5e-324)}, W_RULE, 2),
     "NaN weights": ({"w": spoiled(W, {9, 10}, NAN)}, W_RULE, 2),
     "infinite weights": ({"w": spoiled(W, {9, 10}, INF)}, W_RULE, 2),
-    "several offences": ({"p": spoiled(P, {200}, 3), "y": spoiled(Y, {9}, 2), "w": spoiled(W, {100}, -1)}, P_RULE, 1),
+    "several offences": ({"p": spoiled(P, {9}, 3), "y": spoiled(Y, {200}, 2), "w": spoiled(W, {100}, -1)}, P_RULE, 1),
 }  # fmt: skip
 
 

@@ -42,8 +42,9 @@ def lazy_frames(tmp_path, **columns):
     pq.write_table(table, tmp_path / "a.parquet")
     yield pl.from_arrow(table).lazy()
     yield pl.scan_parquet(tmp_path / "a.parquet")
-    yield duckdb.connect().from_arrow(table)
-    yield duckdb.connect().read_parquet(str(tmp_path / "a.parquet"))
+    with duckdb.connect() as connection:
+        yield connection.from_arrow(table)
+        yield connection.read_parquet(str(tmp_path / "a.parquet"))
     yield nw.from_native(pl.from_arrow(table)).lazy()
 
 
@@ -164,13 +165,19 @@ def test_many_partitions_and_none_that_counts():
         ({"where": parse("d > 2")}, "where cannot compare d, which holds values of type Date, with 2"),
         ({"where": parse("p = true")}, "where cannot compare p, which holds values of type Float64, with True"),
         ({"where": parse("y in ('one')")}, "where cannot compare y, which holds values of type Int64, with 'one'"),
+        ({"prob": "broken"}, "the frame of polars could not be read: "),
+        ({"outcome": "d", "pos_label": 1}, "pos_label must be a label of d, which holds values of type Date; it is 1"),
+        (
+            {"outcome": "t", "pos_label": 1},
+            "pos_label must be a label of t, which holds values of type String; it is 1",
+        ),
         ({"prob": ("p", "t")}, "several columns of predictions can be read from rows in this process only"),
         ({"native": pl.col("p") > 0}, "where must be a condition in words for rows that are elsewhere"),
     ],
 )
 def test_what_an_expression_is_refused(options, message):
     columns = {"p": [0.1, 0.2, 0.7], "y": [0, 1, 1], "t": ["a", "b", "c"], "d": [0, 1, 2], "b": [True, False, True]}
-    frame = pl.LazyFrame(columns).with_columns(pl.col("d").cast(pl.Date))
+    frame = pl.LazyFrame(columns).with_columns(pl.col("d").cast(pl.Date), broken=pl.col("t").cast(pl.Float64))
     with pytest.raises(InputError, match=re.escape(message)):
         elsewhere.aggregate(frame, Roles(**({"prob": "p", "outcome": "y"} | options)), 256)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -131,10 +130,6 @@ class Packed:
                 stretch = slice(low, low + _STRETCH)
                 # Coarsening to the same grid pools what are the same slots.
                 yield self._table(key[stretch] % slots_of(self.m), sums[stretch]).coarsen(self.m)
-
-    def table(self) -> CellTable:
-        """All sums in one table, as `Sliced` takes it."""
-        return reduce(CellTable.merge, (self._table(key, sums) for key, sums in self._parts), CellTable.empty(self.m))
 
     def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
         _, count, weight, rise, squares = collect(sums)

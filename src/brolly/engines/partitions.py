@@ -51,7 +51,22 @@ class _BySegment(BySegment):
     """The same with segments, whose numbers are the partition's own."""
 
     def part(self) -> tuple[list[Key], CellTable]:
-        return self._segmenting.all_keys(), self._groups.packed().table()
+        keys, sums = self._segmenting.all_keys(), self._groups.packed()
+        return keys, _one_table([sums.cells(number) for number in range(len(keys))], sums.m)
+
+
+def _one_table(tables: list[CellTable], m: int) -> CellTable:
+    """The tables of segments in order as one, with slots as `Sliced` has them."""
+    if not tables:
+        return CellTable.empty(m)
+    return CellTable(
+        m=m,
+        slot=np.concatenate([slots_of(m) * number + table.slot for number, table in enumerate(tables)]),
+        count=np.concatenate([table.count for table in tables]),
+        weight=np.concatenate([table.weight for table in tables], axis=1),
+        rise=np.concatenate([table.rise for table in tables], axis=1),
+        squares=np.concatenate([table.squares for table in tables]),
+    )
 
 
 def read_partitions(frame: Any, roles: Roles, m: int) -> GroupedCells:

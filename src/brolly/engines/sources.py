@@ -188,7 +188,9 @@ def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
 
     def batches() -> Iterator[pa.RecordBatch]:
         relation = (source if native is None else source.filter(native)).project(quoted)
-        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+        # What DuckDB has called it since 1.1; the older names are going.
+        names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
+        read = next(getattr(relation, name) for name in names if hasattr(relation, name))
         return iter(read(_BATCH))
 
     return Source(name, batches)
