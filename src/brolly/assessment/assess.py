@@ -95,9 +95,8 @@ def assess(
     error of the smallest (from 8 to 128 bins): fewer bins say more each.
 
     *The intervals* are about the population, and chance is on both of their sides: near calibration the value on the
-    rows, to which chance adds, can lie above its interval. They are drawn from a compression, if there are more rows
-    than that: to 2048 cells, and up to 16,384 for SCDL and the test. That of the lower distance would take minutes and
-    is left out.
+    rows, to which chance adds, can lie above its interval. But for SCDL they are drawn from a compression to 2048
+    cells, if there are more rows than that. That of the lower distance would take minutes and is left out.
 
     Of more than 262,144 rows the assessment is that of their compression to 65,536 cells, which SCDL, the
     regret curve, the guarantee and the soft bins cannot tell from the rows; so 1e8 rows cost little more than 1e5, or

@@ -32,7 +32,6 @@ from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
 _COARSEST, _FINEST = 8, 128  # grids whose bins make a picture
 _DRAWS = 99  # samples that the intervals of the other measures are made of, from each population looked at
 _CELLS = 1 << 11  # what they are drawn from: it moves no measure by more than about 1/2048, and each draw is a ms
-_MOST_CELLS = 1 << 14  # SCDL is drawn from finer ones, as many as chance balances on: up to these
 _NO_INTERVAL = ("lower_distance_to_calibration",)  # a linear program for each draw would take minutes
 _STEPS = 5  # of the work beside measures and segments
 
@@ -169,14 +168,14 @@ def work_out(
     promise = guarantee(sample, confidence=level)
     own = None if settings.task is None else TaskResult.of(sample, settings.task, promise.m)
     step()
-    fine = _fewer(sample, 1 << math.ceil(math.log2(16 * math.sqrt(sample.effective_n))))
-    test = calibration_test(fine, n_resamples=settings.n_resamples, rng=rng)
+    # SCDL is drawn from all there is: from coarser cells its draws would not balance, which is slow and says less.
+    test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
     step()
     at_worst = confidence_interval(_fewer(sample), measure=_loss_on(grid), level=level, n_resamples=_DRAWS, rng=rng)
     step()
     reliability, band, advice = _against_chance(sample, grid, settings, rng)
     step()
-    estimates = tuple(_estimate(measure, sample, fine, level, rng, step) for measure in settings.measures)
+    estimates = tuple(_estimate(measure, sample, level, rng, step) for measure in settings.measures)
     options: dict[str, Any] = {"confidence": level, "n_resamples": settings.n_resamples, "rng": rng, "step": step}
     table = None if segments is None else judge_segments(segments, sample.total_weight, **options)
     step()
@@ -205,10 +204,9 @@ def shown_grid(choice: GridChoice, sample: Sample) -> int:
     return min(max(grid, _COARSEST), _FINEST, sample.m or _FINEST)
 
 
-def _fewer(sample: Sample, cells: int = _CELLS) -> Sample:
+def _fewer(sample: Sample) -> Sample:
     """What can be redrawn a thousand times: the rows if they are few, else their compression."""
-    cells = min(max(cells, _CELLS), _MOST_CELLS)
-    return sample.compress(cells) if (sample.m or sample.n) > cells else sample
+    return sample.compress(_CELLS) if (sample.m or sample.n) > _CELLS else sample
 
 
 def _loss_on(grid: int) -> Callable[[Sample], float]:
@@ -232,11 +230,11 @@ def _against_chance(
 
 
 def _estimate(
-    measure: Measure, sample: Sample, fine: Sample, level: float, rng: np.random.Generator, step: Callable[[], None]
+    measure: Measure, sample: Sample, level: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> Estimate:
     low = high = None
     if measure.name not in _NO_INTERVAL:
-        rows, draws = (fine, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
+        rows, draws = (sample, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
         interval = confidence_interval(rows, measure=measure.name, level=level, n_resamples=draws, rng=rng)
         low, high = interval.low, interval.high
     step()

@@ -36,7 +36,7 @@ def overview(a: Assessment, **options: Any) -> Figure:
     >>> a = brolly.assess([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.4] * 50)
     >>> figure = brolly.plots.overview(a)
     >>> [ax.get_title() for ax in figure.axes]
-    ['Reliability, in steps of 1/4', 'Regret, rounded to 1/4', 'Balance', 'Measures']
+    ['Reliability, in steps of 1/8', 'Regret, rounded to 1/8', 'Balance', 'Measures']
     """
     figure = new_figure(**{"figsize": _SIZE, **options})
     panels = figure.subplots(2, 2)
