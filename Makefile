@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test lint types imports pytest bench clean
+.PHONY: demo test lint types imports pytest bench paper clean
 
 demo: $(VENV)/.installed
 	@mkdir -p build/demo
@@ -31,6 +31,10 @@ pytest: $(VENV)/.tested
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks
 
+# Every table, figure and statement of the paper; stopped, it goes on where it was.
+paper: $(VENV)/.papered
+	$(BIN)/brolly paper -o build/paper
+
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)
 	@$(MAKE) --no-print-directory $(VENV)/.made
@@ -45,6 +49,11 @@ $(VENV)/.tested: $(SOURCES)
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	@touch $@
+
+$(VENV)/.papered: $(SOURCES)
+	@$(MAKE) --no-print-directory $(VENV)/.made
+	$(BIN)/python -m pip install --quiet '.[paper]'
+	@touch $@ $(VENV)/.installed
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
