@@ -36,7 +36,7 @@ def test_some_examples_ran():
     assert ran >= 15
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md", "docs/policy.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md", "docs/paper.md", "docs/policy.md"])
 def test_examples_on_a_page_print_what_they_say(page):
     """The blocks of a page are one session: a later one may use what an earlier one made."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
