@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test lint types imports pytest docs bench clean
+.PHONY: demo test lint types imports pytest docs bench paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/brolly demo build/demo
@@ -22,7 +22,7 @@ imports: $(VENV)/.tested
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.tested $(VENV)/.system
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
 
@@ -32,6 +32,10 @@ docs: $(VENV)/.tested
 
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks
+
+# Every table, figure and statement of the paper; stopped, it goes on where it was.
+paper: $(VENV)/.papered
+	$(BIN)/brolly paper -o build/paper
 
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)
@@ -63,6 +67,11 @@ $(VENV)/.system:
 		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$packages >/dev/null; \
 	fi
 	@touch $@
+
+$(VENV)/.papered: $(SOURCES)
+	@$(MAKE) --no-print-directory $(VENV)/.made
+	$(BIN)/python -m pip install --quiet '.[paper]'
+	@touch $@ $(VENV)/.installed
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

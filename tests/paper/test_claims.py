@@ -70,6 +70,13 @@ def test_a_false_statement_is_caught():
     assert not open_constant("", math.inf, "").held
 
 
+def test_a_calibrated_law_has_no_best_grid():
+    """SCDL_m never balances 1/m there, and no m has the infimum: meeting one in a search is no failure."""
+    for seed in range(3):
+        rows = {row["quantity"]: row for row in check_claim("Lemma 3.3", seed, 400)}
+        assert rows["|max(SCDL_m*, 1/m*) - infimum over m|"]["observed"] == 0
+
+
 def test_search_climbs():
     def objective(law):
         return -abs(law.at[0] - 0.123456) if len(law.at) > 2 else math.nan

@@ -83,6 +83,12 @@ def test_no_regression_where_none_is_best(x, y):
         fit_logistic(x, y)
 
 
+def test_regression_gives_up(monkeypatch):
+    monkeypatch.setattr("brolly.paper.model._STEPS", 1)
+    with pytest.raises(brolly.BrollyError, match=r"^no logistic regression fits best: "):
+        ExampleModel(0.5).fit(100, rng=0)
+
+
 def test_the_limit_of_the_regression():
     """At alpha = 1 the valley is symmetric: level at its mean, 1/3. Else a large sample comes close."""
     level = ExampleModel(1.0).limit()

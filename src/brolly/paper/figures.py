@@ -136,7 +136,7 @@ def spearman(a: ArrayLike, b: ArrayLike, level: float = _LEVEL) -> tuple[float, 
     --------
     >>> from brolly.paper.figures import spearman
     >>> [round(v, 3) for v in spearman([1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, 7])]
-    [0.893, 0.285, 0.989]
+    [0.893, 0.27, 0.989]
     """
     from scipy.stats import norm, rankdata
 

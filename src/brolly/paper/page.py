@@ -69,7 +69,7 @@ def _picture(path: Path, title: str) -> str:
     if not path.exists():
         return ""
     data = base64.b64encode(path.read_bytes()).decode()
-    return f'<p><img alt="{escape(title)}" src="data:image/png;base64,{data}"></p>'
+    return f'<div><img alt="{escape(title)}" src="data:image/png;base64,{data}"></div>'
 
 
 def _table(table: Table) -> str:

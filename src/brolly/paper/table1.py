@@ -89,7 +89,7 @@ _WORDS = (
     "For each measure and number of rows T: the mean over samples of |value on the sample - value on the population|. "
     "For the three calibrated populations the population's value is 0, so this is the epsilon(T) of the paper's "
     "Question 1; its rate is that of the worst population, and the exponent is fitted to the largest of the three at "
-    "each T (a fair coin is worst for measures that pool rows, spread predictions for those that tell them apart). "
+    "each T (which of them is worst differs between measures, as the picture shows). "
     "For the example at alpha = 0.5 the population's value is exact (quadrature). Exponents are slopes of least "
     "squares on log-log axes with a standard error from chance or from the scatter about the line, whichever is "
     "larger; a log factor shows as a slope a little above the power's. 'Theory' is the paper's Table 1; where the "

@@ -1,0 +1,100 @@
+"""`brolly paper` as a user meets it."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import subprocess
+import sys
+
+import pytest
+
+from brolly.cli import main, paper
+from brolly.cli.progress import Progress
+from brolly.paper.run import PARTS
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_knows_every_part():
+    assert tuple(PARTS) == paper._PARTS
+
+
+def test_one_statement(home, capsys):
+    assert main(["paper", "--only", "Lemma 4.3", "--repeats", "20", "--jobs", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("Claims: every numbered statement, checked\n\n2 of 2 quantities stayed within what the paper")
+    assert out.endswith("Everything is on one page: paper/index.html\n")
+    assert "Lemma 4.3" in (home / "paper" / "claims.csv").read_text()
+    assert '<h2 id="claims">' in (home / "paper" / "index.html").read_text()
+
+
+def test_one_figure_quietly_into_a_folder(home, capsys):
+    assert main(["paper", "figure1", "-o", "there", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert {"figure1.csv", "figure1.png", "figure1.svg", "index.html"} <= {p.name for p in (home / "there").iterdir()}
+
+
+def test_the_known_slip_is_no_failure_and_another_is():
+    known = {"statement": "Lemma 8.2", "quantity": "how many T fail", "held": False}
+    assert paper.surprises([known, {**known, "statement": "Lemma 2.1", "held": True}]) == []
+    assert paper.surprises([known, {**known, "statement": "Lemma 2.1"}]) == [{**known, "statement": "Lemma 2.1"}]
+    assert main(["paper", "--only", "Lemma 8.2", "--repeats", "20", "--jobs", "1", "--quiet"]) == 0
+
+
+def test_a_statement_that_fails_changes_the_exit_code(monkeypatch):
+    monkeypatch.setattr(paper, "_KNOWN", ())
+    assert main(["paper", "--only", "Lemma 8.2", "--repeats", "20", "--jobs", "1", "--quiet"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--only", "Lemma 9"], "there is no statement 'Lemma 9'; there are: Example 1"),
+        (["table2", "--repeats", "0"], "repeats must be at least 1; it is 0"),
+        (["--jobs", "0"], "jobs must be at least 1; it is 0"),
+        (["table7"], "argument part: invalid choice: 'table7'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments, words, capsys):
+    assert main(["paper", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"brolly: error: {words}")
+    assert err.count("\n") == 1
+
+
+def test_a_file_where_the_folder_should_be(home, capsys):
+    (home / "taken").write_text("")
+    assert main(["paper", "figure1", "-o", "taken"]) == 2
+    assert capsys.readouterr().err.startswith("brolly: error: cannot write taken: ")
+
+
+def test_importing_the_main_module_runs_nothing():
+    assert importlib.import_module("brolly.__main__").main is main
+
+
+def test_processes_do_not_start_the_command_again(home):
+    """Each new process imports the module that was run: it must not run the command."""
+    command = [sys.executable, "-m", "brolly", "paper", "claims", "--repeats", "20", "--jobs", "2", "-o", "two"]
+    command += ["--only", "Example 1", "--only", "Lemma 4.1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Everything is on one page") == 1
+
+
+def test_progress_shows_a_bar():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    with Progress(stream, patience=0) as progress:
+        progress.say(paper._bar("table2", 3, 4))
+    assert "table2         [######################........] 3/4" in stream.getvalue()
+    assert paper._bar("x", 0, 0).endswith("0/0")
