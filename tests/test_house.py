@@ -43,8 +43,6 @@ def pages_with_examples():
 
 @pytest.mark.parametrize("page", pages_with_examples())
 def test_examples_on_a_page_print_what_they_say(page, tmp_path, monkeypatch):
-@pytest.mark.parametrize("page", ["README.md", "docs/decisions.md", "docs/paper.md", "docs/policy.md"])
-def test_examples_on_a_page_print_what_they_say(page):
     """The blocks of a page are one session: a later one may use what an earlier one made."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
