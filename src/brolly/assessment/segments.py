@@ -15,6 +15,7 @@ from brolly.core.segments import FEW_ROWS, Segments
 from brolly.errors import InputError
 from brolly.inference.calibration_test import calibration_test
 from brolly.inference.intervals import confidence_interval
+from brolly.inference.segments import adjusted
 from brolly.measures.soft_binned import soft_binned_cdl
 
 MEASURE = "soft_binned_cdl"
@@ -173,7 +174,8 @@ def judge_segments(
         if tests[key].p_value <= _LOOK_AGAIN:
             tests[key] = calibration_test(segments[key], measure=MEASURE, n_resamples=again, rng=rng)
         step()
-    q_values = dict(zip(judged, _false_discovery([tests[key].p_value for key in judged]), strict=True))
+    p_values = np.array([tests[key].p_value for key in judged])
+    q_values = dict(zip(judged, adjusted(p_values, "bh").tolist(), strict=True))
     rows = []
     near = sorted(judged, key=lambda key: tests[key].p_value)[:_INTERVALS]
     for key in segments:
@@ -197,13 +199,6 @@ def judge_segments(
             )
         )
     return SegmentTable(by=segments.by, level=level, rows=tuple(rows))
-
-
-def _false_discovery(p_values: list[float]) -> list[float]:
-    from scipy.stats import false_discovery_control
-
-    adjusted: list[float] = false_discovery_control(p_values, method="bh").tolist() if p_values else []
-    return adjusted
 
 
 def _coded(name: str, column: ArrayLike, n: int) -> tuple[list[Any], NDArray[np.intp]]:

@@ -13,6 +13,7 @@ from brolly.core.exact import Floats
 from brolly.core.sample import Sample
 from brolly.errors import InputError
 from brolly.inference._draws import repeats, tosses
+from brolly.inference.clusters import numbered_groups
 
 Ints = NDArray[np.int64]
 Rng = np.random.Generator
@@ -242,15 +243,8 @@ def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
 
 
 def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
-    """The clusters of these rows, numbered from 0 on."""
-    array = np.asarray(groups)
-    if array.shape != (n,):
-        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
-    missing = np.array([value is None or value != value for value in array.tolist()])
-    if missing.any():
-        first = f"groups[{int(missing.argmax())}]"
-        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
-    number = np.unique(array, return_inverse=True)[1].reshape(-1)[rows]
+    """The clusters of these rows, numbered from 0 on; there must be two at least."""
+    number = numbered_groups(groups, n)[rows]
     found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
     if found.max() == 0:
         raise InputError("groups must tell at least two clusters apart; all rows are in one")

@@ -22,7 +22,7 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
         raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
     n = len(sample.y_prob)
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
-    group = _as_groups(groups, n)
+    group = numbered_groups(groups, n)
     together = np.bincount(group, weight)
     cell = np.floor(np.asarray(sample.y_prob, np.float64) * cells.m).astype(np.int64)  # exact: m is a power of two
     at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
@@ -32,8 +32,8 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
     return replace(cells, squares=squares), int(np.count_nonzero(together))
 
 
-def _as_groups(groups: ArrayLike, n: int) -> NDArray[np.intp]:
-    """Number the groups."""
+def numbered_groups(groups: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Which group each row is in, from 0 on."""
     array = np.asarray(groups)
     if array.shape != (n,):
         raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
