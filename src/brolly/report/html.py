@@ -6,14 +6,14 @@ import hashlib
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from operator import itemgetter as item
 from pathlib import Path
 from string import Template
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from brolly.core.whole import write_whole
 from brolly.report.article import MAX_SEGMENTS, fields
@@ -22,6 +22,7 @@ from brolly.report.blocks import Column, Dict, number, table
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 
 
+@runtime_checkable
 class Assessed(Protocol):
     """An assessment, or several side by side."""
 
@@ -52,7 +53,7 @@ def render(assessment: Dict | Assessed, *, title: str | None = None) -> str:
     Nothing is computed here or in the page: all numbers and sentences are the assessment's. The slider looks up the
     nearest of the thresholds that the assessment holds advice for.
     """
-    data = dict(assessment if isinstance(assessment, Mapping) else assessment.to_dict())
+    data = dict(assessment.to_dict() if isinstance(assessment, Assessed) else assessment)
     several = data["result"] == "assessment_set"
     models = [_fit(a) for a in (data["assessments"] if several else [data])]
     data = {**data, "assessments": models} if several else models[0]
