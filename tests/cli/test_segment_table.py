@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -110,6 +111,24 @@ def test_a_calibrated_segment_and_one_without_a_name(capsys):
     assert "(none)   200     50%  1.53e-05  1/65536       0.00306%\n" in out  # as finely as the grid can tell
     assert out.endswith("\nResult written to out.json\n")
     assert json.loads(Path("out.json").read_text())["segments"][0]["segment"] == {"g": None}
+
+
+def test_infinite_segments_are_words_in_json(capsys):
+    columns = {"p": [0.5] * 200, "y": [0, 1] * 100, "g": [math.inf, -math.inf] * 100}
+    pq.write_table(pa.table(columns), "inf.parquet")
+    assert main(["assess", "inf.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["segments"]
+    assert [part["segment"] for part in found] == [{"g": "-inf"}, {"g": "inf"}]
+
+
+def test_long_names_and_lines_in_names_keep_the_table_in_shape(capsys):
+    columns = {"p": [0.5] * 200, "y": [0, 1] * 100, "a\nb": ["x" * 300] * 200}
+    pq.write_table(pa.table(columns), "long.parquet")
+    assert main(["assess", "long.parquet", "--prob", "p", "--outcome", "y", "--by", "a\nb"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith(r"a\nb  ") and line.endswith("loses at most") for line in lines)
+    assert any(line.startswith("x" * 37 + "...   200") for line in lines)
+    assert max(map(len, lines)) <= 100
 
 
 def test_several_files(capsys):

@@ -160,6 +160,8 @@ WRONG = {
     "brolly_squares must lie between": changed(squares=1.1),
     "brolly_squares must lie between brolly_weight squared and its share of one row": changed(squares=0.9),
     "the table has columns but no rows": [],
+    "rows must be the result of brolly.sql's statement; they are of type NoneType": None,
+    "rows must be the result of brolly.sql's statement; they are of type int": 3,
     "rows must have the columns of brolly.sql's statement; they lack brolly_m, brolly_cell, brolly_outcome, "
     "brolly_count, brolly_weight, brolly_rise, brolly_squares": [{"p": 0.1}],
     "rows must have the columns of brolly.sql's statement in its order, then those that by names: 7; they have 2": [

@@ -91,6 +91,8 @@ def test_the_first_words():
         (("", "p", "y"), {}, "table must be the name of a table; it is ''"),
         (("a..b", "p", "y"), {}, "table must be the name of a table; it is 'a..b'"),
         (([], "p", "y"), {}, "table must be the name of a table; it is []"),
+        ((None, "p", "y"), {}, "table must be the name of a table; it is None"),
+        ((["a", 3], "p", "y"), {}, "table must be the name of a table; it is ['a', 3]"),
         (("t", "p", "p"), {}, "prob, outcome and weight must be different columns; they are p, p"),
         (("t", "p\0", "y"), {}, "names must not contain a zero byte"),
         (("t", "p", "y"), {"pos_label": "\0"}, "text must not contain a zero byte"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from brolly.assessment.words import at_most
 from brolly.cli.output import one_line
 from brolly.measures.soft_binned import SoftBinnedProfile
+
+_WIDEST = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +24,7 @@ class Part:
 
     def to_dict(self, by: list[str]) -> dict[str, Any]:
         """For JSON: dates and the like in words."""
-        plain = (v if v is None or isinstance(v, bool | int | float | str) else str(v) for v in self.key)
-        segment = dict(zip(by, plain, strict=True))
+        segment = dict(zip(by, map(_plain, self.key), strict=True))
         return {"segment": segment, "event_rate": self.event_rate, "few_rows": self.few, **self.profile.to_dict()}
 
 
@@ -50,12 +52,24 @@ class Limit:
         return f"FAILED: SCDL is above {self.value:g} for {' and '.join(where)}."
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no word for infinity
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _cell(value: Any) -> str:
+    """A name that leaves the rest of its line where it can be seen."""
+    name = "(none)" if value is None else one_line(str(value))
+    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 3]}..."
+
+
 def segment_table(by: tuple[str, ...], parts: list[Part]) -> str:
     """A line for each segment."""
-    head = (*by, "rows", "events", "SCDL", "act on", "loses at most", "")
+    head = (*map(_cell, by), "rows", "events", "SCDL", "act on", "loses at most", "")
     rows = [
         (
-            *("(none)" if value is None else one_line(str(value)) for value in part.key),
+            *map(_cell, part.key),
             f"{part.profile.n:,}",
             f"{100 * part.event_rate:.3g}%",
             f"{part.profile.value:.3g}",

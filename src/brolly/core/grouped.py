@@ -103,6 +103,8 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
     if hasattr(rows, "description") and hasattr(rows, "fetchall"):  # a cursor of any Python database driver
         names = [column[0] for column in rows.description or ()]
         rows = rows.fetchall()
+    if not isinstance(rows, Iterable):
+        raise InputError(f"rows must be the result of brolly.sql's statement; they are of type {type(rows).__name__}")
     rows = list(rows)
     if rows and names is None:
         names = _names(rows[0], by)

@@ -81,8 +81,8 @@ def sql(
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
     """The parts of a table's name: of a text, what its dots tell apart."""
-    parts = tuple(table.split(".") if isinstance(table, str) else table)
-    if not parts or not all(parts):
+    parts = tuple(table.split(".")) if isinstance(table, str) else tuple(table) if isinstance(table, Sequence) else ()
+    if not parts or not all(isinstance(part, str) and part for part in parts):
         raise InputError(f"table must be the name of a table; it is {table!r}")
     return parts
 
