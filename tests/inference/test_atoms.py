@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strategies import samples
 
 import brolly
+from brolly.inference._draws import binomials, multinomial
 from brolly.inference.atoms import Coin, UnevenCells, as_atoms
 
 
@@ -212,3 +213,32 @@ def test_any_sample_can_be_redrawn(sample, m):
         assert (draw.positive >= 0).all()
         assert (draw.positive <= weight * (1 + 1e-12)).all()
     assert (draws[0].positive[atoms.distinct == 0] == 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 7, 19, 40, 1500, 10**6])
+@pytest.mark.parametrize("p", [1e-12, 1e-4, 0.02, 0.3, 0.5, 0.7, 0.99, 1 - 1e-9])
+def test_binomial_numbers_follow_their_law(n, p):
+    """The largest gap between the distribution functions, which Massart bounds for any law."""
+    from scipy.stats import binom
+
+    size = 20_000
+    capsule = np.random.default_rng(n).bit_generator
+    drawn = binomials(capsule.capsule, np.full(size, n), np.full(size, p))
+    at = np.unique(drawn)
+    below = np.searchsorted(np.sort(drawn), at, "right") / size
+    assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * size))
+
+
+def test_binomial_numbers_at_the_ends():
+    source = np.random.default_rng(0).bit_generator
+    drawn = binomials(source.capsule, np.array([0, 0, 5, 5, 10**9, 10**9]), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]))
+    assert drawn.tolist() == [0, 0, 0, 5, 0, 10**9]
+
+
+def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
+    source, count = np.random.default_rng(0).bit_generator, np.array([0, 3, 100, 0, 4000, 20, 0])
+    drawn = np.array([multinomial(source.capsule, count) for _ in range(4000)])
+    assert (drawn.sum(axis=1) == 4123).all()
+    spread = count * (1 - count / 4123)
+    assert (np.abs(drawn.mean(axis=0) - count) <= 5 * np.sqrt(spread / 4000)).all()
+    assert (np.abs(drawn.var(axis=0) - spread) <= 0.15 * spread).all()

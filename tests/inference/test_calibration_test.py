@@ -69,7 +69,9 @@ def test_compressed_and_row_level_nulls_agree(name, weighted):
     spread = a.null.std()
     assert a.null_mean == pytest.approx(b.null_mean, abs=5 * spread / np.sqrt(400))
     for share in (0.1, 0.5, 0.9, 0.95):
-        assert a.null_quantile(share) == pytest.approx(b.null_quantile(share), abs=0.35 * spread)
+        slack = 4 * np.sqrt(2 * share * (1 - share) / 800)  # by rank: tails are of different weight
+        low, high = b.null_quantile(max(share - slack, 1e-9)), b.null_quantile(min(share + slack, 1 - 1e-9))
+        assert low <= a.null_quantile(share) <= high
 
 
 def test_the_result_says_it_all():

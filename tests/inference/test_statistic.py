@@ -10,6 +10,7 @@ from strategies import samples
 
 import brolly
 from brolly.inference.atoms import as_atoms
+from brolly.inference.resampling import draw_many
 from brolly.inference.statistic import as_statistic
 from brolly.measures.catalogue import CATALOGUE
 
@@ -73,3 +74,31 @@ def test_functions_and_measures_are_statistics_too():
 def test_an_unknown_measure_is_refused():
     with pytest.raises(brolly.InputError, match=r"measure must be a function or one of soft_binned_cdl, .*it is 'ece'"):
         as_statistic("ece")
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_redrawn_values_do_not_depend_on_the_number_of_threads(threads):
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    atoms = as_atoms(brolly.Sample((rng.random(2000) < p).astype(int), p))
+    evaluate, told = as_statistic("soft_binned_cdl").on(atoms), []
+
+    def one(stream):
+        return [evaluate(atoms.resample(stream))]
+
+    def tell(done, total):
+        told.append((done, total))
+
+    alone = draw_many(one, 100, np.random.default_rng(1))
+    together = draw_many(one, 100, np.random.default_rng(1), tell, threads=threads)
+    np.testing.assert_array_equal(alone, together)
+    assert told == [(32, 100), (64, 100), (96, 100), (100, 100)]
+    np.testing.assert_array_equal(alone, draw_many(one, 100, np.random.default_rng(1), threads=threads))
+
+
+def test_an_error_in_a_thread_is_raised_and_ends_the_work():
+    def one(stream):
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        draw_many(one, 1000, np.random.default_rng(1), threads=2)

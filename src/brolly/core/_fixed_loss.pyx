@@ -1,6 +1,5 @@
 """The soft-binned decision loss of a rounded sample, over all thresholds at once."""
 
-from libc.math cimport ceil, fmax, fmin
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -10,7 +9,13 @@ cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, double 
     """The first of the increasing i that is >= x (size if none is)."""
     cdef Py_ssize_t low = 0, high = size, middle
     if i[size - 1] - i[0] == size - 1:  # no gaps: count instead of searching
-        return <Py_ssize_t>fmax(0.0, fmin(ceil(x - <double>i[0]), <double>size))
+        x -= <double>i[0]
+        if not x > 0:
+            return 0
+        if x >= <double>size:
+            return size
+        low = <Py_ssize_t>x
+        return low + (<double>low < x)
     while low < high:
         middle = (low + high) // 2
         if <double>i[middle] < x:
@@ -24,12 +29,13 @@ cdef double loss_at(const int64_t[::1] j, const double[::1] pi, const double[::1
                     double m, double i) noexcept nogil:
     """The definition, for one threshold: sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+."""
     cdef Py_ssize_t b
-    cdef double total = 0.0
+    cdef double total = 0.0, loss, above = (i + 1) / m, below = i / m
     for b in range(j.shape[0]):
         if j[b] <= i:
-            total += fmax(0.0, s[b] - pi[b] * ((i + 1) / m))
+            loss = s[b] - pi[b] * above
         else:
-            total += fmax(0.0, pi[b] * (i / m) - s[b])
+            loss = pi[b] * below - s[b]
+        total += loss if loss > 0 else 0.0
     return total
 
 

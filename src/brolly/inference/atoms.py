@@ -12,7 +12,7 @@ from brolly.core.cells import CellTable, mean_prediction
 from brolly.core.exact import Floats
 from brolly.core.sample import Sample
 from brolly.errors import InputError
-from brolly.inference._draws import repeats, tosses
+from brolly.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
 from brolly.inference.clusters import numbered_groups
 
 Ints = NDArray[np.int64]
@@ -36,21 +36,16 @@ class Coin:
     """
 
     def __init__(self, chance: Floats, times: Ints | None = None) -> None:
-        self._start = None if times is None else np.cumsum(times) - times
-        scaled = (chance if times is None else np.repeat(chance, times)) * 65536.0
+        self._coins = len(chance)
+        self._owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
+        scaled = (chance if self._owner is None else chance[self._owner]) * 65536.0
         first = np.minimum(scaled, 65535.0).astype(np.uint16)
         self._first, self._rest = first, scaled - first
 
     def toss(self, rng: Rng) -> NDArray[Any]:
         """1 for heads, 0 for tails; with `times` the number of heads in so many tosses of each."""
-        n = len(self._first)
-        bits = rng.integers(0, 2**64, -(-n // 4), dtype=np.uint64, endpoint=False).view(np.uint16)[:n]
-        heads = bits < self._first
-        equal = np.flatnonzero(bits == self._first)
-        heads[equal] = rng.random(len(equal)) < self._rest[equal]
-        if self._start is None:
-            return heads.view(np.uint8)
-        return np.add.reduceat(heads, self._start, dtype=np.int64)
+        heads = compared(rng.bit_generator.capsule, self._first, self._rest)
+        return heads if self._owner is None else added_up(heads, self._owner, self._coins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +90,7 @@ class Atoms:
         """Keep the predictions, and draw the outcomes anew."""
         if isinstance(coin, Coin):
             return Draw(None, self._pooled(coin.toss(rng)))
-        return Draw(None, self._pooled(rng.binomial(self.count, coin)))
+        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin)))
 
     def coin(self, chance: Floats) -> Coin | Floats:
         """What to give to `redraw` again and again: prepared tosses, unless there are many for each atom."""
@@ -112,7 +107,7 @@ class Atoms:
     def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
         """Draw outcomes for repeated predictions; one seed gives close outcomes for close chances."""
         if int(repeated.sum()) > _EXPANDED * len(repeated):
-            events = rng.binomial(repeated, chance)
+            events: NDArray[Any] = binomials(rng.bit_generator.capsule, repeated, chance)
         else:
             events = tosses(rng.bit_generator.capsule, repeated, chance)
         return Draw(self._pooled(repeated), self._pooled(events))
@@ -285,8 +280,7 @@ def _multinomial(rng: Rng, count: Ints) -> Ints:
     """Draw as many rows as there are, with replacement: how many come from each atom."""
     n = int(count.sum())
     if n > _EXPANDED * len(count):
-        drawn: Ints = rng.multinomial(n, count / n).astype(np.int64, copy=False)
-        return drawn
+        return multinomial(rng.bit_generator.capsule, count)
     rows = repeats(rng.bit_generator.capsule, n)
     before = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
     ends = np.cumsum(count)

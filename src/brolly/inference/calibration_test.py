@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.cells import freeze
@@ -206,8 +207,9 @@ def calibration_test(
     atoms = as_atoms(sample)
     evaluate, coin = statistic.on(atoms), atoms.coin(atoms.prob)
     observed = evaluate(atoms.observed())
-    null = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, generator, progress)[:, 0]
-    null.sort()
+    threads = statistic.threads
+    null = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, generator, progress, threads=threads)
+    null = np.sort(null[:, 0])
     return CalibrationTest(
         statistic=float(statistic.function(sample)),
         p_value=(1 + int((null >= observed).sum())) / (size + 1),

@@ -254,15 +254,17 @@ def _law(
     rng: Rng,
     progress: Progress | None,
 ) -> Law:
-    evaluate = statistic.on(atoms)
+    evaluate, threads = statistic.on(atoms), statistic.threads
     if method == "inversion":
-        return invert(Line(sample, atoms, evaluate, keep=statistic.pools), size, rng, progress)
+        return invert(
+            Line(sample, atoms, evaluate, keep=statistic.pools), size, rng, progress, threads=statistic.threads
+        )
     observed = evaluate(atoms.observed())
     if method == "subsampling":
         some = max(1, min(atoms.units - 1, round(atoms.units**0.7)))
         draws = draw_many(lambda stream: [evaluate(atoms.subsample(stream, some))], size, rng, progress)
         return Basic(observed, np.sort(draws[:, 0]), math.sqrt(some / max(1, atoms.units - some)))
-    draws = draw_many(lambda stream: [evaluate(atoms.resample(stream))], size, rng, progress)
+    draws = draw_many(lambda stream: [evaluate(atoms.resample(stream))], size, rng, progress, threads=threads)
     return (Basic if method == "basic" else Percentile)(observed, np.sort(draws[:, 0]))
 
 

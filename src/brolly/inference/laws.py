@@ -156,13 +156,13 @@ class Line:
         return found
 
 
-def invert(line: Line, size: int, rng: Rng, progress: Progress | None) -> Inversion:
+def invert(line: Line, size: int, rng: Rng, progress: Progress | None, *, threads: int = 1) -> Inversion:
     """Draw samples of populations from the calibrated one to one whose samples all show more than was seen."""
     farthest = 1.0
     (pilot,) = rng.spawn(1)
     while farthest < _FARTHEST and min(line.draw(pilot, farthest)[0] for _ in range(_PILOTS)) <= line.observed:
         farthest *= 2
     steps = (farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
-    draws = draw_many(lambda stream: line.draw(stream, *steps), size, rng, progress, width=_STEPS)
+    draws = draw_many(lambda stream: line.draw(stream, *steps), size, rng, progress, width=_STEPS, threads=threads)
     values = np.array([line.value(step) for step in steps])
     return Inversion(line.observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from brolly.core.exact import Floats
 from brolly.errors import InputError
 
 Seed = int | np.random.Generator | None
+Rng = np.random.Generator
 Progress = Callable[[int, int], None]
 
 _BLOCK = 32  # samples that share a stream of random numbers
@@ -48,16 +50,37 @@ def draw_many(
     progress: Progress | None = None,
     *,
     width: int = 1,
+    threads: int = 1,
 ) -> Floats:
-    """Call `one` so often, each block of calls with its own stream of random numbers; a row for each call."""
+    """Call `one` so often, each block of calls with its own stream of random numbers; a row for each call.
+
+    What comes out does not depend on the number of threads: blocks have their streams before any of them is drawn.
+    """
     found = np.empty((size, width))
-    for start in range(0, size, _BLOCK):
-        (stream,) = rng.spawn(1)
-        stop = min(start + _BLOCK, size)
-        found[start:stop] = [one(stream) for _ in range(start, stop)]
-        if progress is not None:
-            progress(stop, size)
+    starts = range(0, size, _BLOCK)
+    if threads == 1 or len(starts) == 1:
+        for start in starts:
+            (stream,) = rng.spawn(1)
+            _fill(found[start : start + _BLOCK], one, stream)
+            if progress is not None:
+                progress(min(start + _BLOCK, size), size)
+        return found
+    with ThreadPoolExecutor(min(threads, len(starts))) as pool:
+        blocks = [pool.submit(_fill, found[start : start + _BLOCK], one, *rng.spawn(1)) for start in starts]
+        try:
+            for start, block in zip(starts, blocks, strict=True):
+                block.result()
+                if progress is not None:
+                    progress(min(start + _BLOCK, size), size)
+        finally:  # an error or Ctrl-C: the blocks that no thread has begun are not wanted any more
+            for block in blocks:
+                block.cancel()
     return found
+
+
+def _fill(rows: Floats, one: Callable[[np.random.Generator], Sequence[float] | Floats], stream: Rng) -> None:
+    for k in range(len(rows)):
+        rows[k] = one(stream)
 
 
 def quantile(sorted_draws: Floats, share: float) -> float:

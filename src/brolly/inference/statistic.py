@@ -14,8 +14,9 @@ from brolly.core._fixed_loss import worst_threshold
 from brolly.core.distinct import DistinctTable
 from brolly.core.exact import Floats
 from brolly.core.sample import Sample
+from brolly.core.threads import available_threads
 from brolly.errors import InputError
-from brolly.inference._soft_sums import soft_sums
+from brolly.inference._soft_sums import halved, soft_sums
 from brolly.inference.atoms import Atoms, Draw
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.soft_binned import Balance
@@ -55,6 +56,11 @@ class Statistic:
     def soft_binned(self) -> bool:
         """Whether it is SCDL."""
         return self.name in _SOFT_BINNED
+
+    @property
+    def threads(self) -> int:
+        """On how many threads redrawn samples are worth evaluating: SCDL's kernels let go of the interpreter."""
+        return available_threads() if self.soft_binned else 1
 
     def on(self, atoms: Atoms) -> Evaluate:
         """The function that takes redrawn samples of these atoms, always by the same way."""
@@ -104,8 +110,8 @@ class SoftBinned:
         self._total = float(self._weight.sum())
         # Chance alone moves sums over the rows by about this share, and SCDL balances at a grid of a few times 1/it.
         noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
-        first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(4 / max(noise, 1e-9)))))
-        self._grids = [first] if first == _FINEST else [first, _FINEST]
+        first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
+        self._grids = sorted({first, min(2 * first, _FINEST), _FINEST})
         self._places: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
 
     def __call__(self, draw: Draw) -> float:
@@ -149,15 +155,7 @@ class _Halving:
 
     def _at(self, m: int) -> Floats:
         if m not in self._by_grid:
-            finer = self._at(2 * m)
-            sums = finer[:, ::2].copy()
-            if self._soft:
-                odd = 0.5 * finer[:, 1::2]
-                sums[:, :-1] += odd
-                sums[:, 1:] += odd
-            else:
-                sums[:, :-1] += finer[:, 1::2]
-            self._by_grid[m] = sums
+            self._by_grid[m] = halved(self._at(2 * m), self._soft)
         return self._by_grid[m]
 
 
