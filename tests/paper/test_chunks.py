@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +82,30 @@ def test_a_failure_in_another_process_comes_back(tmp_path):
     wrong = [Chunk("a", repeat_table2, (0, 9, 0, 1)), Chunk("b", repeat_table2, (0, 0, 0, 1))]
     with pytest.raises(IndexError):
         Runner(folder=tmp_path, jobs=2)("part", wrong)
+
+
+def test_stopping_does_not_wait_for_the_rest(tmp_path):
+    """Ctrl-C comes while two workers sleep for a minute; what is stored stays, and no worker is left behind."""
+
+    def stop(part, done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    work = [Chunk("quick", max, (1, 2)), *(Chunk(f"slow-{k}", time.sleep, (60,)) for k in range(3))]
+    started = set(multiprocessing.active_children())
+    with pytest.raises(KeyboardInterrupt):
+        Runner(folder=tmp_path, jobs=2, progress=stop)("part", work)
+    assert [file.name for file in tmp_path.rglob("*.json")] == ["quick.json"]
+    assert not set(multiprocessing.active_children()) - started
+
+
+def test_workers_leave_ctrl_c_to_the_parent():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        chunks._leave_stopping_to_the_parent()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_repeats_do_not_depend_on_their_piece():

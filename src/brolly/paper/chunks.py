@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,30 +55,41 @@ class Runner:
         found = {chunk.key: _stored(folder, chunk.key) for chunk in chunks}
         missing = [chunk for chunk in chunks if found[chunk.key] is None]
         self._say(part, len(chunks) - len(missing), len(chunks))
-        for done, (chunk, value) in enumerate(self._run(missing), len(chunks) - len(missing) + 1):
-            text = json.dumps(value)
-            write_whole(folder / f"{chunk.key}.json", text)
-            found[chunk.key] = json.loads(text)  # as it would be read back
-            self._say(part, done, len(chunks))
+        with closing(self._run(missing)) as running:  # so that workers end where the loop does
+            for done, (chunk, value) in enumerate(running, len(chunks) - len(missing) + 1):
+                text = json.dumps(value)
+                write_whole(folder / f"{chunk.key}.json", text)
+                found[chunk.key] = json.loads(text)  # as it would be read back
+                self._say(part, done, len(chunks))
         return [found[chunk.key] for chunk in chunks]
 
     def _say(self, part: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(part, done, total)
 
-    def _run(self, chunks: list[Chunk]) -> Iterator[tuple[Chunk, Any]]:
+    def _run(self, chunks: list[Chunk]) -> Generator[tuple[Chunk, Any], None, None]:
         if self.jobs == 1 or len(chunks) < 2:
             for chunk in chunks:
                 yield chunk, chunk.function(*chunk.arguments)
             return
         context = multiprocessing.get_context("spawn")  # the same on every system
-        with ProcessPoolExecutor(min(self.jobs, len(chunks)), mp_context=context) as pool:
+        others = multiprocessing.active_children()
+        size = min(self.jobs, len(chunks))
+        with ProcessPoolExecutor(size, mp_context=context, initializer=_leave_stopping_to_the_parent) as pool:
             waiting = {pool.submit(chunk.function, *chunk.arguments): chunk for chunk in chunks}
             try:
                 while waiting:
                     yield from _finished(waiting)
-            finally:  # whoever stops us should not have to wait for the rest
+            except BaseException:  # whoever stops us should not have to wait for pieces that nobody will store
                 pool.shutdown(wait=False, cancel_futures=True)
+                for worker in set(multiprocessing.active_children()).difference(others):
+                    worker.terminate()
+                    worker.join()
+                raise
+
+
+def _leave_stopping_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal
 
 
 def _finished(waiting: dict[Future[Any], Chunk]) -> Iterator[tuple[Chunk, Any]]:
