@@ -79,7 +79,9 @@ def test_too_few_rows_show_nothing():
     found = brolly.minimum_detectable([0, 1], [0.4, 0.6], **CUTOFF)
     assert math.isinf(found.value)
     assert found.to_dict()["value"] is None
-    assert str(found) == "These 2 rows are too few to show that predictions are overconfident, however much they are."
+    assert str(found) == "2 rows are too few to show that predictions are overconfident, however much they are."
+    alone = brolly.minimum_detectable([1], [0.4], **CUTOFF)
+    assert str(alone).startswith("1 row is too few to show that ")
 
 
 def test_the_result_says_it_all():

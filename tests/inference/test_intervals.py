@@ -171,6 +171,8 @@ def test_few_rows_are_warned_of():
     with pytest.warns(brolly.FewRowsWarning, match="3 rows are few to resample: the interval can be far"):
         found = brolly.confidence_interval([0, 1, 1], [0.2, 0.5, 0.7], n_resamples=19, rng=0)
     assert found.warnings
+    with pytest.warns(brolly.FewRowsWarning, match="^1 row is few to resample"):
+        brolly.confidence_interval([1], [0.7], n_resamples=19, rng=0)
     with pytest.warns(brolly.FewRowsWarning, match="2 groups are few to resample"):
         brolly.confidence_interval([0, 1, 1], [0.2, 0.5, 0.7], groups=[0, 0, 1], n_resamples=19, rng=0)
 

@@ -17,6 +17,7 @@ import pytest
 import brolly
 from brolly.errors import InputError
 from brolly.report import render, to_html, write
+from brolly.report.article import _scdl_interval
 from brolly.report.blocks import count, number, percent
 from brolly.report.html import embedded
 
@@ -186,3 +187,12 @@ def test_odd_forecasts_make_pages_without_a_complaint(browser, tmp_path, case):
     assert (
         browser.run("return [...document.querySelectorAll('.chart')].filter(c => !c.querySelector('svg')).length") == 0
     )
+
+
+def test_an_interval_that_leaves_out_the_value_says_why():
+    scdl = {"low": 0.001, "high": 0.008, "value": 0.01}
+    assert (
+        _scdl_interval(scdl, 0.95) == "95% interval 0.001 to 0.008 on new rows like these: part of the value is chance"
+    )
+    assert _scdl_interval({**scdl, "value": 0.005}, 0.95) == "95% interval 0.001 to 0.008"
+    assert _scdl_interval({**scdl, "low": None, "high": None}, 0.95) == "no interval"

@@ -92,7 +92,8 @@ class MinimumDetectable:
     def __str__(self) -> str:
         family = self.alternative.replace("_", " ")
         if math.isinf(self.value):
-            return f"These {self.n:,} rows are too few to show that predictions are {family}, however much they are."
+            rows = "1 row is" if self.n == 1 else f"{self.n:,} rows are"
+            return f"{rows} too few to show that predictions are {family}, however much they are."
         return (
             f"A test on these {self.n:,} rows finds predictions that are {family} with probability {self.power:.0%} "
             f"once {self.measure} is {self.value:.4g} in the population (predictions off by {self.mean_shift:.4g} on "

@@ -227,8 +227,9 @@ def few_rows(atoms: Atoms) -> tuple[str, ...]:
     """Warn where there is too little to resample."""
     if atoms.units >= _FEW:
         return ()
-    what = "rows" if atoms.group is None else "groups"
-    note = FewRowsWarning(f"{atoms.units} {what} are few to resample: the interval can be far from its level")
+    what = "row" if atoms.group is None else "group"
+    many = f"1 {what} is" if atoms.units == 1 else f"{atoms.units} {what}s are"
+    note = FewRowsWarning(f"{many} few to resample: the interval can be far from its level")
     warnings.warn(note, stacklevel=3)
     return (str(note),)
 

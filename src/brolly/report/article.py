@@ -78,6 +78,13 @@ def _tile(term: str, value: str, more: str) -> str:
     )
 
 
+def _scdl_interval(scdl: Dict, confidence: float) -> str:
+    """The interval, with the reason when it leaves out the value that it stands under."""
+    words = interval(scdl["low"], scdl["high"], confidence) or "no interval"
+    outside = scdl["high"] is not None and scdl["value"] > scdl["high"]
+    return f"{words} on new rows like these: part of the value is chance" if outside else words
+
+
 def _tiles(a: Dict) -> str:
     scdl, worst = a["balance"], a["regret"]
     guarantee, test, task = a.get("guarantee"), a.get("test"), a.get("task")
@@ -85,7 +92,7 @@ def _tiles(a: Dict) -> str:
         _tile(
             "SCDL (0 is perfect, 0.5 the worst)",
             number(scdl["value"]) if scdl["resolved"] else f"at most {number(scdl['value'])}",
-            interval(scdl["low"], scdl["high"], a["confidence"]) or "no interval",
+            _scdl_interval(scdl, a["confidence"]),
         ),
         _tile(
             "Lost at worst on these rows",
