@@ -148,7 +148,7 @@ globalThis.brolly = (() => {
     return plot(label, width, {
       height: 24 * data.length + 62, marginLeft, marginTop: 8,
       x: { label: "value (0 is perfect)", labelAnchor: "center", labelArrow: "none", grid: true, nice: true, domain: [0, top(data.map((d) => Math.max(d.value, d.high ?? 0)))], ticks: width < 500 ? 4 : 8 },
-      y: { domain: data.map((d) => d.key), label: null, axis: null, tickSize: 0 },
+      y: { type: "band", domain: data.map((d) => d.key), label: null, axis: null, tickSize: 0 },
       marks: [
         Plot.axisY({ tickFormat: (k) => data[k].label, lineWidth: (marginLeft - 14) / 12, textOverflow: "ellipsis", tickSize: 0 }),
         ...(options.null ? [Plot.tickX(data, { x: "null_mean", y: "key", stroke: colours.quiet, strokeWidth: 3, insetTop: 5, insetBottom: 5 })] : []),
