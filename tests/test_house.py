@@ -76,14 +76,10 @@ def test_every_exported_measure_is_catalogued():
     """All functions are measures, but for those that give a result object: one line a room."""
     others = {"measure_all", "measures", "score_decomposition", "soft_binned_profile"}
     others |= {"choose_grid", "load_policy", "regret_curve", "swap_regret"}  # decisions
-    others |= {"load_sample", "load_samples", "save_sample"}  # engines
     others |= {"guarantee", "sample_size"}  # inference: bounds
     others |= {"find_changes", "watch"}  # inference: over time
-    others |= {"calibration_test", "confidence_interval"}  # inference, by resampling
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
-    others |= {"scan"}  # engines
-    others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
-    others |= {"scan", "sql"}  # engines
+    others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines
     others |= {"segment_tests"}  # inference, over segments
     others |= {"assess", "assess_many"}  # assessment
     functions = {name for name in brolly.__all__ if name[0].islower()} - others
