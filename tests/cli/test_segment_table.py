@@ -163,8 +163,8 @@ def other_columns():
         (None, ["--by", "nation"], "data/0.parquet has no column 'nation'"),
         (None, ["--where", "region ="], "where must be a condition such as "),
         (None, ["--where", "region > 3"], "where cannot compare region, which holds values of type string, with 3\n"),
-        (None, ["--fail-above", "-1"], "--fail-above must not be negative; it is -1.0\n"),
-        (None, ["--fail-above", "nan"], "--fail-above must not be negative; it is nan\n"),
+        (None, ["--fail-above", "-1"], "--fail-above must be a number that is not negative; it is -1.0\n"),
+        (None, ["--fail-above", "nan"], "--fail-above must be a number that is not negative; it is nan\n"),
         (None, ["-o", "data/400.parquet"], "data/400.parquet is the file to read: the result would overwrite it\n"),
     ],
 )

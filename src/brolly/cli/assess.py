@@ -79,7 +79,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, measure, and say what came out."""
     if arguments.fail_above is not None and not arguments.fail_above >= 0:
-        raise InputError(f"--fail-above must not be negative; it is {arguments.fail_above}")
+        raise InputError(f"--fail-above must be a number that is not negative; it is {arguments.fail_above}")
     check_result(arguments)
     read_in = read(arguments, by=arguments.by)
     sample = read_in.whole if isinstance(read_in, Segments) else read_in

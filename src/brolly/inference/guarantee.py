@@ -270,7 +270,8 @@ def guarantee(
 
 def check_confidence(confidence: float) -> None:
     """Accept a probability that is neither 0 nor 1."""
-    if not 0 < confidence < 1:
+    number = isinstance(confidence, float | int | np.floating) and not isinstance(confidence, bool)
+    if not number or not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1; it is {confidence!r}")
 
 

@@ -94,11 +94,13 @@ class ConfidenceInterval:
         )
 
     def __str__(self) -> str:
-        return (
+        lines = [
             f"{self.measure} lies between {self.low:.4g} and {self.high:.4g} in the population, with "
-            f"{self.level:.0%} confidence ({self.method}).\n"
-            f"Of the sample's own {self.estimate:.4g} about {self.bias:.2g} is chance."
-        )
+            f"{self.level:.0%} confidence ({self.method}).",
+            f"Of the sample's own {self.estimate:.4g} about {self.bias:.2g} is chance.",
+            *(f"Note: {note}." for note in self.warnings),
+        ]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from brolly.core.sample import Sample
 from brolly.errors import InputError
 from brolly.inference.bounds import Evidence, adaptive, extremes, hoeffding
@@ -113,7 +115,8 @@ def sample_size(
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         loss = _loss(like)
-    if not loss < target < 1:
+    number = isinstance(target, float | int | np.floating) and not isinstance(target, bool)
+    if not number or not loss < target < 1:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
     delta = 1 - confidence
 

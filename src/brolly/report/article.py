@@ -11,9 +11,9 @@ from brolly.report.blocks import Column, Dict, columns_of, count, folded, interv
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
 DRAWN_SEGMENTS = 40  # in the picture, as page.js has it
 GRADES = {  # what a colour says must be said in words as well
-    "trust": ("✓", "Can be trusted"),
+    "trust": ("✓", "Safe to act on as advised"),
     "care": ("!", "Use with care"),
-    "distrust": ("✗", "Do not trust as is"),
+    "distrust": ("✗", "Do not act on it as it is"),
     "unknown": ("?", "Not known yet"),
 }
 REFERENCES = (
