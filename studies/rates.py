@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import brolly
+from brolly.paper.table1 import fit_exponent
 from studies.populations import populations
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)
@@ -65,15 +66,12 @@ def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for forecaster, name in dict.fromkeys((line["forecaster"], line["measure"]) for line in lines):
         some = [line for line in lines if (line["forecaster"], line["measure"]) == (forecaster, name)]
         size, off, error = np.array([[float(li[k]) for k in ("T", "deviation", "standard_error")] for li in some]).T
-        x, y = np.log(size) - np.log(size).mean(), np.log(off) - np.log(off).mean()
-        slope = x @ y / (x @ x)
-        chance = np.sqrt(x**2 @ (error / off) ** 2) / (x @ x)
-        scatter = np.sqrt(np.sum((y - slope * x) ** 2) / (len(x) - 2) / (x @ x))
+        slope, doubt = fit_exponent(size, off, error)
         yield {
             "forecaster": forecaster,
             "measure": name,
             "slope": f"{slope:.3f}",
-            "standard_error": f"{max(chance, scatter):.3f}",
+            "standard_error": f"{doubt:.3f}",
             "promised": "T^-1/3" if name == CUBE_ROOT else brolly.measures()[name].testable,
         }
 

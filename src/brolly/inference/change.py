@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -13,9 +13,9 @@ from brolly.core.cells import mean_prediction
 from brolly.core.exact import Floats
 from brolly.core.sample import Sample
 from brolly.errors import InputError
+from brolly.inference.resampling import Progress, Seed, as_seed
 
 Ints = NDArray[np.int64]
-Progress = Callable[[int, int], None]
 Shuffle = Literal["periods", "rows"]
 
 _COARSEST, _FINEST = 16, 128  # cells: about the root of the rows, so that each has many and is narrow
@@ -52,7 +52,7 @@ def find_changes(
     alpha: float = 0.01,
     shuffle: Shuffle = "periods",
     n_resamples: int = 999,
-    rng: np.random.Generator | int | None = None,
+    rng: Seed = None,
     progress: Progress | None = None,
 ) -> tuple[Change, ...]:
     """When did outcomes begin to relate to predictions differently?
@@ -120,7 +120,7 @@ def find_changes(
         raise InputError(f"shuffle must be 'periods' or 'rows'; it is {shuffle!r}")
     labels = [label for label, _ in samples]
     counts, events, sums = _by_period([sample for _, sample in samples])
-    generator = np.random.default_rng(rng)
+    generator, _ = as_seed(rng)
     found: list[Change] = []
     stretches = [(0, len(labels))]
     while stretches:

@@ -19,6 +19,7 @@ from brolly.decisions.curve import check_fine_enough
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bounds import Evidence, adaptive, hoeffding
 from brolly.inference.clusters import clustered
+from brolly.inference.resampling import is_share
 
 Method = Literal["adaptive", "hoeffding"]
 
@@ -270,8 +271,7 @@ def guarantee(
 
 def check_confidence(confidence: float) -> None:
     """Accept a probability that is neither 0 nor 1."""
-    number = isinstance(confidence, float | int | np.floating) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence < 1:
+    if not is_share(confidence):
         raise InputError(f"confidence must lie between 0 and 1; it is {confidence!r}")
 
 

@@ -36,9 +36,16 @@ def check_resamples(n_resamples: int, least: int = 19) -> int:
     return int(n_resamples)
 
 
+def is_share(value: object) -> bool:
+    """Whether it is a number strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
+        return False
+    return bool(0 < value < 1)
+
+
 def check_share(value: float, name: str) -> float:
     """Accept a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.floating) or not 0 < value < 1:
+    if not is_share(value):
         raise InputError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}")
     return float(value)
 

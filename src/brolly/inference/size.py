@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from brolly.core.sample import Sample
 from brolly.errors import InputError
 from brolly.inference.bounds import Evidence, adaptive, extremes, hoeffding
 from brolly.inference.guarantee import check_confidence, default_grids, percent
+from brolly.inference.resampling import is_share
 
 _MOST = 4**20  # rows: beyond, nobody will wait
 
@@ -115,8 +114,7 @@ def sample_size(
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         loss = _loss(like)
-    number = isinstance(target, float | int | np.floating) and not isinstance(target, bool)
-    if not number or not loss < target < 1:
+    if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
     delta = 1 - confidence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from brolly.core.sample import Sample
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.change import Change, Shuffle, find_changes
 from brolly.inference.guarantee import guarantee
+from brolly.inference.resampling import Progress, Seed, as_seed
 from brolly.measures.soft_binned import soft_binned_profile
 
 
@@ -95,8 +96,8 @@ def watch(
     alpha: float = 0.01,
     shuffle: Shuffle = "periods",
     n_resamples: int = 999,
-    rng: np.random.Generator | int | None = 0,
-    progress: Callable[[int, int], None] | None = None,
+    rng: Seed = 0,
+    progress: Progress | None = None,
 ) -> Timeline:
     """What acting on a forecast can cost, period by period, and when that changed.
 
@@ -142,8 +143,9 @@ def watch(
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
     if not samples:
         raise InputError("samples must not be empty")
+    generator, seed = as_seed(rng)
     changes = find_changes(
-        list(samples.items()), alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=rng, progress=progress
+        list(samples.items()), alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=generator, progress=progress
     )
     lines = []
     with warnings.catch_warnings():
@@ -170,7 +172,7 @@ def watch(
         alpha=alpha,
         shuffle=shuffle,
         n_resamples=n_resamples,
-        seed=int(rng) if isinstance(rng, int | np.integer) else None,
+        seed=seed,
     )
 
 
