@@ -11,7 +11,7 @@ import numpy as np
 import brolly
 from benchmarks.contestants import Contestant
 from benchmarks.data import Data
-from brolly.core.cells import CellTable
+from brolly.core.grid.cells import CellTable
 
 SIZE = 10**5
 _LARGE, _CELLS = 10**8, 2**16

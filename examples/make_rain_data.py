@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from brolly.cli.rain import as_csv, forecasts
+from brolly.cli.demo_data import as_csv, forecasts
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:

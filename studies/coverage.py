@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import brolly
-from brolly.inference.atoms import as_atoms
-from brolly.inference.laws import Line
+from brolly.inference.interval_methods import Line
 from brolly.inference.resampling import quantile
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
 from studies.populations import Population, populations
 

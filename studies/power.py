@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import brolly
-from brolly.inference.atoms import as_atoms
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
 from studies.populations import logit_scaled, populations
 

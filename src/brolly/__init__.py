@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.doors import hang
-from brolly.core.accumulator import Accumulator
-from brolly.core.sample import Sample
-from brolly.core.segments import Segments
+from brolly.core.sample.accumulator import Accumulator
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.policy import RoundedResponse, load_policy
@@ -31,14 +31,14 @@ from brolly.errors import (
 )
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
-from brolly.inference.change import Change, find_changes
+from brolly.inference.change_points import Change, find_changes
 from brolly.inference.comparison import Comparison, compare
-from brolly.inference.detectable import MinimumDetectable, minimum_detectable
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+from brolly.inference.monitoring import Timeline, Window, watch
+from brolly.inference.power import MinimumDetectable, minimum_detectable
+from brolly.inference.sample_size import SampleSize, sample_size
 from brolly.inference.segments import SegmentTests, segment_tests
-from brolly.inference.size import SampleSize, sample_size
-from brolly.inference.watch import Timeline, Window, watch
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -53,7 +53,7 @@ from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft
 
 if TYPE_CHECKING:
     from brolly.assessment.assess import assess
-    from brolly.assessment.many import AssessmentSet, assess_many
+    from brolly.assessment.assess_many import AssessmentSet, assess_many
     from brolly.assessment.result import Assessment
     from brolly.engines.databases import Table
     from brolly.engines.scan import scan
@@ -142,9 +142,9 @@ __all__ = [
 _ROOMS: tuple[str, ...] = ("paper", "plots")
 _LATER: dict[str, str] = {
     "Assessment": "brolly.assessment.result",
-    "AssessmentSet": "brolly.assessment.many",
+    "AssessmentSet": "brolly.assessment.assess_many",
     "assess": "brolly.assessment.assess",
-    "assess_many": "brolly.assessment.many",
+    "assess_many": "brolly.assessment.assess_many",
     "load_sample": "brolly.engines.store",
     "load_samples": "brolly.engines.store",
     "save_sample": "brolly.engines.store",

@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 import brolly
 from brolly.assessment import doors
-from brolly.assessment.assess import noted
-from brolly.assessment.work import shown_grid
+from brolly.assessment.assess import collect_warnings
+from brolly.assessment.compute import shown_grid
 
 FAST = {"measures": ["soft_binned_cdl"], "n_resamples": 99}
 
@@ -176,7 +176,7 @@ def test_other_warnings_are_given_as_ever():
     kept = {}
 
     def work():
-        with noted() as notes:
+        with collect_warnings() as notes:
             doubtful()
         kept.update(notes)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.core.segments import Segments
+from brolly.core.sample.segments import Segments
 
 FAST = {"measures": [], "n_resamples": 199}
 

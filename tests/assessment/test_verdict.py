@@ -8,8 +8,8 @@ import re
 import pytest
 
 import brolly
+from brolly.assessment.text import at_least, at_most, chance, rows, who
 from brolly.assessment.verdict import Evidence, Sentence, about_segments, about_task, judge
-from brolly.assessment.words import at_least, at_most, chance, rows, who
 
 EVIDENCE = {
     "n": 4000,

@@ -15,7 +15,7 @@ import pytest
 
 import brolly
 from brolly.cli import main
-from brolly.cli.rain import as_csv, forecasts
+from brolly.cli.demo_data import as_csv, forecasts
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import brolly
-from brolly.core.tally import Tally
+from brolly.core.grid.cell_accumulator import Tally
 
 RNG = np.random.default_rng(30)
 P = RNG.random(5000)
@@ -94,7 +94,7 @@ def test_what_cannot_be_added():
 
 
 def test_a_full_table_is_settled_and_goes_on(monkeypatch):
-    monkeypatch.setattr("brolly.core.tally._FULL", 100)
+    monkeypatch.setattr("brolly.core.grid.cell_accumulator._FULL", 100)
     stream = brolly.Accumulator(64)
     for start in range(0, 5000, 60):
         stream.update(Y[start : start + 60], P[start : start + 60])

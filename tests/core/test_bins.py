@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import samples
 
 import brolly
-from brolly.core.bins import BinSums
+from brolly.core.sample.bins import BinSums
 
 LEFT_CLOSED = st.booleans()
 

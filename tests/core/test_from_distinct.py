@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from strategies import samples
 
 import brolly
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]

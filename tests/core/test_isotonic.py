@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 from strategies import samples
 
 import brolly
-from brolly.core.distinct import DistinctTable
 from brolly.core.isotonic import isotonic, merged, recalibrated
+from brolly.core.sample.distinct import DistinctTable
 
 
 def table(negative, positive):

@@ -17,9 +17,9 @@ from strategies import powers, probabilities, samples
 
 import brolly
 from brolly.core._regret import bridge
-from brolly.core.distinct import DistinctTable
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.rounded import RoundedSample
+from brolly.core.sample.distinct import DistinctTable
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)

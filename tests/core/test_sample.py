@@ -187,7 +187,7 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
     w = RNG.random(n)
     results = []
     for threads in (1, 2, 4):
-        monkeypatch.setattr("brolly.core.tally.available_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("brolly.core.grid.cell_accumulator.available_threads", lambda threads=threads: threads)
         results.append((table(brolly.Sample(y, p), 1024), table(brolly.Sample(y, p, sample_weight=w), 1024)))
     for plain, weighted in results[1:]:
         for left, right in zip(plain, results[0][0], strict=True):
@@ -227,7 +227,7 @@ def test_distinct_pools_ties_in_order():
 
 
 def test_distinct_over_several_chunks(monkeypatch):
-    monkeypatch.setattr("brolly.core.distinct._CHUNK", 7)
+    monkeypatch.setattr("brolly.core.sample.distinct._CHUNK", 7)
     p = np.round(P, 2)
     few = brolly.Sample(Y, p, sample_weight=W).distinct()
     values, which = np.unique(p, return_inverse=True)

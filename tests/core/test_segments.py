@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brolly
-from brolly.core import groups
-from brolly.core.groups import Groups
-from brolly.core.rows import as_rows
-from brolly.core.segments import GroupedCells, Segments
+from brolly.core.grid import hashed_cells
+from brolly.core.grid.hashed_cells import Groups
+from brolly.core.input.rows import as_rows
+from brolly.core.sample.segments import GroupedCells, Segments
 
 rng = np.random.default_rng(61)
 
@@ -52,10 +52,10 @@ def grouped(m, parts, *, weighted, by=("s",), keys=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("m", "segments"), [(2, 1), (64, 40), (2**16, 7), (2**20, 5), (128, 900)])
 def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weighted, threads):
-    monkeypatch.setattr(groups, "available_threads", lambda: threads)
-    monkeypatch.setattr(groups, "_START", 4)  # so that tables grow often
-    monkeypatch.setattr(groups, "_ROWS_PER_THREAD", 1000)
-    monkeypatch.setattr(groups, "_STRETCH", 100)
+    monkeypatch.setattr(hashed_cells, "available_threads", lambda: threads)
+    monkeypatch.setattr(hashed_cells, "_START", 4)  # so that tables grow often
+    monkeypatch.setattr(hashed_cells, "_ROWS_PER_THREAD", 1000)
+    monkeypatch.setattr(hashed_cells, "_STRETCH", 100)
     parts = [rows(n, segments, weighted=weighted) for n in (2000, 3, 700)]
     found = grouped(m, parts, weighted=weighted)
     y, p, s = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 3))
@@ -137,7 +137,7 @@ def test_a_bad_row_changes_nothing():
 
 
 def test_more_rows_than_can_be_counted(monkeypatch):
-    monkeypatch.setattr(groups, "_FULL", 3)
+    monkeypatch.setattr(hashed_cells, "_FULL", 3)
     one = Groups(8, weighted=False)
     one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(brolly.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"):

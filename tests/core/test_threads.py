@@ -27,7 +27,7 @@ def count(parts):
         done[part] += 1
         return True
 
-    assert threads.all_good(work, parts)
+    assert threads.run_in_threads(work, parts)
     return done
 
 
@@ -49,7 +49,7 @@ def test_samples_and_policies_do_without_threads(monkeypatch):
     policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8)
     answers = []
     for parts in (1, 3):
-        for module in ("brolly.core.tally", "brolly.decisions.policy"):
+        for module in ("brolly.core.grid.cell_accumulator", "brolly.decisions.policy"):
             monkeypatch.setattr(f"{module}.available_threads", lambda parts=parts: parts)
         small = brolly.Sample(p > 0.5, p).compress(4)
         answers.append((small.counts.tolist(), policy.decide_index(p, np.arange(len(p))).tobytes()))
@@ -58,7 +58,7 @@ def test_samples_and_policies_do_without_threads(monkeypatch):
 
 @pytest.mark.parametrize("bad", range(3))
 def test_one_part_that_fails_is_enough(bad):
-    assert not threads.all_good(lambda part: part != bad, 3)
+    assert not threads.run_in_threads(lambda part: part != bad, 3)
 
 
 @pytest.mark.parametrize("bad", range(3))
@@ -72,7 +72,7 @@ def test_an_error_in_a_part_is_raised(bad):
         return True
 
     with pytest.raises(MemoryError, match="no room"):
-        threads.all_good(work, 3)
+        threads.run_in_threads(work, 3)
     assert {1, 2} - {bad} <= set(done)  # nobody is still at work
 
 

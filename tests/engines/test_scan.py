@@ -21,7 +21,7 @@ import pytest
 from writing import write_csv, write_parquet
 
 import brolly
-from brolly.engines import elsewhere, sinks, sources
+from brolly.engines import accumulators, pushdown, sources
 
 rng = np.random.default_rng(20261115)
 N = 900
@@ -243,7 +243,7 @@ def test_keys_of_every_type():
 
 def test_more_combinations_than_rows(monkeypatch):
     """Keys that are nearly all different, in two columns: combinations are sorted rather than counted."""
-    monkeypatch.setattr(sinks, "_FEW_COMBINATIONS", 10)
+    monkeypatch.setattr(accumulators, "_FEW_COMBINATIONS", 10)
     a, b = rng.integers(0, 400, N), rng.integers(0, 400, N)
     found = brolly.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
     assert list(found) == sorted(set(zip(a.tolist(), b.tolist(), strict=True)))
@@ -437,7 +437,7 @@ def test_progress_counts_rows_before_the_condition(monkeypatch):
 def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
     """Text with a scheme, and what the other engines call theirs."""
     asked = []
-    monkeypatch.setattr(elsewhere, "owns", lambda source: bool(asked.append(source)))
+    monkeypatch.setattr(pushdown, "owns", lambda source: bool(asked.append(source)))
     with pytest.raises(brolly.InputError, match=r"^the name of the file must end in"):
         brolly.scan("postgresql://here/there")
     brolly.scan(TABLE)

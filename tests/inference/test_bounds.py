@@ -15,13 +15,13 @@ from strategies import powers, samples
 
 import brolly
 from brolly.inference import bounds
-from brolly.inference.bounds import Evidence
+from brolly.inference.bounds import BoundInputs
 
 
 def evidence_of(y, p, w=None, m=8, grid=None):
     sample = brolly.Sample(y, p, sample_weight=w)
     sample = sample if grid is None else sample.compress(grid)
-    return Evidence.from_cells(sample.cell_table(m), m)
+    return BoundInputs.from_cells(sample.cell_table(m), m)
 
 
 def hats(p, m):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.inference.atoms import as_atoms
-from brolly.inference.laws import Basic, Inversion, Percentile, residual_curve
+from brolly.inference.interval_methods import Basic, Inversion, Percentile, residual_curve
+from brolly.inference.resampling_units import as_atoms
 
 MEASURES = ["soft_binned_cdl", "cutoff_calibration_error", "expected_calibration_error"]
 

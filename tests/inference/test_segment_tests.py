@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 import brolly
-from brolly.core.segments import Segments
+from brolly.core.sample.segments import Segments
 from brolly.inference import segments as module
 from brolly.inference.segments import adjusted
 

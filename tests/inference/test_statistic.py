@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from strategies import samples
 
 import brolly
-from brolly.inference.atoms import as_atoms
 from brolly.inference.resampling import draw_many
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
 from brolly.measures.catalogue import CATALOGUE
 

@@ -27,7 +27,7 @@ def test_measure_all_is_each_measure_on_its_own():
 
 
 def test_rows_are_sorted_once_for_all(monkeypatch):
-    from brolly.core import distinct
+    from brolly.core.sample import distinct
 
     calls = []
     pool = distinct.pool

@@ -14,8 +14,8 @@ from strategies import AWKWARD, powers, samples
 
 import brolly
 from brolly import calibration_decision_loss, u_calibration_error
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.rounded import RoundedSample
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)

@@ -15,7 +15,7 @@ from strategies import AWKWARD, powers, samples
 
 import brolly
 from brolly.core._fixed_loss import worst_threshold
-from brolly.core.rounded import RoundedSample
+from brolly.core.grid.rounded import RoundedSample
 
 pytestmark = pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
 roundings = st.sampled_from(["soft", "hard"])
@@ -294,8 +294,8 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions balance on a fine grid: passes find it."""
-    monkeypatch.setattr("brolly.core.sample._MANY_ROWS", 1 << 12)
-    monkeypatch.setattr("brolly.core.sample.DistinctTable", None)
+    monkeypatch.setattr("brolly.core.sample.sample._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("brolly.core.sample.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)
     prof = brolly.soft_binned_profile(rng.random(1 << 14) < p, p)

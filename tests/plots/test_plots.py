@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brolly
 from brolly import plots
-from brolly.core.segments import Segments
+from brolly.core.sample.segments import Segments
 
 mpl.use("Agg")
 PANELS = ["reliability", "regret", "balance", "measures", "segments"]

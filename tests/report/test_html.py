@@ -17,9 +17,9 @@ import pytest
 import brolly
 from brolly.errors import InputError
 from brolly.report import render, to_html, write
-from brolly.report.article import _scdl_interval
-from brolly.report.blocks import count, number, percent
+from brolly.report.assessment_page import _scdl_interval
 from brolly.report.html import embedded
+from brolly.report.html_tables import count, number, percent
 
 LIMIT = 3_000_000  # bytes of a page
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from brolly.assessment.words import at_most
-from brolly.core.exact import Floats
+from brolly.assessment.text import at_most
+from brolly.core.arrays import Floats
 from brolly.inference.soft_bins import SoftBins
 
 Action = Literal["act", "wait"]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brolly.assessment.compute import Settings, compute_parts
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import split
-from brolly.assessment.work import Settings, work_out
-from brolly.core.sample import Sample, as_sample
-from brolly.core.segments import Segments
+from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
 
@@ -121,9 +121,9 @@ def assess(
     """
     settings = Settings.checked(task, confidence, tolerance, n_resamples, measures, rng)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
-    with noted() as notes:
+    with collect_warnings() as notes:
         step = counter(progress, settings.steps(segments))
-        found = work_out(sample, segments, settings, np.random.default_rng(rng), step)
+        found = compute_parts(sample, segments, settings, np.random.default_rng(rng), step)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return found.assessment(tuple(notes))
@@ -154,7 +154,7 @@ def read(
 
 
 @contextmanager
-def noted() -> Iterator[dict[str, BrollyWarning]]:
+def collect_warnings() -> Iterator[dict[str, BrollyWarning]]:
     """Keep what brolly warns of, each text once; other warnings are given as ever."""
     notes: dict[str, BrollyWarning] = {}
     with warnings.catch_warnings(record=True) as caught:

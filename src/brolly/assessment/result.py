@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from brolly.assessment.advice import ThresholdAdvice
+from brolly.assessment.components import Estimate, Histogram, RegretBand, Reliability, Rows, TaskResult
 from brolly.assessment.doors import through
-from brolly.assessment.parts import Estimate, Histogram, RegretBand, Reliability, Rows, TaskResult
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.verdict import Verdict
-from brolly.core.whole import write_whole
+from brolly.core.atomic_write import write_whole
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
 from brolly.inference.calibration_test import CalibrationTest

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.sample import Sample
-from brolly.core.segments import FEW_ROWS, Segments
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import InputError
 from brolly.inference.calibration_test import calibration_test
 from brolly.inference.intervals import confidence_interval

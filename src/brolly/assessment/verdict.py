@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
-from brolly.assessment.words import HINDSIGHT, STAKES, at_least, at_most, chance, rows, wrapped
+from brolly.assessment.text import HINDSIGHT, STAKES, at_least, at_most, chance, rows, wrapped
 from brolly.decisions.task import DecisionTask
 
 Grade = Literal["trust", "care", "distrust", "unknown"]

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from brolly import __version__
-from brolly.cli import assess, completion, decide, demo, paper, policy, report, store, watch
+from brolly.cli import assess, completion, decide, demo, monitor, paper, policy, report, store
 from brolly.cli.colour import coloured_help
 from brolly.cli.output import let_go, one_line, say
 from brolly.errors import BrollyError, InputError
@@ -18,7 +18,7 @@ FAILED = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 NOBODY_READS = 141  # 128 + SIGPIPE
 
-_COMMANDS = (assess, report, policy, decide, store, watch, demo, paper, completion)
+_COMMANDS = (assess, report, policy, decide, store, monitor, demo, paper, completion)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:

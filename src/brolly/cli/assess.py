@@ -14,10 +14,10 @@ from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import say
 from brolly.cli.segments import Limit, Part, segment_table
 from brolly.cli.verdict import verdict
-from brolly.core.rounded import Rounding
-from brolly.core.sample import Sample
-from brolly.core.segments import FEW_ROWS, Segments
-from brolly.core.whole import write_whole
+from brolly.core.atomic_write import write_whole
+from brolly.core.grid.rounded import Rounding
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import BrollyWarning, InputError
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
 

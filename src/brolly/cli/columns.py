@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from brolly.cli.progress import Progress
-from brolly.core.sample import Sample
-from brolly.core.segments import Segments
-from brolly.core.whole import check_output
+from brolly.core.atomic_write import check_output
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
 from brolly.engines.scan import scan
 from brolly.engines.sources import expand
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.assessment.words import wrapped
+from brolly.assessment.text import wrapped
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.core.whole import check_output
+from brolly.core.atomic_write import check_output
 from brolly.decisions.policy import RoundedResponse, load_policy
-from brolly.engines.rewrite import rewrite_file
+from brolly.engines.append_columns import rewrite_file
 from brolly.errors import InputError
 
 if TYPE_CHECKING:

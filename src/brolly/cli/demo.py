@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.assess import assess
+from brolly.cli.demo_data import as_csv, forecasts
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.rain import as_csv, forecasts
 from brolly.cli.report import add_page, finish, quietly
-from brolly.core.whole import check_output, write_whole, writing
+from brolly.core.atomic_write import check_output, write_whole, writing
 from brolly.decisions.task import DecisionTask
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.assess import assess
 from brolly.assessment.result import Assessment
-from brolly.assessment.words import wrapped
+from brolly.assessment.text import wrapped
 from brolly.cli.colour import coloured
 from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.options import add_costs, task_of

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from brolly.assessment.words import at_most
+from brolly.assessment.text import at_most
 from brolly.cli.output import one_line
 from brolly.measures.soft_binned import SoftBinnedProfile
 

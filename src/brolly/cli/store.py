@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from brolly.cli.columns import add_columns, check_result, read
 from brolly.cli.output import one_line, say
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.engines.store import save_sample
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.core._isotonic import pool_violators
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
+from brolly.core.sample.distinct import DistinctTable
 
 _ABOVE_0 = np.nextafter(0.0, 1.0)
 _BELOW_1 = np.nextafter(1.0, 0.0)

@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core._regret import bridge, limits
-from brolly.core.cells import freeze
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
-from brolly.core.frozen import Frozen
+from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.grid.rounded import RoundedSample
+from brolly.core.input.rows import as_numbers
 from brolly.core.isotonic import isotonic
-from brolly.core.rounded import RoundedSample
-from brolly.core.rows import as_numbers
+from brolly.core.sample.distinct import DistinctTable
 from brolly.errors import InputError
 
 Swaps = Literal["all", "monotone", "constant"]

@@ -16,7 +16,7 @@ def available_threads() -> int:
         return os.cpu_count() or 1
 
 
-def all_good(work: Callable[[int], bool], parts: int) -> bool:
+def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
     """Whether the work on each of the parts went well: each in a thread of its own, the first in this one.
 
     Parts that no thread can be started for are done here too, after the first. (A pool would not do: what it

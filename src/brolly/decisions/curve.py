@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.cells import check_grid, freeze
-from brolly.core.exact import Floats
-from brolly.core.frozen import Frozen
+from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.grid.cells import check_grid
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import Chord, RegretCurve, Swaps
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._fixed_loss import worst_threshold
-from brolly.core.cells import LARGEST_GRID, check_grid, freeze
-from brolly.core.exact import Floats
-from brolly.core.frozen import Frozen
+from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.grid.cells import LARGEST_GRID, check_grid
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import check_fine_enough
 
 _ROUNDING = 1e-12  # losses no further apart than this count as equal

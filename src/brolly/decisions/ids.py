@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.rows import refuse_masked
+from brolly.core.input.rows import refuse_masked
 from brolly.decisions._rounding import name_bytes, name_objects, name_text
 from brolly.errors import InputError
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.exact import Floats
-from brolly.core.rows import as_numbers, refuse_masked
+from brolly.core.arrays import Floats
+from brolly.core.input.rows import as_numbers, refuse_masked
 from brolly.errors import InputError
 
 _TOLERANCE = 1e-9  # how far a task read back may be from its payoffs, as a share of what is at stake

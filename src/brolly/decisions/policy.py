@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.cells import check_grid, freeze
-from brolly.core.exact import Floats
-from brolly.core.rounded import Rounding, check_rounding
-from brolly.core.rows import Names, as_probabilities, explain_probabilities
-from brolly.core.sample import Sample
-from brolly.core.threads import all_good, available_threads
-from brolly.core.whole import write_whole
+from brolly.core.arrays import Floats, freeze
+from brolly.core.atomic_write import write_whole
+from brolly.core.grid.cells import check_grid
+from brolly.core.grid.rounded import Rounding, check_rounding
+from brolly.core.input.rows import Names, as_probabilities, explain_probabilities
+from brolly.core.sample.sample import Sample
+from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.ids import as_ids, explain_ids, names
@@ -264,7 +264,7 @@ class RoundedResponse:
             blocks = range(edges[part], edges[part + 1], _BLOCK)
             return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
 
-        if not all_good(work, threads):
+        if not run_in_threads(work, threads):
             error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
             assert error is not None
             raise error

@@ -10,10 +10,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
-from brolly.core.rows import as_numbers
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.input.rows import as_numbers
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 

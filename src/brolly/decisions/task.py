@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.cells import freeze
-from brolly.core.exact import Floats
-from brolly.core.frozen import Frozen
+from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.decisions.payoffs import (
     check_envelope,
     check_matrix,

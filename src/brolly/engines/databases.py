@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from brolly.core.grouped import as_columns
+from brolly.core.sample.groupby_result import as_columns
+from brolly.engines.column_spec import Roles
 from brolly.engines.dialects import Dialect, find_dialect
 from brolly.engines.files import find
-from brolly.engines.roles import Roles
 from brolly.engines.sql import statement, table_parts
 from brolly.errors import BrollyError, InputError, MissingExtraError
 

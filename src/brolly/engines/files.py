@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brolly.engines.ahead import ahead
+from brolly.engines.prefetch import ahead
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from brolly.engines.arrow import Batches
+    from brolly.engines.ingest import Batches
 
 _TEXT = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # what separates the columns
 _PARQUET = (".parquet", ".pq")

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from brolly.core.cells import Ints, check_grid
-from brolly.core.groups import Groups
-from brolly.core.multiclass import check_labels, check_view, offences, top_label, unknown_label
-from brolly.core.rows import Names, as_rows
-from brolly.core.sample import Sample
-from brolly.core.segments import GroupedCells, Segments
-from brolly.engines.arrow import Batches, parts, weight_offences, whole_column
+from brolly.core.arrays import Ints
+from brolly.core.grid.cells import check_grid
+from brolly.core.grid.hashed_cells import Groups
+from brolly.core.input.multiclass import check_labels, check_view, offences, top_label, unknown_label
+from brolly.core.input.rows import Names, as_rows
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import GroupedCells, Segments
+from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator, Segmenting, Sink
+from brolly.engines.column_spec import Roles
 from brolly.engines.columns import Array, Numbers, as_numpy, is_text, split_nulls
-from brolly.engines.roles import Roles
-from brolly.engines.sinks import BySegment, Segmenting, Sink, Whole
+from brolly.engines.ingest import Batches, parts, weight_offences, whole_column
 from brolly.errors import InputError
 
 
@@ -142,5 +143,5 @@ def class_intake(roles: Roles, m: int, view: str | None, labels: Sequence[Any] |
     if check_view(view) == "one-vs-rest":
         sink = ByClass(roles.by, called or list(roles.prob), m, weighted=weighted)
     else:
-        sink = BySegment(roles.by, m, weighted=weighted) if roles.by else Whole(m)
+        sink = SegmentAccumulator(roles.by, m, weighted=weighted) if roles.by else SampleAccumulator(m)
     return ClassIntake(roles, called, sink, parse=parse)

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from brolly.core.cells import check_grid
-from brolly.core.sample import Sample
-from brolly.core.segments import Segments
+from brolly.core.grid.cells import check_grid
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
+from brolly.engines.column_spec import Roles
 from brolly.engines.files import need_pyarrow
-from brolly.engines.roles import Roles
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
-    from brolly.engines.arrow import Batches, Intake
+    from brolly.engines.accumulators import Sink
+    from brolly.engines.ingest import Batches, Intake
     from brolly.engines.multiclass import ClassIntake
-    from brolly.engines.sinks import Sink
     from brolly.engines.sources import Source
 
 
@@ -110,7 +110,7 @@ def scan(
     roles = replace(Roles.of(prob, outcome, weight, by, where), pos_label=pos_label)
     check_grid(m)
     if _is_elsewhere(source):
-        from brolly.engines.elsewhere import aggregate
+        from brolly.engines.pushdown import aggregate
 
         if view is not None or labels is not None:
             raise InputError("several classes can be read from rows in this process only, not from another engine")
@@ -130,13 +130,15 @@ def _intake(
     roles: Roles, m: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
 ) -> Intake | ClassIntake:
     """What takes the rows: as two classes, or as several."""
-    from brolly.engines.arrow import Intake
+    from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
+    from brolly.engines.ingest import Intake
     from brolly.engines.multiclass import class_intake
-    from brolly.engines.sinks import BySegment, Whole
 
     if view is not None or labels is not None or not isinstance(roles.prob, str):
         return class_intake(roles, m, view, labels, parse=parse)
-    sink: Sink = BySegment(roles.by, m, weighted=roles.weight is not None) if roles.by else Whole(m)
+    sink: Sink = (
+        SegmentAccumulator(roles.by, m, weighted=roles.weight is not None) if roles.by else SampleAccumulator(m)
+    )
     return Intake(roles, sink, parse=parse)
 
 
@@ -168,11 +170,11 @@ def _feed(sources: list[Source], roles: Roles, intake: Batches, progress: Callab
 
 def _is_elsewhere(source: Any) -> bool:
     """Whether another engine holds the rows."""
-    from brolly.engines import elsewhere
+    from brolly.engines import pushdown
 
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source):
         return False
-    return elsewhere.owns(source)
+    return pushdown.owns(source)
 
 
 @contextmanager

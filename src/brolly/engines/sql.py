@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brolly.core.cells import check_grid
-from brolly.core.grouped import code_of
+from brolly.core.grid.cells import check_grid
+from brolly.core.sample.groupby_result import code_of
+from brolly.engines.column_spec import Roles
 from brolly.engines.dialects import Dialect, find_dialect, literal
-from brolly.engines.roles import Roles
 from brolly.engines.where import parse
 from brolly.errors import InputError
 
@@ -88,7 +88,7 @@ def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def statement(table: str | Sequence[str], roles: Roles, m: int, dialect: Dialect) -> str:
-    """The statement for these columns of a table; what it gives is described in `brolly.core.grouped`."""
+    """The statement for these columns of a table; what it gives is described in `brolly.core.sample.groupby_result`."""
     by = [dialect.identifier(column) for column in roles.by]
     keys = "".join(f"{key}, " for key in by)
     where = "" if roles.where is None else f"\n  WHERE {dialect.condition(roles.where)}"

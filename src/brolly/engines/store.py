@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brolly.core.cells import CellTable, check_grid
-from brolly.core.sample import Sample
-from brolly.core.whole import whole, writing
+from brolly.core.atomic_write import whole, writing
+from brolly.core.grid.cells import CellTable, check_grid
+from brolly.core.sample.sample import Sample
 from brolly.engines.files import need_pyarrow, reading
 from brolly.errors import InputError
 

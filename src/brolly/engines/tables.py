@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from brolly.core.rows import Names, explain_probabilities
-from brolly.core.whole import writing
-from brolly.engines.arrow import Batches, parts, prob_offences, whole_column
+from brolly.core.atomic_write import writing
+from brolly.core.input.rows import Names, explain_probabilities
 from brolly.engines.columns import Array, Ids, Numbers
 from brolly.engines.files import is_parquet, separator_of
+from brolly.engines.ingest import Batches, parts, prob_offences, whole_column
 from brolly.errors import InputError
 
 Answer = Callable[[Array, Array | None], Array]

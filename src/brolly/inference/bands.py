@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.cells import check_grid, freeze
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats, freeze
+from brolly.core.grid.cells import check_grid
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve, Swaps, check_swaps
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
-from brolly.inference.atoms import Rng, as_atoms
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.resampling_units import Rng, as_atoms
 from brolly.inference.statistic import Pooled
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core._regret import bridge, limits
-from brolly.core.cells import CellTable, freeze
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats, freeze
+from brolly.core.grid.cells import CellTable
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.rounded import RoundedSample
 
 # The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -27,7 +27,7 @@ _FINE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class BoundInputs:
     """What the bounds read of a sample: its rows rounded to a grid, and how heavy single rows are.
 
     `n` counts independent draws: rows, or groups of them. `square` holds for each occupied bin and outcome
@@ -44,7 +44,7 @@ class Evidence:
         freeze(self.square)
 
     @classmethod
-    def from_cells(cls, cells: CellTable, m: int, draws: int | None = None) -> Evidence:
+    def from_cells(cls, cells: CellTable, m: int, draws: int | None = None) -> BoundInputs:
         """Round the rows behind these sums to ``1/m``; they were so many independent draws, if not one each."""
         rounded = RoundedSample.from_sums(cells.sums(), m)
         total = float(cells.weight[0].sum())
@@ -87,7 +87,7 @@ def tilts(effective_n: float, delta: float) -> Floats:
     return chosen
 
 
-def charge(evidence: Evidence, tilt: float) -> Floats:
+def charge(evidence: BoundInputs, tilt: float) -> Floats:
     """What a bin's rows pay for chance, per unit of gain or loss: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
     if _even(evidence.n, evidence.effective_n):
         x = tilt / evidence.n
@@ -102,7 +102,7 @@ def log_cosh(x: ArrayLike) -> Floats:
     return np.asarray(np.where(x < 1, near, x + np.log1p(np.exp(-2 * x)) - math.log(2)))
 
 
-def charged_loss(evidence: Evidence, tilt: float) -> float:
+def charged_loss(evidence: BoundInputs, tilt: float) -> float:
     """The largest of ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all their swaps.
 
     CDL of the sample where gains count for a little more than they are and losses for a little less. For a
@@ -127,7 +127,7 @@ def _swaps(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: 
     return np.stack(limits(prob, np.ascontiguousarray(negative), np.ascontiguousarray(positive), toward, mu, 1.0))
 
 
-def adaptive(evidence: Evidence, delta: float) -> float:
+def adaptive(evidence: BoundInputs, delta: float) -> float:
     """The smallest L such that a population that loses more would show rows like these with chance at most delta.
 
     For each tilt ``exp(-tilt C) / (1 - L T / n)^n`` has mean at most 1 at the population's own loss L, with

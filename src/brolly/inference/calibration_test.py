@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.cells import freeze
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats, freeze
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import ResolutionWarning
-from brolly.inference.atoms import as_atoms
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, quantile
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
 
 _CELLS_A_BIN = 8

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.cells import CellTable
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample
+from brolly.core.arrays import Floats
+from brolly.core.grid.cells import CellTable
+from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
-from brolly.inference.atoms import Rng, as_atoms, as_groups, by_row
-from brolly.inference.laws import Basic
+from brolly.inference.interval_methods import Basic
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.resampling_units import Rng, as_atoms, as_groups, by_row
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
 
 _ROUNDING = 1e-12  # a difference this much smaller than the observed one counts as no smaller

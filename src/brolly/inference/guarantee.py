@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.cells import LARGEST_GRID, CellTable, check_grid, freeze
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats, freeze
+from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import check_fine_enough
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.bounds import Evidence, adaptive, hoeffding
+from brolly.inference.bounds import BoundInputs, adaptive, hoeffding
 from brolly.inference.clusters import clustered
 from brolly.inference.resampling import is_share
 
@@ -244,7 +244,7 @@ def guarantee(
     if chosen[-1] > cells.m:
         cells, draws = _table(sample, chosen[-1], groups)
     delta = (1 - confidence) / len(chosen)
-    evidence = [Evidence.from_cells(cells, m, draws) for m in chosen]
+    evidence = [BoundInputs.from_cells(cells, m, draws) for m in chosen]
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
     bounds = simple if method == "hoeffding" else np.array([adaptive(e, delta) for e in evidence])

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.atoms import Atoms, Rng, as_atoms
-from brolly.inference.laws import Basic, Law, Line, Percentile, invert
+from brolly.inference.interval_methods import Basic, IntervalMethod, Percentile, PopulationPath, invert
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.resampling_units import Atoms, Rng, as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
 from brolly.measures.catalogue import CATALOGUE
 
@@ -64,7 +64,7 @@ class ConfidenceInterval:
     n: int
     seed: int | None
     warnings: tuple[str, ...]
-    _law: Law = field(repr=False)
+    _law: IntervalMethod = field(repr=False)
     _range: tuple[float, float] = field(repr=False)
 
     @property
@@ -256,11 +256,15 @@ def _law(
     size: int,
     rng: Rng,
     progress: Progress | None,
-) -> Law:
+) -> IntervalMethod:
     evaluate, threads = statistic.on(atoms), statistic.threads
     if method == "inversion":
         return invert(
-            Line(sample, atoms, evaluate, keep=statistic.pools), size, rng, progress, threads=statistic.threads
+            PopulationPath(sample, atoms, evaluate, keep=statistic.pools),
+            size,
+            rng,
+            progress,
+            threads=statistic.threads,
         )
     observed = evaluate(atoms.observed())
     if method == "subsampling":
@@ -271,6 +275,6 @@ def _law(
     return (Basic if method == "basic" else Percentile)(observed, np.sort(draws[:, 0]))
 
 
-def _ends(law: Law, limits: tuple[float, float], level: float) -> tuple[float, float]:
+def _ends(law: IntervalMethod, limits: tuple[float, float], level: float) -> tuple[float, float]:
     low, high = np.clip(law.ends(check_share(level, "level")), *limits)
     return float(low), float(high)

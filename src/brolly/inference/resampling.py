@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.errors import InputError
 
 Seed = int | np.random.Generator | None

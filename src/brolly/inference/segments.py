@@ -11,10 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.cells import freeze
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample
-from brolly.core.segments import FEW_ROWS, Segments
+from brolly.core.arrays import Floats, freeze
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.calibration_test import calibration_test
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brolly.core.cells import check_grid, freeze
-from brolly.core.exact import Floats
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample
+from brolly.core.arrays import Floats, freeze
+from brolly.core.grid.cells import check_grid
+from brolly.core.grid.rounded import RoundedSample
+from brolly.core.sample.sample import Sample
 from brolly.decisions.curve import check_fine_enough
 
 _FINE = 64  # cells of the compression inside a soft bin: their hat weights are as good as constant

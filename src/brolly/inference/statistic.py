@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.core._fixed_loss import worst_threshold
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample
+from brolly.core.arrays import Floats
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
 from brolly.errors import InputError
 from brolly.inference._soft_sums import halved, soft_sums
-from brolly.inference.atoms import Atoms, Draw
+from brolly.inference.resampling_units import Atoms, Draw
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.soft_binned import Balance
 

@@ -3,7 +3,7 @@
 from libc.math cimport fabs, fmin
 from libc.stdint cimport int64_t, uint8_t
 
-from brolly.core._exact cimport add_exactly
+from brolly.core._double_double cimport add_exactly
 
 import numpy as np
 

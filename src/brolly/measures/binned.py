@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.bins import BinSums
-from brolly.core.cells import LARGEST_GRID
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
-from brolly.core.rows import as_rows
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.grid.cells import LARGEST_GRID
+from brolly.core.input.rows import as_rows
+from brolly.core.sample.bins import BinSums
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 
 Strategy = Literal["uniform", "quantile"]

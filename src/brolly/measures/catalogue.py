@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error

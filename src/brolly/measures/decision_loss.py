@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from brolly.core.regret import RegretCurve, Swaps
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 
 
 def calibration_decision_loss(

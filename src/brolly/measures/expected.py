@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.sample import Sample, as_sample
 
 
 def residuals(table: DistinctTable) -> Floats:

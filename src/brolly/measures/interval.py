@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.measures._interval import mean_window_bias
 from brolly.measures.expected import residuals
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.cells import check_power
-from brolly.core.exact import Floats
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.grid.cells import check_power_of_two
+from brolly.core.grid.rounded import RoundedSample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import BrollyError
 
 _LARGEST = 1 << 13
@@ -81,7 +81,7 @@ def lower_distance_to_calibration(
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    g = check_power(grid, "grid", _LARGEST)
+    g = check_power_of_two(grid, "grid", _LARGEST)
     rounded = RoundedSample.from_sums(sample.cell_sums(g), g)
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.distinct import DistinctTable
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.core.isotonic import merged, recalibrated
-from brolly.core.sample import Sample, as_sample
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 
 Rule = Literal["brier", "log"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.cells import LARGEST_GRID
-from brolly.core.exact import Floats
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Floats
+from brolly.core.grid.cells import LARGEST_GRID
+from brolly.core.grid.rounded import RoundedSample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 from brolly.measures.expected import residuals
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._fixed_loss import worst_threshold
-from brolly.core.cells import freeze
-from brolly.core.frozen import Frozen
-from brolly.core.rounded import RoundedSample, Rounding, check_rounding
-from brolly.core.sample import Sample, as_sample
+from brolly.core.arrays import Frozen, freeze
+from brolly.core.grid.rounded import RoundedSample, Rounding, check_rounding
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
 
 _SHOWN_GRID = 1 << 16  # a profile shows every grid up to this, finer ones where the search went

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.core.regret import RegretCurve
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.decisions.grid import choose_grid
 from brolly.errors import MissingExtraError
 from brolly.measures.catalogue import CATALOGUE, measure_all

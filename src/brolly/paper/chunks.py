@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brolly.core.whole import write_whole
+from brolly.core.atomic_write import write_whole
 
 Progress = Callable[[str, int, int], None]
 

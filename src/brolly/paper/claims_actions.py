@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.decisions.policy import RoundedResponse
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from brolly.core.regret import RegretCurve
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.measures.decision_loss import calibration_decision_loss

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.paper.claims import Finding, at_most, claim, open_constant
 from brolly.paper.claims_basics import GRIDS, cdl, distance, on_grid, scdl, search
 from brolly.paper.constructions import Law, empirical, fixed_losses, level_bias, round_rows, smooth_gap, umbrella

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._fixed_loss import worst_threshold
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
+from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.rounded import RoundedSample
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from brolly.core.whole import whole
+from brolly.core.atomic_write import whole
 from brolly.errors import MissingExtraError
 from brolly.paper.figures import MEASURES, REGRETS, SHOWN
 from brolly.paper.results import PartResult, Table

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.measures.catalogue import CATALOGUE, Measure

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.exact import Floats
+from brolly.core.arrays import Floats
 from brolly.errors import BrollyError, InputError
 
 Seed = int | np.random.Generator | None

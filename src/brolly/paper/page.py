@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from brolly.core.whole import write_whole
+from brolly.core.atomic_write import write_whole
 from brolly.paper.results import PartResult, Table, shown
 
 _STYLE = """

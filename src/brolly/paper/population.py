@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample
+from brolly.core.arrays import Floats
+from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE, Measure
 from brolly.paper.model import ExampleModel, LogisticPredictor, interval_means
 

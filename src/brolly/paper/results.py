@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brolly.core.whole import write_whole
+from brolly.core.atomic_write import write_whole
 
 Cell = str | int | float | bool | None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brolly.core.whole import writing
+from brolly.core.atomic_write import writing
 from brolly.errors import InputError
 from brolly.paper.beyond import beyond
 from brolly.paper.chunks import Progress, Runner

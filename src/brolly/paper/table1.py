@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.exact import Floats
-from brolly.core.sample import Sample
+from brolly.core.arrays import Floats
+from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.constructions import middle_third

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brolly.core.sample import Sample
+from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE, Measure
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.model import ExampleModel

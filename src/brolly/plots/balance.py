@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from brolly.assessment.result import Assessment
-from brolly.plots.canvas import BLUE, ORANGE, VERMILION, as_axes, caption
+from brolly.plots.style import BLUE, ORANGE, VERMILION, as_axes, caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import numpy as np
 
 from brolly.assessment.result import Assessment
 from brolly.errors import InputError
-from brolly.plots.canvas import BLUE, GREY, ORANGE, VERMILION, as_axes, caption, plain
+from brolly.plots.style import BLUE, GREY, ORANGE, VERMILION, as_axes, caption, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from brolly.assessment.result import Assessment
 from brolly.plots.balance import balance
 from brolly.plots.bars import measures
-from brolly.plots.canvas import new_figure
 from brolly.plots.regret import regret
 from brolly.plots.reliability import reliability
+from brolly.plots.style import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

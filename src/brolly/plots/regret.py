@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.result import Assessment
-from brolly.plots.canvas import BLUE, GREEN, PALE, VERMILION, as_axes, caption
+from brolly.plots.style import BLUE, GREEN, PALE, VERMILION, as_axes, caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

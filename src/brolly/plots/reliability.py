@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.assessment.result import Assessment
-from brolly.plots.canvas import BLUE, GREY, PALE, VERMILION, as_axes, caption
+from brolly.plots.style import BLUE, GREY, PALE, VERMILION, as_axes, caption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brolly.inference.watch import Timeline
-from brolly.plots.canvas import BLUE, ORANGE, VERMILION, as_axes, plain
+from brolly.inference.monitoring import Timeline
+from brolly.plots.style import BLUE, ORANGE, VERMILION, as_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, Protocol, runtime_checkable
 
-from brolly.core.whole import write_whole
-from brolly.report.article import MAX_SEGMENTS, fields
-from brolly.report.blocks import Column, Dict, number, table
+from brolly.core.atomic_write import write_whole
+from brolly.report.assessment_page import MAX_SEGMENTS, fields
+from brolly.report.html_tables import Column, Dict, number, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 

@@ -1,0 +1,256 @@
+"""``brolly.assess_many``: forecasts side by side, and which is better where they speak of the same rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from html import escape
+from importlib.metadata import version
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.assessment.assess import Progress, collect_warnings, counter, read
+from brolly.assessment.compute import Settings, compute_parts
+from brolly.assessment.doors import through
+from brolly.assessment.result import SCHEMA, Assessment, as_json
+from brolly.assessment.segments import MEASURE
+from brolly.assessment.text import wrapped
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
+from brolly.decisions.task import DecisionTask
+from brolly.errors import BrollyWarning, InputError
+from brolly.inference.comparison import Comparison, compare
+
+Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """Two forecasts compared.
+
+    Attributes
+    ----------
+    a, b : str
+        What they are called.
+    comparison : Comparison
+        The difference of SCDL, a minus b, with an interval so wide that those of all pairs hold at once.
+    """
+
+    a: str
+    b: str
+    comparison: Comparison
+
+    @property
+    def better(self) -> str | None:
+        """The one that is better calibrated, if the interval leaves no doubt."""
+        found = self.comparison
+        return self.a if found.high < 0 else self.b if found.low > 0 else None
+
+    @property
+    def words(self) -> str:
+        """What may be said of the two."""
+        found, rows = self.comparison, "on the same rows" if self.comparison.paired else "on different rows"
+        low, high = sorted((abs(found.low), abs(found.high)))
+        if self.better is None:
+            span = f"{found.difference:.2g} ({found.low:.2g} to {found.high:.2g})"
+            return f"Between {self.a} and {self.b} no difference is sure {rows}: SCDL differs by {span}."
+        worse = self.b if self.better == self.a else self.a
+        span = f"{abs(found.difference):.2g} ({low:.2g} to {high:.2g})"
+        return f"{self.better} is better calibrated than {worse} {rows}: its SCDL is lower by {span}."
+
+    def to_dict(self) -> dict[str, Any]:
+        found = self.comparison
+        names = ("difference", "low", "high", "p_value", "paired")
+        values = {name: getattr(found, name) for name in names}
+        return {"a": self.a, "b": self.b, "measure": MEASURE, **values, "better": self.better, "words": self.words}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class AssessmentSet(Mapping[str, Assessment]):
+    """Assessments by name, and every two compared; print it for what may be said of them.
+
+    Attributes
+    ----------
+    assessments : tuple of Assessment
+        In the order given; ``s["name"]`` is one of them.
+    pairs : tuple of Pair
+        Every two of them: the difference of SCDL, its interval and p-value. The intervals hold all at once.
+    confidence : float
+    """
+
+    assessments: tuple[Assessment, ...]
+    pairs: tuple[Pair, ...]
+    confidence: float
+
+    def __getitem__(self, name: str) -> Assessment:
+        return {str(a.name): a for a in self.assessments}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(a.name) for a in self.assessments)
+
+    def __len__(self) -> int:
+        return len(self.assessments)
+
+    @property
+    def best(self) -> str | None:
+        """The forecast that is surely better calibrated than every other; None if there is none such."""
+        others = len(self) - 1
+        wins = [pair.better for pair in self.pairs]
+        return next((name for name in self if others and wins.count(name) == others), None)
+
+    @property
+    def headline(self) -> str:
+        """What may be said of all, in a sentence."""
+        if len(self) == 1:
+            return self.assessments[0].verdict.headline
+        if self.best is not None:
+            return f"{self.best} is the best calibrated of {len(self)} forecasts."
+        return f"None of the {len(self)} forecasts is surely the best calibrated."
+
+    def plot(self, **options: Any) -> Any:
+        """The panels of every forecast, each in a Matplotlib figure of its own, by name."""
+        return {name: through("plot", a, **options) for name, a in self.items()}
+
+    def to_html(self, path: str | Path | None = None, **options: Any) -> str:
+        """The report: one self-contained HTML file, written to `path` if one is given."""
+        html: str = through("to_html", self, path, **options)
+        return html
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """`to_dict` as JSON, written to `path` (whole or not at all) if one is given."""
+        return as_json(self.to_dict(), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON."""
+        sentences = [{"about": "pair", "text": text} for text in self._sentences()]
+        return {
+            "result": "assessment_set",
+            "schema": SCHEMA,
+            "brolly": version("brolly"),
+            "measure": MEASURE,
+            "confidence": self.confidence,
+            "names": list(self),
+            "best": self.best,
+            "assessments": [a.to_dict() for a in self.assessments],
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "verdict": {"headline": self.headline, "sentences": sentences, "text": str(self)},
+        }
+
+    def _sentences(self) -> list[str]:
+        own = [f"{a.name}: {a.verdict.headline}" for a in self.assessments] if len(self) > 1 else []
+        return [pair.words for pair in self.pairs] + own
+
+    def __repr__(self) -> str:
+        return f"AssessmentSet({', '.join(map(repr, self))}; best={self.best!r})"
+
+    def __str__(self) -> str:
+        return "\n".join([wrapped(self.headline), "", *map(wrapped, self._sentences())]).rstrip()
+
+    def _repr_html_(self) -> str:
+        points = "".join(f"<li>{escape(text)}</li>" for text in self._sentences())
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{a.data.n:,}</td><td>{a.balance.value:.4g}</td>"
+            f"<td>{a.guarantee.bound:.4g}</td><td>{a.test.p_value:.3g}</td></tr>"
+            for name, a in self.items()
+        )
+        head = "<tr><th>forecast</th><th>rows</th><th>SCDL</th><th>guarantee</th><th>p-value</th></tr>"
+        return f"<p><b>{escape(self.headline)}</b></p><ul>{points}</ul><table>{head}{rows}</table>"
+
+
+def assess_many(
+    forecasts: Mapping[str, Forecast],
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    task: DecisionTask | None = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidence: float = 0.95,
+    tolerance: float = 0.05,
+    rng: int | np.random.Generator | None = 0,
+    n_resamples: int = 999,
+    measures: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> AssessmentSet:
+    """Assess forecasts side by side, and say which is better calibrated as far as the rows can tell.
+
+    Parameters
+    ----------
+    forecasts : mapping
+        From the name of each forecast to its rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts
+        with the same outcomes in the same order are taken to speak of the same rows and compared in pairs, which
+        tells more than two samples; others as two samples.
+    sample_weight, pos_label, by
+        As for `assess`, for all forecasts alike; these are for rows.
+    task, confidence, tolerance, rng, n_resamples, measures, progress
+        As for `assess`.
+
+    Returns
+    -------
+    AssessmentSet
+        A mapping from name to `Assessment`, with ``pairs`` and ``best``.
+
+    Notes
+    -----
+    With k forecasts there are k (k - 1) / 2 pairs. Their intervals are made at a confidence so high that all of them
+    hold at once with the one asked for (Bonferroni).
+
+    Examples
+    --------
+    >>> import numpy as np, brolly
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(3000)
+    >>> y = rng.random(3000) < p
+    >>> s = brolly.assess_many({"plain": (y, p), "bold": (y, p > 0.5)}, measures=["soft_binned_cdl"])
+    >>> s.best
+    'plain'
+    """
+    if not isinstance(forecasts, Mapping) or not forecasts:
+        raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
+    settings = Settings.checked(task, confidence, tolerance, n_resamples, measures, rng)
+    rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
+    samples = {name: read(*row, sample_weight, pos_label, by) for name, row in rows.items()}
+    couples = list(combinations(rows, 2))
+    generator = np.random.default_rng(rng)
+    step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
+    assessments, notes = [], dict[str, BrollyWarning]()
+    for name, (sample, segments) in samples.items():
+        with collect_warnings() as own:
+            found = compute_parts(sample, segments, settings, generator, step)
+        assessments.append(replace(found.assessment(tuple(own)), name=name))
+        notes |= own
+    level = 1 - (1 - settings.confidence) / max(1, len(couples))  # so that all intervals hold at once
+    options: dict[str, Any] = {"measure": MEASURE, "level": level, "n_resamples": n_resamples, "rng": generator}
+    pairs = []
+    with collect_warnings() as others:
+        for a, b in couples:
+            if _same_rows(rows[a], rows[b]):
+                options_here = {**options, "sample_weight": sample_weight, "pos_label": pos_label}
+                comparison = compare(*rows[a], rows[b][1], **options_here)
+            else:
+                comparison = compare(samples[a][0], samples[b][0], paired=False, **options)
+            pairs.append(Pair(a=a, b=b, comparison=comparison))
+            step()
+    for note in (notes | others).values():
+        warnings.warn(note, stacklevel=2)
+    return AssessmentSet(assessments=tuple(assessments), pairs=tuple(pairs), confidence=settings.confidence)
+
+
+def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
+    """Outcomes and predictions, or a sample and nothing."""
+    if isinstance(forecast, Sample | Segments):
+        return forecast, None
+    if not isinstance(forecast, tuple | list) or len(forecast) != 2:
+        raise InputError(f"forecasts[{name!r}] must be (y_true, y_prob), a Sample or Segments; it is {forecast!r:.60}")
+    return forecast[0], forecast[1]
+
+
+def _same_rows(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    """Whether both speak of the same rows: their outcomes are equal, in order."""
+    if one[1] is None or other[1] is None:
+        return False
+    return one[0] is other[0] or np.array_equal(np.asarray(one[0]), np.asarray(other[0]))

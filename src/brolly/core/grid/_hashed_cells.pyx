@@ -1,0 +1,117 @@
+"""Sums by (segment, slot), of which few are occupied: a table that finds its entries by hashing.
+
+An entry is a row of the table: first its key plus one (0 marks a free entry), then the sums of a slot just as
+`brolly.core.grid._scan` keeps them. A key is ``segment * width + slot``. Entries are looked for from where the
+key's hash points, one after the other.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+cimport numpy as cnp
+
+from brolly.core._double_double cimport add_exactly
+
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #define BLOCK 32
+    #if defined(__GNUC__)
+    #define fetch(at) __builtin_prefetch(at, 1)
+    #else
+    #define fetch(at)
+    #endif
+    """
+    const int BLOCK
+    void fetch(const void* at) noexcept nogil
+
+cdef struct Entry:
+    uint64_t key
+    uint64_t head
+    uint64_t rise
+
+cdef struct WeightedEntry:
+    uint64_t key
+    double rows
+    double weight
+    double weight_low
+    double rise
+    double rise_low
+    double squares
+
+
+cdef inline Py_ssize_t place(uint64_t key, Py_ssize_t size) noexcept nogil:
+    """Where to look for the key first; `size` is a power of two."""
+    # Fibonacci hashing: neighbouring cells of a segment land far apart.
+    return <Py_ssize_t>((key * <uint64_t>0x9E3779B97F4A7C15) >> 20) & (size - 1)
+
+
+cdef inline Py_ssize_t home(const uint64_t* table, Py_ssize_t size, Py_ssize_t fields, uint64_t key) noexcept nogil:
+    """Where the key is, or the free entry where it belongs."""
+    cdef Py_ssize_t at = place(key, size)
+    while table[at * fields] != 0 and table[at * fields] != key:
+        at = (at + 1) & (size - 1)
+    return at
+
+
+def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int64_t[::1] segment, const int32_t[::1] slot,
+        const uint64_t[::1] offset, const double[::1] weight, Py_ssize_t width, Py_ssize_t start,
+        Py_ssize_t part, Py_ssize_t parts):
+    """Add the rows from `start` on whose segment is `part` modulo `parts`, until `most` entries are used.
+
+    Returns the row it came to and the entries used. Rows of weight zero are no rows.
+    """
+    cdef Py_ssize_t size = table.shape[0], fields = table.shape[1], row = start, rows = slot.shape[0], at, n, b, end
+    cdef uint64_t* keys = <uint64_t*>cnp.PyArray_BYTES(table)
+    cdef Entry* plain = <Entry*>keys
+    cdef WeightedEntry* heavy = <WeightedEntry*>keys
+    cdef bint weighted = weight is not None
+    cdef uint64_t[BLOCK] key
+    cdef Py_ssize_t[BLOCK] which
+    with nogil:
+        while row < rows:
+            # A block at a time: its entries are on their way from memory before the first is looked at.
+            n, end = 0, row
+            while end < rows and n < BLOCK:
+                if <uint32_t>segment[end] % <uint32_t>parts == <uint32_t>part and (not weighted or weight[end] > 0):
+                    key[n] = <uint64_t>(segment[end] * width + slot[end] + 1)
+                    which[n] = end
+                    fetch(keys + place(key[n], size) * fields)
+                    n += 1
+                end += 1
+            for b in range(n):
+                at = home(keys, size, fields, key[b])
+                row = which[b]
+                if keys[at * fields] == 0:
+                    if used >= most:
+                        break
+                    keys[at * fields] = key[b]
+                    used += 1
+                if weighted:
+                    heavy[at].rows += 1
+                    heavy[at].squares += weight[row] * weight[row]
+                    add_exactly(&heavy[at].weight, &heavy[at].weight_low, weight[row])
+                    add_exactly(&heavy[at].rise, &heavy[at].rise_low, weight[row] * (<double>offset[row] * 2.0 ** -52))
+                else:
+                    plain[at].rise += offset[row]
+                    plain[at].head += 1 + (<uint64_t>(plain[at].rise < offset[row]) << 40)
+            else:
+                row = end
+                continue
+            break
+    return row, used
+
+
+def rehash(cnp.ndarray old not None, cnp.ndarray new not None):
+    """Move all entries to a larger table."""
+    cdef Py_ssize_t size = new.shape[0], fields = new.shape[1], r, at, f
+    cdef const uint64_t* source = <const uint64_t*>cnp.PyArray_BYTES(old)
+    cdef uint64_t* target = <uint64_t*>cnp.PyArray_BYTES(new)
+    with nogil:
+        for r in range(old.shape[0]):
+            if source[r * fields] != 0:
+                at = home(target, size, fields, source[r * fields])
+                for f in range(fields):
+                    target[at * fields + f] = source[r * fields + f]

@@ -1,0 +1,103 @@
+"""The sums of many rows on one grid, while they are being added up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core.grid._scan import absorb, scan
+from brolly.core.grid.cells import CellTable
+from brolly.core.input.rows import Rows
+from brolly.core.threads import available_threads, run_in_threads
+from brolly.errors import InputError
+
+_ROWS_PER_THREAD = 1 << 18  # fewer are added sooner than a thread has started
+_FULL = 1 << 35  # rows an unweighted table takes before its counters could overflow, with room to spare
+
+Table = NDArray[Any]
+
+
+class Tally:
+    """Add rows to the slots of the grid ``1/m``; a call that meets a bad row adds none of its rows.
+
+    The state is one dense table for unweighted rows and one for weighted ones, each made when first
+    needed (``32 (m + 1)`` and ``96 (m + 1)`` bytes, whatever the number of rows), and the sums of
+    whatever was merged in.
+    """
+
+    __slots__ = ("_filled", "_merged", "_tables", "m")
+
+    def __init__(self, m: int) -> None:
+        self.m = m
+        self._tables: dict[bool, Table] = {}  # by whether the rows are weighted
+        self._filled = 0  # unweighted rows in the tables
+        self._merged = CellTable.empty(m)
+
+    def add(self, rows: Rows) -> None:
+        """Check the rows and add them, or raise and leave everything as it was."""
+        weighted = rows.weight is not None
+        if not weighted and self._filled + len(rows) > _FULL:
+            self._settle()
+        if weighted not in self._tables or len(rows) >= 2 * self.m:
+            # New tables, which cost little beside the rows and can be thrown away.
+            self._absorb(weighted, scan_apart(rows, self.m))
+        else:
+            self._scan_or_raise(rows, None)
+            self._scan_or_raise(rows, self._tables[weighted])
+        self._filled += 0 if weighted else len(rows)
+
+    def merge(self, other: CellTable) -> None:
+        """Add sums that were made elsewhere on the same grid."""
+        self._merged = self._merged.merge(other)
+
+    def cells(self) -> CellTable:
+        """The sums so far."""
+        cells = self._merged
+        for table in self._tables.values():
+            cells = cells.merge(CellTable.from_dense(self.m, table))
+        return cells
+
+    def _settle(self) -> None:
+        self._merged = self.cells()
+        self._tables.clear()
+        self._filled = 0
+
+    def _absorb(self, weighted: bool, fresh: list[Table]) -> None:
+        into = self._tables.setdefault(weighted, fresh[0])
+        for table in fresh:
+            if table is not into:
+                absorb(into, table)
+
+    def _scan_or_raise(self, rows: Rows, table: Table | None) -> None:
+        if not scan(rows.prob, rows.label, rows.weight, self.m, table, 0, len(rows)):
+            raise rows.explain()
+
+
+def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
+    """Add the rows to new tables, a stretch of them per thread; the kernel lets go of the GIL.
+
+    The tables are those of the grid ``1/m``, or of the bins that `cut` tells (see `brolly.core.grid._scan`).
+    """
+    threads = max(1, min(available_threads(), len(rows) // max(_ROWS_PER_THREAD, 4 * m)))
+    edges = [len(rows) * part // threads for part in range(threads + 1)]
+    slots = 2 * (m + 1)
+    shape, dtype = ((slots, 2), np.uint64) if rows.weight is None else ((slots, 6), np.float64)
+    tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
+
+    def work(part: int) -> bool:
+        return scan(rows.prob, rows.label, rows.weight, m, tables[part], edges[part], edges[part + 1], cut)
+
+    if not run_in_threads(work, threads):
+        raise rows.explain()
+    return tables
+
+
+def tally(rows: Rows, m: int) -> CellTable:
+    """The sums of these rows on the grid ``1/m``, in one pass."""
+    if not len(rows):
+        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
+    one = Tally(m)
+    one.add(rows)
+    return one.cells()

@@ -1,0 +1,142 @@
+"""The sums of a sample on a grid: small, mergeable, and all that the soft-binned measures need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core import double_double
+from brolly.core.arrays import Floats, Frozen, Ints, freeze
+from brolly.core.grid._cells import pool
+from brolly.core.grid._scan import collect
+from brolly.errors import InputError
+
+LARGEST_GRID = 1 << 20
+
+
+def check_power_of_two(value: int, name: str, largest: int) -> int:
+    """Accept a power of two."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 2 <= value <= largest or value & (value - 1):
+        raise InputError(f"{name} must be a power of two from 2 to {largest:,}; it is {value!r}")
+    return int(value)
+
+
+def check_grid(m: int, name: str = "m") -> int:
+    """Accept a number of cells that the compression can be exact for."""
+    return check_power_of_two(m, name, LARGEST_GRID)
+
+
+def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
+    """The mean of a cell's predictions: its foot plus the mean offset, each a multiple of a power of two."""
+    return cell / m + (rise / weight) / m
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSums:
+    """What a soft-binned measure reads: weight and rise by slot, cells in increasing order.
+
+    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``; their rise is the sum of
+    ``w (m p - k)``.
+    """
+
+    m: int
+    slot: Ints
+    weight: Floats
+    rise: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellTable(Frozen):
+    """The sums of all rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
+
+    Weight and rise are pairs (see `brolly.core.double_double`), so tables merge without rounding error and
+    the order of merging cannot show.
+    """
+
+    m: int
+    slot: Ints
+    count: Ints
+    weight: Floats  # shape (2, k)
+    rise: Floats  # shape (2, k)
+    squares: Floats  # sums of squared weights
+
+    def __post_init__(self) -> None:
+        freeze(self.slot, self.count, self.weight, self.rise, self.squares)
+
+    @classmethod
+    def empty(cls, m: int) -> CellTable:
+        none = np.zeros(0, np.int64)
+        return cls(m=m, slot=none, count=none, weight=np.zeros((2, 0)), rise=np.zeros((2, 0)), squares=np.zeros(0))
+
+    @classmethod
+    def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
+        """Read a table that `brolly.core.grid._scan` filled, keeping the occupied slots."""
+        slot, count, weight, rise, squares = collect(table)
+        return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+    def fault(self) -> str | None:
+        """What no rows could have given, for tables that come from outside; None where all is well."""
+        weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
+        top = self.slot >> 1 == self.m
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights are 0
+        # An offset lies in [0, 1), and in the cell of p = 1 it is 0; a rounded sum may reach the end.
+        faults = {
+            "it has no rows": not len(self.slot),
+            f"a cell lies outside 0 to {self.m:,}": ((self.slot < 0) | (self.slot >= slots)).any(),
+            "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
+            "a count is not positive": (self.count <= 0).any(),
+            "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
+            "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
+            "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
+        }
+        return next((fault for fault, found in faults.items() if found), None)
+
+    def merge(self, other: CellTable) -> CellTable:
+        """The sums of both samples' rows together."""
+        if self.m != other.m:
+            raise InputError(
+                f"samples must be compressed to the same m to be added; they have m = {self.m:,} and "
+                f"m = {other.m:,}: compress the finer one again with m={min(self.m, other.m)}"
+            )
+        if not len(self.slot) or not len(other.slot):
+            return self if len(self.slot) else other
+        return self.pooled(
+            self.m,
+            np.concatenate([self.slot, other.slot]),
+            np.concatenate([self.count, other.count]),
+            np.concatenate([self.weight, other.weight], axis=1),
+            np.concatenate([self.rise, other.rise], axis=1),
+            np.concatenate([self.squares, other.squares]),
+        )
+
+    def coarsen(self, m: int) -> CellTable:
+        """The same rows on a coarser grid: exactly what a pass over them at `m` would give."""
+        if m > self.m:
+            raise InputError(f"a sample compressed to m = {self.m:,} cannot be made finer; m is {m:,}")
+        cell, rise = self.slot >> 1, self.rise
+        for _ in range(self.m.bit_length() - m.bit_length()):
+            # The rows of an odd cell stand one cell higher above the foot of the pair.
+            rise = np.where(cell & 1, double_double.add(rise, self.weight), rise) / 2
+            cell = cell >> 1
+        return self.pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
+
+    @classmethod
+    def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
+        """A table from entries in any order, some perhaps of the same slot."""
+        order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
+        slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
+        return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+    def sums(self) -> CellSums:
+        """The table in plain doubles."""
+        return CellSums(m=self.m, slot=self.slot, weight=self.weight[0], rise=self.rise[0])
+
+    def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
+        """One row per slot: outcome, mean prediction, weight and number of rows behind it."""
+        weight, rise = self.weight[0], self.rise[0]
+        prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
+        return (self.slot & 1).astype(np.uint8), prob, weight, self.count

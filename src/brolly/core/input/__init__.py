@@ -1,0 +1,1 @@
+"""How arrays, tables and labels become checked rows."""

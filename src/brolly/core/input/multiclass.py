@@ -1,0 +1,98 @@
+"""Several classes seen as one event: the class called most likely, or each class against the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.arrays import Ints
+from brolly.core.input.rows import Names, refuse_masked
+from brolly.errors import InputError
+
+VIEWS = ("top-label", "one-vs-rest")
+_TOLERANCE = 1e-4  # how far a row's probabilities may sum from 1: float32 needs some, float16 would need more
+_BLOCK = 1 << 16
+
+
+def check_view(view: str) -> str:
+    """Accept the name of a view."""
+    if view not in VIEWS:
+        raise InputError(f"view must be one of {', '.join(map(repr, VIEWS))}; it is {view!r}")
+    return view
+
+
+def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
+    """Accept one different name for each class."""
+    names = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if len(names) != classes or len(set(names)) != classes:
+        raise InputError(f"labels must name each of the {classes:,} classes once; they are {names!r}")
+    return names
+
+
+def as_matrix(values: ArrayLike, names: Names) -> NDArray[Any]:
+    """Predictions with a column for each class, as floats; their values unchecked."""
+    refuse_masked(values, names.prob)
+    array = np.asarray(values)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{names.prob} must hold numbers; it holds values of type {array.dtype}")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def offences(prob: NDArray[Any], names: Names) -> Iterator[InputError]:
+    """Every rule that the predictions break; a row that breaks one is left out for the next."""
+    rules: tuple[tuple[str, Callable[[NDArray[Any]], Any]], ...] = (
+        ("must not contain NaN", lambda p: np.isnan(p).any(axis=1)),
+        ("must lie in [0, 1]", lambda p: ((p < 0) | (p > 1)).any(axis=1)),
+        (f"must sum to 1 in each row (within {_TOLERANCE})", lambda p: np.abs(p.sum(axis=1) - 1) > _TOLERANCE),
+    )
+    count, first = [0, 0, 0], [-1, -1, -1]
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(prob), _BLOCK):
+            block = prob[start : start + _BLOCK].astype(np.float64, copy=False)
+            fine = np.ones(len(block), np.bool_)
+            for at, (_, breaks) in enumerate(rules):
+                bad = breaks(block) & fine
+                if bad.any():
+                    first[at] = first[at] if count[at] else start + int(bad.argmax())
+                    count[at] += int(bad.sum())
+                    fine &= ~bad
+    for (rule, _), many, row in zip(rules, count, first, strict=True):
+        if many:
+            shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (prob.shape[1] > 4)
+            yield InputError.from_offenders(f"{names.prob} {rule}", many, names.at(names.prob, row), f"[{shown}]")
+
+
+def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names: Names) -> Ints:
+    """Which class each row is of; without `labels` they are called 0, 1, ..."""
+    refuse_masked(label, names.label)
+    array = np.asarray(label)
+    if array.ndim != 1:
+        raise InputError(f"{names.label} must be one-dimensional; its shape is {array.shape}")
+    known: dict[Any, int] = {name: k for k, name in enumerate(range(classes) if labels is None else labels)}
+    which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
+    strange = which < 0
+    if strange.any():
+        first = int(strange.argmax())
+        raise unknown_label(array[first], first, int(strange.sum()), classes, labels is None, names)
+    return which
+
+
+def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: Names) -> InputError:
+    """Say that labels name no class: how many, and the first."""
+    called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
+    hint = "; pass labels to say what the classes are called" if unnamed else ""
+    value = value.item() if isinstance(value, np.generic) else value
+    return InputError.from_offenders(
+        f"{names.label} must be {called}", count, names.at(names.label, row), repr(value), hint
+    )
+
+
+def top_label(which: Ints, prob: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Whether the class called most likely (the first of equals) came true, and how likely it was called."""
+    top = prob.argmax(axis=1)
+    return (top == which).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -1,0 +1,1 @@
+"""The weighted sample that every measure is computed from."""

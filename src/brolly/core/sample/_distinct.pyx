@@ -1,0 +1,43 @@
+"""Equal predictions, lying side by side after sorting, are added up."""
+
+from libc.stdint cimport uint64_t
+
+from brolly.core._double_double cimport add_exactly
+
+import numpy as np
+
+
+def pool(const uint64_t[::1] key, const double[::1] weight):
+    """Weight by outcome for each distinct prediction; keys are sorted, `weight` None counts rows.
+
+    A key is the bits of a prediction, shifted up by one to make room for the outcome. Predictions
+    without weight are left out. Sums keep the rounding error of each addition.
+    """
+    cdef Py_ssize_t n = key.shape[0], r, size = 0, at = -1
+    cdef bint weighted = weight is not None
+    cdef uint64_t bits = 0
+    cdef double w = 1.0
+    with nogil:
+        for r in range(n):
+            if weighted and weight[r] == 0:
+                continue
+            if size == 0 or key[r] >> 1 != bits:
+                bits = key[r] >> 1
+                size += 1
+    prob_array, sum_array, low_array = np.empty(size, np.uint64), np.zeros((2, size)), np.zeros((2, size))
+    cdef uint64_t[::1] prob = prob_array
+    cdef double[:, ::1] sums = sum_array, low = low_array
+    cdef Py_ssize_t y
+    with nogil:
+        for r in range(n):
+            if weighted:
+                w = weight[r]
+                if w == 0:
+                    continue
+            if at < 0 or key[r] >> 1 != prob[at]:
+                at += 1
+                prob[at] = key[r] >> 1
+            y = key[r] & 1
+            add_exactly(&sums[y, at], &low[y, at], w)
+    sum_array += low_array
+    return prob_array.view(np.float64), sum_array[0], sum_array[1]

@@ -1,0 +1,120 @@
+"""A sample that grows: rows come and go, the sums stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.grid.cell_accumulator import Tally
+from brolly.core.grid.cells import CellTable, check_grid
+from brolly.core.input.rows import Names, as_rows
+from brolly.core.sample.sample import Sample
+from brolly.errors import InputError
+
+
+class Accumulator:
+    """Take rows a batch at a time, in memory that depends on `m` alone.
+
+    Accumulators of the same `m` can be added, pickled and sent to another process; how the rows were
+    split, and in which order they came, does not change the result (but, with weights, the last bit).
+
+    Parameters
+    ----------
+    m : int
+        The grid of the compression (see `Sample.compress`): a power of two, up to 2**20.
+    pos_label : object, optional
+        Which label is the event, where labels are not 0 and 1.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> monday, tuesday = brolly.Accumulator(), brolly.Accumulator()
+    >>> monday.update([0, 1], [0.1, 0.8]).update([1], [0.6])
+    Accumulator(n=3, m=65536)
+    >>> tuesday.update([0], [0.3])
+    Accumulator(n=1, m=65536)
+    >>> brolly.soft_binned_cdl((monday + tuesday).sample())
+    0.078125
+    """
+
+    __slots__ = ("_other", "_seen", "_tally", "m", "n", "pos_label")
+
+    def __init__(self, m: int = 2**16, *, pos_label: Any = None) -> None:
+        self.m = check_grid(m)
+        self.pos_label = pos_label
+        self.n = 0  # rows of positive weight
+        self._seen = 0
+        self._other: Any = None  # the label that is not the event, once there was one
+        self._tally = Tally(self.m)
+
+    def update(
+        self,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        names: Names | None = None,
+    ) -> Accumulator:
+        """Add a batch of rows; a batch with a bad row is refused whole and changes nothing."""
+        rows = as_rows(y_true, y_prob, sample_weight, self.pos_label, names=names)
+        other = _one_label(
+            self._other, rows.other, f"{rows.names.label} must hold {self.pos_label!r} and one other label"
+        )
+        self._tally.add(rows)
+        self._other = other
+        self._seen += len(rows)
+        self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
+        return self
+
+    def __add__(self, other: object) -> Accumulator:
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        if self.pos_label != other.pos_label:
+            raise InputError(
+                f"accumulators must have the same pos_label to be added; they have {self.pos_label!r} and "
+                f"{other.pos_label!r}"
+            )
+        both = Accumulator(self.m, pos_label=self.pos_label)
+        both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
+        both._take(self._tally.cells().merge(other._tally.cells()), self.n + other.n)
+        return both
+
+    def __radd__(self, other: object) -> Accumulator:
+        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
+
+    def sample(self) -> Sample:
+        """The compressed sample of all rows so far."""
+        if not self._seen:
+            raise InputError("the accumulator holds no rows yet")
+        return Sample.from_cells(self._tally.cells())
+
+    def _take(self, cells: CellTable, n: int) -> None:
+        self._tally.merge(cells)
+        self.n += n
+        self._seen += n
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "m": self.m,
+            "pos_label": self.pos_label,
+            "other": self._other,
+            "n": self.n,
+            "cells": self._tally.cells(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Accumulator.__init__(self, state["m"], pos_label=state["pos_label"])
+        self._other = state["other"]
+        self._take(state["cells"], state["n"])
+
+    def __repr__(self) -> str:
+        return f"Accumulator(n={self.n}, m={self.m})"
+
+
+def _one_label(one: Any, another: Any, rule: str) -> Any:
+    """Whichever of two labels is there; both only if they are the same."""
+    if one is not None and another is not None and one != another:
+        raise InputError(f"{rule}; there are {one!r} and {another!r}")
+    return another if one is None else one

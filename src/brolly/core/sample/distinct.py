@@ -1,0 +1,89 @@
+"""A sample with equal predictions (or, once compressed, equal cells) pooled, in increasing order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.grid.cells import CellSums, CellTable, mean_prediction
+from brolly.core.sample._distinct import pool
+
+FINEST_GRID = 1 << 50
+"""Cells of the finest grid looked at: doubles near 1 cannot tell apart much more."""
+
+_CHUNK = 1 << 24  # rows sorted together: with few distinct predictions memory stays near that of a chunk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctTable(Frozen):
+    """One entry per distinct prediction: its value, and the weight of its rows by outcome."""
+
+    prob: Floats
+    negative: Floats
+    positive: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.prob, self.negative, self.positive)
+
+    @classmethod
+    def from_rows(cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None) -> DistinctTable:
+        """Pool equal predictions; predictions that carry no weight are left out."""
+        parts = []
+        for start in range(0, len(prob), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            key = _key(prob[rows], label[rows])
+            parts.append(_pool(key, None if weight is None else weight[rows].astype(np.float64)))
+        if len(parts) > 1:
+            distinct, negative, positive = map(np.concatenate, zip(*parts, strict=True))
+            key = np.concatenate([_key(distinct, np.zeros(1)), _key(distinct, np.ones(1))])
+            parts = [_pool(key, np.concatenate([negative, positive]))]
+        return cls(prob=parts[0][0], negative=parts[0][1], positive=parts[0][2])
+
+    @classmethod
+    def from_cells(cls, cells: CellTable) -> DistinctTable:
+        """One entry per cell, at the mean of its predictions: what is left to tell apart after compression."""
+        cell, event = cells.slot >> 1, (cells.slot & 1) == 1
+        occupied, at = np.unique(cell, return_inverse=True)
+        negative, positive, rise = np.zeros((3, len(occupied)))
+        np.add.at(negative, at, np.where(event, 0.0, cells.weight[0]))
+        np.add.at(positive, at, np.where(event, cells.weight[0], 0.0))
+        np.add.at(rise, at, cells.rise[0])
+        return cls(
+            prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
+        )
+
+    def sums(self) -> CellSums:
+        """Weight and rise by slot on the finest grid, from which every coarser one follows."""
+        scaled = self.prob * FINEST_GRID
+        cell = np.floor(scaled)
+        slot = np.repeat(2 * cell.astype(np.int64), 2)
+        slot[1::2] += 1
+        weight = np.stack([self.negative, self.positive], axis=1)
+        return CellSums(
+            m=FINEST_GRID, slot=slot, weight=weight.ravel(), rise=(weight * (scaled - cell)[:, None]).ravel()
+        )
+
+
+def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+    """Prediction and outcome as one integer that sorts like the pair.
+
+    The bits of a double in [0, 1] sort as it does and leave its two highest ones free, so the outcome
+    finds room below. Sorting integers is several times as fast as sorting indices.
+    """
+    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # + 0.0: a copy, and one zero, not two
+    key <<= np.uint64(1)
+    key |= (label == 1).view(np.uint8)
+    return key
+
+
+def _pool(key: NDArray[np.uint64], weight: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Sort, then add up; without weights the keys alone are sorted, in place."""
+    if weight is None:
+        key.sort()
+        return pool(key, None)
+    order = np.argsort(key)
+    return pool(key[order], weight[order])

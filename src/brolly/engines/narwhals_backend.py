@@ -1,0 +1,195 @@
+"""The compression as one expression, which the engine of a lazy frame runs where the rows are."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from brolly.core.sample.groupby_result import COLUMNS, OTHERS, code_of
+from brolly.engines.column_spec import Roles
+from brolly.engines.where import Compare, Condition, Missing, OneOf, fold
+from brolly.errors import InputError
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_INFINITY = float("inf")
+_COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def grouped(frame: nw.LazyFrame[Any], roles: Roles, m: int) -> nw.LazyFrame[Any]:
+    """The rows of `brolly.core.sample.groupby_result` for a lazy frame: still lazy, nothing is computed yet."""
+    schema = dict(frame.collect_schema())
+    _check_types(schema, roles)
+    if roles.where is not None:
+        frame = frame.filter(condition(roles.where, schema))
+    placed = _placed(_checked(frame, roles, schema), roles, m)
+    weight = nw.col("brolly_w")
+    one = nw.col("brolly_one")
+    sums = [
+        one.sum().alias("brolly_count"),
+        weight.sum().alias("brolly_weight"),
+        nw.col("brolly_rise").sum(),
+        nw.col("brolly_squares").sum(),
+    ]
+    if names_others(roles):
+        sums += [
+            nw.col("brolly_other").min().alias("brolly_least"),
+            nw.col("brolly_other").max().alias("brolly_most"),
+        ]
+    keys = ["brolly_cell", "brolly_outcome", *roles.by]
+    table = placed.group_by(*keys).agg(*sums).with_columns(brolly_m=nw.lit(m))
+    return table.select(*COLUMNS, *(OTHERS if names_others(roles) else ()), *roles.by)
+
+
+def names_others(roles: Roles) -> bool:
+    """Whether more than one label may not be the event; of true and false only one is not."""
+    return roles.pos_label is not None and not isinstance(roles.pos_label, bool)
+
+
+def _check_types(schema: dict[str, Any], roles: Roles) -> None:
+    """Refuse what is no number: engines would read it as one, each in its own way."""
+    for column in roles.columns():
+        kind = schema[column]
+        if column == roles.outcome and roles.pos_label is not None:
+            continue
+        if not (kind.is_numeric() or kind == nw.Boolean):
+            words = "text" if kind == nw.String else f"values of type {kind}"
+            if column == roles.outcome:
+                raise InputError(
+                    f"{column} must be 0 or 1; it holds {words}: "
+                    "say which label is the event with pos_label (--pos-label on the command line)"
+                )
+            raise InputError(f"{column} must hold numbers; it holds {words}")
+
+
+def _checked(frame: nw.LazyFrame[Any], roles: Roles, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
+    """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
+    outcome = nw.col(roles.outcome)
+    columns = [nw.col(str(roles.prob)).cast(nw.Float64).alias("brolly_p")]
+    if roles.pos_label is None:
+        columns.append(outcome.cast(nw.Float64).alias("brolly_y"))
+    else:
+        label = _label(roles.pos_label, schema[roles.outcome], roles.outcome)
+        # Null where the label is: a comparison with null would be one, but not on every engine.
+        event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
+        columns.append(event.alias("brolly_y"))
+        if names_others(roles):
+            columns.append(nw.when(outcome != label).then(outcome).alias("brolly_other"))
+    if roles.weight is not None:
+        columns.append(nw.col(roles.weight).cast(nw.Float64).alias("brolly_w"))
+    return frame.select(*(nw.col(name) for name in roles.by), *columns)
+
+
+def _label(label: Any, kind: Any, column: str) -> Any:
+    """A label, which a command line gives as text, as the column's type."""
+    try:
+        return _as_type(label, kind)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            f"pos_label must be a label of {column}, which holds values of type {kind}; it is {label!r}"
+        ) from None
+
+
+def _as_type(value: Any, kind: Any) -> Any:
+    """A value as the column's type, which text stands for; a ValueError or the like if it cannot be."""
+    if kind == nw.Boolean:
+        return value if isinstance(value, bool) else _WORDS[value.lower()]
+    if isinstance(value, bool):
+        raise TypeError
+    if kind.is_numeric():
+        read = int if kind.is_integer() else float
+        return read(value) if isinstance(value, str) else value
+    if kind == nw.Date:
+        return datetime.date.fromisoformat(value)
+    if kind == nw.Datetime:
+        return datetime.datetime.fromisoformat(value)
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _bad(roles: Roles) -> nw.Expr:
+    """The first rule that a row breaks, as a number below zero; null for a good row."""
+    p, y, w = nw.col("brolly_p"), nw.col("brolly_y"), nw.col("brolly_w")
+    weighted = roles.weight is not None
+    # NaN is asked for by name: it sorts here or there, and DuckDB compares by statistics that leave it out.
+    cases = [(p.is_null(), code_of("prob", "null")), (y.is_null(), code_of("label", "null"))]
+    if weighted:
+        cases.append((w.is_null(), code_of("weight", "null")))
+    cases.append((p.is_nan(), code_of("prob", "nan")))
+    cases.append(((p < 0) | (p > 1), code_of("prob", "range")))
+    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), code_of("label", "rule")))
+    if weighted:
+        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), code_of("weight", "rule")))
+    bad = nw.lit(0)
+    for test, code in reversed(cases):
+        bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
+    return bad
+
+
+def _placed(frame: nw.LazyFrame[Any], roles: Roles, m: int) -> nw.LazyFrame[Any]:
+    """The cell of a row, how far above its foot it stands, and what it adds to the sums."""
+    good, scaled = nw.col("brolly_bad") == 0, nw.col("brolly_p") * m
+    zero = nw.lit(0.0)
+    weighted = roles.weight is not None
+    weight = nw.when(good).then(nw.col("brolly_w")).otherwise(zero) if weighted else nw.lit(1.0)
+    counts = ~good | (nw.col("brolly_w") > 0) if weighted else None
+    others = ["brolly_other"] if names_others(roles) else []
+    frame = frame.with_columns(brolly_bad=_bad(roles))
+    frame = frame.select(
+        *roles.by,
+        *others,
+        nw.when(good).then(scaled.floor()).otherwise(nw.col("brolly_bad")).cast(nw.Int64).alias("brolly_cell"),
+        nw.when(good).then(nw.col("brolly_y")).otherwise(zero).cast(nw.Int64).alias("brolly_outcome"),
+        nw.when(good).then(scaled - scaled.floor()).otherwise(zero).alias("brolly_rise"),
+        weight.alias("brolly_w"),
+        (nw.lit(1) if counts is None else nw.when(counts).then(nw.lit(1)).otherwise(nw.lit(0)))
+        .cast(nw.Int64)
+        .alias("brolly_one"),
+    )
+    if not weighted:
+        return frame.with_columns(brolly_squares=nw.col("brolly_w"))
+    w = nw.col("brolly_w")
+    return frame.with_columns(brolly_rise=w * nw.col("brolly_rise"), brolly_squares=w * w)
+
+
+def _literal(value: Any, kind: Any, column: str) -> Any:
+    try:
+        return _as_type(value, kind)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"where cannot compare {column}, which holds values of type {kind}, with {value!r}") from None
+
+
+def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
+    """A condition that is false, or null, for a null and for NaN."""
+
+    def leaf(part: Compare | OneOf | Missing) -> nw.Expr:
+        column, real = nw.col(part.column), schema[part.column].is_float()
+        if isinstance(part, Missing):
+            if part.kind == "null":
+                return ~column.is_null() if part.negated else column.is_null()
+            nan = column.is_nan() if real else column.is_null() & ~column.is_null()
+            return column.is_null() | ~nan if part.negated else nan
+        if isinstance(part, Compare):
+            test: nw.Expr = _COMPARE[part.op](column, _literal(part.value, schema[part.column], part.column))
+        else:
+            # Not is_in, for which Polars wants the column's own type.
+            values = [_literal(value, schema[part.column], part.column) for value in part.values]
+            test = reduce(operator.or_, (column == value for value in values))
+            test = ~test if part.negated else test
+        return test & ~column.is_nan() if real else test
+
+    both: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.and_
+    either: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.or_
+    return fold(where, leaf, both, either)

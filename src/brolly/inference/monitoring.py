@@ -1,0 +1,196 @@
+"""A forecast over time: what acting on it can cost in each window, and when it changed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from brolly.core.sample.sample import Sample
+from brolly.errors import BrollyWarning, InputError
+from brolly.inference.change_points import Change, Shuffle, find_changes
+from brolly.inference.guarantee import guarantee
+from brolly.inference.resampling import Progress, Seed, as_seed
+from brolly.measures.soft_binned import soft_binned_profile
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Window:
+    """One line of a `Timeline`: the rows of the periods up to `label`.
+
+    Attributes
+    ----------
+    label : str
+        The last period of the window.
+    n, event_rate : int, float
+        Its rows, and how often the event happened.
+    value : float
+        SCDL of these rows.
+    bound : float
+        What nobody loses more of, in the population, with the confidence asked for, ...
+    m : int
+        ... acting on predictions rounded to multiples of ``1/m``.
+    """
+
+    label: str
+    n: int
+    event_rate: float
+    value: float
+    bound: float
+    m: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeline:
+    """What `watch` returns; `print` shows it as a table.
+
+    Attributes
+    ----------
+    windows : tuple of Window
+        One for each period, in order of time.
+    changes : tuple of Change
+        When outcomes began to relate to predictions differently; empty where chance explains everything.
+    length : int
+        How many periods a window spans (fewer at the start).
+    confidence, alpha, shuffle, n_resamples, seed
+        What was asked.
+    """
+
+    windows: tuple[Window, ...]
+    changes: tuple[Change, ...]
+    length: int
+    confidence: float
+    alpha: float
+    shuffle: str
+    n_resamples: int
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The timeline as built-ins."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        last = self.windows[-1]
+        return f"Timeline({len(self.windows)} periods, {len(self.changes)} changes, last={last.value:.4g})"
+
+    def __str__(self) -> str:
+        changed = {change.label: change for change in self.changes}
+        width = max(6, *(len(window.label) for window in self.windows))
+        lines = [f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence:.0%})':>14}  rounding"]
+        for w in self.windows:
+            if w.label in changed:
+                p = changed[w.label].p_value
+                lines.append(f"{'':<{width}}  changed here: chance alone does this {p:.2g} of the time")
+            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.m}")
+        return "\n".join(lines)
+
+
+def watch(
+    samples: Mapping[str, Sample],
+    *,
+    window: int = 1,
+    confidence: float = 0.95,
+    alpha: float = 0.01,
+    shuffle: Shuffle = "periods",
+    n_resamples: int = 999,
+    rng: Seed = 0,
+    progress: Progress | None = None,
+) -> Timeline:
+    """What acting on a forecast can cost, period by period, and when that changed.
+
+    Parameters
+    ----------
+    samples : mapping of str to Sample
+        A compressed sample for each period, in order of time, all on one grid (see `load_samples`).
+    window : int
+        How many periods each line of the answer merges.
+    confidence : float
+        Of each line's bound, for that line alone.
+    alpha : float
+        How often a stretch of periods without a change may be said to have one.
+    shuffle : {"periods", "rows"}
+        Whether the rows of a period may depend on each other, or all are independent (see `find_changes`).
+    n_resamples : int
+        Random rearrangements in the test for a change.
+    rng : numpy.random.Generator or int, optional
+        The source of randomness; the same number gives the same answer.
+    progress : callable, optional
+        Called now and then with (done, total).
+
+    Returns
+    -------
+    Timeline
+
+    Notes
+    -----
+    Windows may overlap; the search for changes uses each period once and no window, so its answer does
+    not depend on `window`. Whoever runs it every day looks more than once: choose `alpha` with that in mind.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> days = {"Mon": brolly.Sample([0, 1, 1], [0.2, 0.7, 0.6]), "Tue": brolly.Sample([0, 1], [0.1, 0.8])}
+    >>> line = brolly.watch({day: sample.compress() for day, sample in days.items()}, window=2)
+    >>> line
+    Timeline(2 periods, 0 changes, last=0.09)
+    >>> line.windows[1].n
+    5
+    """
+    if not isinstance(window, int | np.integer) or window < 1:
+        raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
+    if not samples:
+        raise InputError("samples must not be empty")
+    generator, seed = as_seed(rng)
+    changes = find_changes(
+        list(samples.items()), alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=generator, progress=progress
+    )
+    lines = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BrollyWarning)  # few rows in a day are no news
+        for done, (label, merged) in enumerate(zip(samples, _sliding(list(samples.values()), window), strict=True)):
+            promise = guarantee(merged, confidence=confidence)
+            lines.append(
+                Window(
+                    label=str(label),
+                    n=merged.n,
+                    event_rate=merged.event_rate,
+                    value=soft_binned_profile(merged).value,
+                    bound=promise.bound,
+                    m=promise.m,
+                )
+            )
+            if progress is not None:
+                progress(done + 1, len(samples))
+    return Timeline(
+        windows=tuple(lines),
+        changes=changes,
+        length=int(window),
+        confidence=confidence,
+        alpha=alpha,
+        shuffle=shuffle,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+
+
+def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
+    """The merged samples of the last `length` periods, with three merges a period however long the window.
+
+    Sums cannot be taken out again, so the window is two stacks: `old` holds, for each start, the merged
+    rest of an earlier stretch; `new` the merged periods since.
+    """
+    old: list[Sample] = []
+    new: Sample | None = None
+    for index, sample in enumerate(samples):
+        new = sample if new is None else new + sample
+        yield new if not old else old[-1] + new
+        if index + 1 >= length:
+            if not old:
+                stretch = samples[index + 1 - length : index + 1]
+                for part in reversed(stretch):
+                    old.append(part if not old else part + old[-1])
+                new = None
+            old.pop()

@@ -1,0 +1,288 @@
+"""What is redrawn: the predictions of a sample in increasing order, and the rows that stand behind each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brolly.core.arrays import Floats
+from brolly.core.grid.cells import CellTable, mean_prediction
+from brolly.core.sample.sample import Sample
+from brolly.errors import InputError
+from brolly.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
+from brolly.inference.clusters import numbered_groups
+
+Ints = NDArray[np.int64]
+Rng = np.random.Generator
+
+_EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are drawn as one binomial number
+
+
+class Draw(NamedTuple):
+    """One redrawn sample: at each distinct prediction the weight of its rows (None: as observed) and of its events."""
+
+    weight: NDArray[Any] | None
+    positive: NDArray[Any]
+
+
+class Coin:
+    """Tosses of coins with given chances of heads: exact, for two random bytes each.
+
+    A toss compares 16 random bits with the first 16 of the chance, and only where they are equal, once in
+    65,536 times, the rest of it with a random number.
+    """
+
+    def __init__(self, chance: Floats, times: Ints | None = None) -> None:
+        self._coins = len(chance)
+        self._owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
+        scaled = (chance if self._owner is None else chance[self._owner]) * 65536.0
+        first = np.minimum(scaled, 65535.0).astype(np.uint16)
+        self._first, self._rest = first, scaled - first
+
+    def toss(self, rng: Rng) -> NDArray[Any]:
+        """1 for heads, 0 for tails; with `times` the number of heads in so many tosses of each."""
+        heads = compared(rng.bit_generator.capsule, self._first, self._rest)
+        return heads if self._owner is None else added_up(heads, self._owner, self._coins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atoms:
+    """Rows that share a prediction (and a weight), or single rows where weights or groups tell them apart.
+
+    `prob` never falls; `start` says where a new distinct prediction begins, None where each is one.
+    """
+
+    prob: Floats
+    count: Ints  # rows
+    events: Ints  # of them with the event
+    unit: Floats | None  # the weight of one row; None for 1
+    start: Ints | None
+    group: Ints | None = None  # which cluster, from 0 on
+    single: NDArray[np.uint8] | None = None  # the outcomes, where every atom is one row
+    row: Ints | None = None  # which row each is, where they were given one by one
+
+    @property
+    def n(self) -> int:
+        return int(self.count.sum())
+
+    @property
+    def distinct(self) -> Floats:
+        """The distinct predictions."""
+        return self.prob if self.start is None else self.prob[self.start]
+
+    @property
+    def weight(self) -> Floats:
+        """The weight of the rows at each distinct prediction."""
+        return self._pooled(self.count).astype(np.float64)
+
+    def observed(self) -> Draw:
+        """The sample as it is."""
+        return Draw(None, self._pooled(self.events))
+
+    def expected(self, chance: Floats) -> Draw:
+        """The population that has these predictions, and events with these chances."""
+        return Draw(None, self._pooled(self.count * chance))
+
+    def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
+        """Keep the predictions, and draw the outcomes anew."""
+        if isinstance(coin, Coin):
+            return Draw(None, self._pooled(coin.toss(rng)))
+        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin)))
+
+    def coin(self, chance: Floats) -> Coin | Floats:
+        """What to give to `redraw` again and again: prepared tosses, unless there are many for each atom."""
+        if self.single is not None:
+            return Coin(chance)
+        return Coin(chance, self.count) if self.n <= _EXPANDED * len(chance) else chance
+
+    def repeat(self, rng: Rng) -> NDArray[Any]:
+        """Draw as many predictions as there are, with replacement: how often each atom comes."""
+        if self.single is not None:
+            return repeats(rng.bit_generator.capsule, len(self.single))
+        return _multinomial(rng, self.count)
+
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
+        """Draw outcomes for repeated predictions; one seed gives close outcomes for close chances."""
+        if int(repeated.sum()) > _EXPANDED * len(repeated):
+            events: NDArray[Any] = binomials(rng.bit_generator.capsule, repeated, chance)
+        else:
+            events = tosses(rng.bit_generator.capsule, repeated, chance)
+        return Draw(self._pooled(repeated), self._pooled(events))
+
+    def resample(self, rng: Rng) -> Draw:
+        """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
+        if self.group is not None:
+            clusters = int(self.group.max()) + 1
+            times = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[self.group]
+            return self.times(times)
+        if self.single is not None:
+            return self.times(self.repeat(rng))
+        slots = np.concatenate([self.count - self.events, self.events])
+        return self._kept(rng, *np.split(_multinomial(rng, slots), 2))
+
+    def subsample(self, rng: Rng, size: int) -> Draw:
+        """Draw `size` rows (or clusters) without replacement."""
+        if self.group is not None:
+            chosen = np.zeros(int(self.group.max()) + 1, np.int64)
+            chosen[rng.choice(len(chosen), size, replace=False)] = 1
+            return self.times(chosen[self.group])
+        slots = np.concatenate([self.count - self.events, self.events])
+        drawn = rng.multivariate_hypergeometric(slots, size, method="marginals")
+        return self._kept(rng, *np.split(drawn, 2))
+
+    @property
+    def units(self) -> int:
+        """How many rows, or clusters, are drawn."""
+        return self.n if self.group is None else int(self.group.max()) + 1
+
+    def times(self, times: NDArray[Any]) -> Draw:
+        """The sample with each atom repeated so often, where every atom is one row."""
+        assert self.single is not None
+        return Draw(self._pooled(times), self._pooled(times * self.single))
+
+    def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:  # noqa: ARG002
+        return Draw(self._pooled(negative + positive), self._pooled(positive))
+
+    def _pooled(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Weigh the rows of each atom, and add up those of equal predictions."""
+        amount = rows if self.unit is None else rows * self.unit
+        if self.start is None:
+            return amount
+        return np.add.reduceat(amount.astype(np.float64, copy=False), self.start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnevenCells(Atoms):
+    """Cells of a compressed sample whose rows differ in weight: all that is known are sums of weights and squares.
+
+    A cell of weight W with squares S is taken for ``W^2 / S`` rows of equal weight, a number that is rounded at
+    random so that the variance of the weight of events is the right one, ``S q (1 - q)``. In the bootstrap the
+    weight of c rows of a slot is a Gamma number with the mean and the variance that c rows of it have.
+    """
+
+    negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # of the rows without event: weight, squares
+    positive: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    @property
+    def weight(self) -> Floats:
+        return self.negative[0] + self.positive[0]
+
+    def observed(self) -> Draw:
+        return Draw(None, self.positive[0])
+
+    def expected(self, chance: Floats) -> Draw:
+        return Draw(None, self.weight * chance)
+
+    def coin(self, chance: Floats) -> Coin | Floats:
+        return chance
+
+    def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
+        assert not isinstance(coin, Coin)
+        return Draw(None, self.weight * self._share(rng, self.count, coin))
+
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
+        share = self._share(rng, repeated, chance)
+        squares = self.negative[1] + self.positive[1]
+        weight = _gamma(rng, repeated, self.count, self.weight, squares)
+        return Draw(weight, weight * share)
+
+    def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:
+        without = _gamma(rng, negative, self.count - self.events, *self.negative)
+        events = _gamma(rng, positive, self.events, *self.positive)
+        return Draw(without + events, events)
+
+    def _share(self, rng: Rng, count: Ints, chance: Floats) -> Floats:
+        """The share of events in the weight of `count` rows of each cell."""
+        rows = np.maximum(1.0, self.weight**2 / (self.negative[1] + self.positive[1]) * (count / self.count))
+        low = np.floor(rows)
+        k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)  # low or low + 1, so that E[1/k] = 1/rows
+        share: Floats = rng.binomial(k.astype(np.int64), chance) / k
+        return share
+
+
+def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """What is redrawn of this sample."""
+    if sample.m is not None:
+        if groups is not None:
+            raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
+        return _from_cells(sample._cells)
+    if sample.sample_weight is None and groups is None:
+        table = sample.distinct()
+        events = table.positive.astype(np.int64)
+        single = events.astype(np.uint8) if len(events) == sample.n else None
+        return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
+    return by_row(sample, groups)
+
+
+def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """The rows one by one, in the order of their predictions; without those that have no weight."""
+    weight = sample.sample_weight
+    some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
+    prob = sample.y_prob[some].astype(np.float64) + 0.0
+    order = np.argsort(prob, kind="stable")
+    prob, some = prob[order], some[order]
+    event = sample.y_true[some] == 1
+    return Atoms(
+        prob=prob,
+        count=np.ones(len(some), np.int64),
+        events=event.astype(np.int64),
+        single=event.astype(np.uint8),
+        row=some,
+        unit=None if weight is None else weight[some].astype(np.float64),
+        start=np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]])),
+        group=None if groups is None else as_groups(groups, len(sample.y_prob), some),
+    )
+
+
+def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
+    """The clusters of these rows, numbered from 0 on; there must be two at least."""
+    number = numbered_groups(groups, n)[rows]
+    found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+    if found.max() == 0:
+        raise InputError("groups must tell at least two clusters apart; all rows are in one")
+    return found
+
+
+def _from_cells(cells: CellTable) -> Atoms:
+    """One atom for each occupied cell, at the mean of its predictions."""
+    cell, at = np.unique(cells.slot >> 1, return_inverse=True)
+    side = cells.slot & 1
+    count, weight, squares = (np.zeros((2, len(cell))) for _ in range(3))
+    rise = np.zeros(len(cell))
+    for into, column in ((count, cells.count), (weight, cells.weight[0]), (squares, cells.squares)):
+        np.add.at(into, (side, at), column)
+    np.add.at(rise, at, cells.rise[0])
+    prob = mean_prediction(cells.m, cell, rise, weight.sum(axis=0))
+    rows = count.sum(axis=0)
+    known = {"prob": prob, "count": rows.astype(np.int64), "events": count[1].astype(np.int64), "start": None}
+    unit = weight.sum(axis=0) / rows
+    if np.allclose(weight.sum(axis=0) ** 2, rows * squares.sum(axis=0), rtol=1e-12, atol=0.0):
+        return Atoms(**known, unit=None if (unit == 1.0).all() else unit)
+    return UnevenCells(**known, unit=None, negative=(weight[0], squares[0]), positive=(weight[1], squares[1]))
+
+
+def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:
+    """The weight of `drawn` rows, from slots where `count` rows have this weight and these squares in all."""
+    some = np.maximum(count, 1)
+    mean = weight / some
+    variance = np.maximum(squares / some - mean**2, 0.0)
+    uneven = (drawn > 0) & (variance > 1e-12 * mean**2)
+    total: Floats = drawn * mean
+    shape = total[uneven] * mean[uneven] / variance[uneven]
+    total[uneven] = rng.standard_gamma(shape) * variance[uneven] / mean[uneven]
+    return total
+
+
+def _multinomial(rng: Rng, count: Ints) -> Ints:
+    """Draw as many rows as there are, with replacement: how many come from each atom."""
+    n = int(count.sum())
+    if n > _EXPANDED * len(count):
+        return multinomial(rng.bit_generator.capsule, count)
+    rows = repeats(rng.bit_generator.capsule, n)
+    before = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+    ends = np.cumsum(count)
+    fallen: Ints = before[ends] - before[ends - count]
+    return fallen

@@ -1,0 +1,201 @@
+"""How many rows a promise of given strength needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from brolly.core.sample.sample import Sample
+from brolly.errors import InputError
+from brolly.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
+from brolly.inference.guarantee import check_confidence, default_grids, percent
+from brolly.inference.resampling import is_share
+
+_MOST = 4**20  # rows: beyond, nobody will wait
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SampleSize:
+    """How many rows `guarantee` needs to promise at most `target`; ``int()`` of it is `n`.
+
+    Attributes
+    ----------
+    n : int
+        From so many rows on it will, whatever the distribution, if the loss on the rows is at most `loss`; or, with
+        `like`, if the rows are like these.
+    least : int
+        With fewer rows it never can, not even for perfect predictions of 0 and 1.
+    simple : int
+        What Hoeffding's inequality would need in place of `n`.
+    target, confidence, loss : float
+        What was asked for, and the assumed loss on the rows.
+    like : int or None
+        How many rows there were of which future ones were assumed to be like.
+    """
+
+    n: int
+    least: int
+    simple: int
+    target: float
+    confidence: float
+    loss: float
+    like: int | None
+
+    def __int__(self) -> int:
+        return self.n
+
+    def __index__(self) -> int:
+        return self.n
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in built-in types, ready for JSON."""
+        return {"result": "sample_size", **{name: getattr(self, name) for name in self.__slots__}}
+
+    def __str__(self) -> str:
+        given = (
+            f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions"
+            if self.like is None
+            else f"if they are like the {self.like:,} rows seen (their loss is {self.loss:.2%})"
+        )
+        return (
+            f"{self.n:,} rows are enough to promise a loss of at most {self.target:.2%} with "
+            f"{percent(self.confidence)} confidence, {given}. Fewer than {self.least:,} are never enough."
+        )
+
+
+def sample_size(
+    target: float = 0.02,
+    confidence: float = 0.95,
+    *,
+    loss: float = 0.0,
+    like: Sample | None = None,
+) -> SampleSize:
+    r"""How many rows it takes before `guarantee` can promise that nobody loses more than `target`.
+
+    Ask before collecting data. Without `like` the answer holds for every forecast, so it is that of the hardest:
+    one whose every row is a close call. If you have some rows already, pass them as `like`, and the answer is for a
+    forecast like theirs: usually far fewer.
+
+    Parameters
+    ----------
+    target : float
+        The promise: nobody loses more than this share of the range of their payoffs. Above `loss`, below 1.
+    confidence : float
+        As for `guarantee`.
+    loss : float
+        The loss you expect on the rows: CDL(S_m) on some of the grids. Chance alone makes it about
+        :math:`0.25 / \sqrt n` for a forecaster who is right.
+    like : Sample, optional
+        Rows of the forecast, or of one like it. Takes the place of `loss`.
+
+    Returns
+    -------
+    SampleSize
+
+    Notes
+    -----
+    `n` and `least` come from the very formulas of `guarantee`, for rows of equal weight and its default grids: the
+    largest bound that rows with that loss can have, and the smallest of all. With weights, `Sample.effective_n` has to
+    reach `n`, and a little more.
+
+    With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is planning, not a
+    promise: the rows to come will differ, and a small sample overstates the loss.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> print(brolly.sample_size(target=0.05))
+    4,379 rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows is at
+    most 0.00%, whatever the predictions. Fewer than 101 are never enough.
+    """
+    check_confidence(confidence)
+    if not 0 <= loss < 1:
+        raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
+    if like is not None:
+        loss = _loss(like)
+    if not is_share(target) or not loss < target:
+        raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
+    delta = 1 - confidence
+
+    def best(n: int) -> float:
+        return extremes(n, 0.0, delta / len(default_grids(n)))[0]
+
+    def worst(n: int) -> float:
+        return extremes(n, loss, delta / len(default_grids(n)))[1]
+
+    def simple(n: int) -> float:
+        return hoeffding(loss, n, delta / len(default_grids(n)))
+
+    return SampleSize(
+        n=_always(worst, target) if like is None else _first(_Projection(like, delta), target),
+        least=_first(best, target),
+        simple=_always(simple, target),
+        target=float(target),
+        confidence=float(confidence),
+        loss=float(loss),
+        like=None if like is None else like.n,
+    )
+
+
+class _Projection:
+    """The bound that n rows would have if they were like these."""
+
+    def __init__(self, sample: Sample, delta: float) -> None:
+        self.sample = sample
+        self.delta = delta
+        self.evidence: dict[int, BoundInputs] = {}
+
+    def __call__(self, n: int) -> float:
+        grids = [m for m in default_grids(n) if m <= _finest(self.sample)]
+        for m in grids:
+            if m not in self.evidence:
+                self.evidence[m] = BoundInputs.from_cells(self.sample.cell_table(m), m)
+        found = (replace(self.evidence[m], n=n, effective_n=float(n)) for m in grids)
+        return min(adaptive(evidence, self.delta / len(default_grids(n))) for evidence in found)
+
+
+def _finest(sample: Sample) -> int:
+    """Finer grids than these rows would be tried on say of single rows what more of them will not."""
+    return default_grids(sample.effective_n, sample.m or _MOST)[-1]
+
+
+def _loss(sample: Sample) -> float:
+    grids = default_grids(sample.effective_n, sample.m or _MOST)
+    return min(BoundInputs.from_cells(sample.cell_table(m), m).plug_in() for m in grids)
+
+
+def _segments() -> list[tuple[int, int]]:
+    """Numbers of rows with the same grids: there each bound falls with n, from one to the next it may rise a little."""
+    ends = [64, *(4**k for k in range(4, 21))]
+    return list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
+
+
+def _first(bound: Callable[[int], float], target: float) -> int:
+    """The smallest n whose bound is at most the target."""
+    for low, high in _segments():
+        if bound(high) <= target:
+            return _bisect(bound, target, low, high)
+    raise _too_small(target)
+
+
+def _always(bound: Callable[[int], float], target: float) -> int:
+    """The smallest n from which on the bound is at most the target."""
+    if bound(_MOST) > target:
+        raise _too_small(target)
+    for low, high in reversed(_segments()):
+        if bound(low) > target:
+            return _bisect(bound, target, low, high) if bound(high) <= target else high + 1
+    return 1
+
+
+def _too_small(target: float) -> InputError:
+    return InputError(f"target must be larger: {_MOST:,} rows would not be enough; it is {target!r}")
+
+
+def _bisect(bound: Callable[[int], float], target: float, low: int, high: int) -> int:
+    """The smallest n from low to high whose bound, falling with n, is at most the target; it is at `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(middle) <= target else (middle + 1, high)
+    return high

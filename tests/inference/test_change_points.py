@@ -1,0 +1,169 @@
+"""A change is found where there is one, seldom where there is none, and for the right reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.inference import change_points
+from brolly.inference.change_points import find_changes
+
+
+def periods(rates, *, n=150, seed=0, m=1024, draw=None):
+    """One sample a period: predictions as `draw` gives them, the event as often as the period's function says."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for period, rate in enumerate(rates):
+        p = rng.random(n) if draw is None else draw(rng, period, n)
+        out.append((f"day {period}", brolly.Sample(rng.random(n) < rate(p), p).compress(m)))
+    return out
+
+
+def honest(p):
+    return p
+
+
+def squared(p):
+    return p**2
+
+
+def statistic_of_rows(samples):
+    """The statistic straight from its definition, one date and one cell at a time."""
+    n = sum(s.n for _, s in samples)
+    m = min(128, max(16, 1 << (n.bit_length() // 2)))
+    best = (0.0, None)
+    counts = np.zeros((len(samples), m + 1))
+    events, sums = counts.copy(), counts.copy()
+    for d, (_, s) in enumerate(samples):
+        for y, p, c in zip(s.y_true, s.y_prob, s.counts, strict=True):
+            k = int(np.floor(p * m))
+            counts[d, k] += c
+            events[d, k] += c * y
+            sums[d, k] += c * p
+    for t in range(1, len(samples)):
+        walk, low, high, variance = 0.0, 0.0, 0.0, 0.0
+        for k in range(m + 1):
+            total = counts[:, k].sum()
+            if not total:
+                continue
+            before = counts[:t, k].sum()
+            mean, rate = sums[:, k].sum() / total, events[:, k].sum() / total
+            explained = (sums[:t, k].sum() - before * mean) * rate * (1 - rate) / (mean * (1 - mean))
+            walk += events[:t, k].sum() - before * events[:, k].sum() / total - explained
+            low, high = min(low, walk), max(high, walk)
+            if total > 1:
+                variance += before * (total - before) * rate * (1 - rate) / (total - 1)
+        if variance > 0:
+            best = max(best, ((high - low) / variance**0.5, t))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_statistic_is_its_definition(seed):
+    samples = periods([honest] * 4 + [squared] * 3, n=40, seed=seed)
+    value, split = statistic_of_rows(samples)
+    stretch = change_points._Stretch(*change_points._by_period([s for _, s in samples]))
+    observed = stretch._observed()
+    assert observed.max() == pytest.approx(value, rel=1e-10)
+    assert stretch.split() == split
+
+
+@pytest.mark.parametrize("shuffle", ["periods", "rows"])
+def test_one_change_is_found_and_dated(shuffle):
+    (found,) = find_changes(periods([honest] * 12 + [squared] * 8), shuffle=shuffle, rng=0)
+    assert found.label == "day 12"
+    assert found.index == 12
+    assert found.p_value == 0.001
+    assert found.to_dict() == {"label": "day 12", "index": 12, "p_value": 0.001}
+
+
+def test_two_changes_are_found():
+    found = find_changes(periods([honest] * 10 + [squared] * 10 + [honest] * 10, n=300), shuffle="rows", rng=0)
+    assert [c.index for c in found] == [10, 20]
+
+
+def test_a_change_back_and_forth_across_predictions_is_found():
+    """On average nothing changes; below 1/2 events became rarer, above it more frequent."""
+    sharper = [honest] * 10 + [lambda p: np.clip(p + 0.6 * (p - 0.5), 0, 1)] * 10
+    assert [c.index for c in find_changes(periods(sharper, n=400), rng=0)] == [10]
+
+
+def test_where_nothing_changes_little_is_found():
+    """At most alpha of the time, but for the luck of 200 draws."""
+    hits = sum(
+        bool(find_changes(periods([squared] * 6, n=60, seed=s), alpha=0.1, n_resamples=99, rng=s)) for s in range(200)
+    )
+    assert hits <= 0.1 * 200 + 3 * np.sqrt(0.1 * 0.9 * 200)
+
+
+def test_other_predictions_are_no_change():
+    """The weather changes within and across cells; what a prediction means does not."""
+
+    def draw(rng, period, n):
+        return rng.beta(2, 6, n) if period < 5 else rng.beta(6, 2, n)
+
+    hits = sum(
+        bool(find_changes(periods([honest] * 10, n=3000, seed=s, draw=draw), alpha=0.05, n_resamples=99, rng=s))
+        for s in range(60)
+    )
+    assert hits <= 0.05 * 60 + 3 * np.sqrt(0.05 * 0.95 * 60)
+
+
+def test_same_seed_same_answer_and_progress_is_told():
+    samples = periods([honest] * 5 + [squared] * 5)
+    calls = []
+    first = find_changes(samples, rng=5, progress=lambda done, total: calls.append((done, total)))
+    assert first == find_changes(samples, rng=5)
+    assert calls[-1] == (999, 999)
+    assert [done for done, _ in calls[:3]] == [32, 64, 96]
+
+
+def test_cells_of_a_billion_rows_are_dealt_in_packs(monkeypatch):
+    samples = periods([honest] * 6 + [squared] * 6, n=500)
+    monkeypatch.setattr(change_points, "_MOST", 60)
+    assert [c.index for c in find_changes(samples, shuffle="rows", rng=0)] == [6]
+
+
+def stormy_days(seed, n_days=20, n=200):
+    """Some days are bad for all, and no day is like the next, but nothing changes."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for day in range(n_days):
+        p = rng.random(n)
+        q = np.clip(p + rng.normal(0, 0.15), 0, 1)
+        out.append((f"day {day}", brolly.Sample(rng.random(n) < q, p).compress(1024)))
+    return out
+
+
+def test_days_whose_rows_hang_together_are_no_change():
+    """Single rows in another order would say so; whole days do not."""
+    quiet = [stormy_days(seed) for seed in range(60)]
+    options = {"alpha": 0.05, "n_resamples": 99, "rng": 0}
+    hits = sum(bool(find_changes(samples, **options)) for samples in quiet)
+    assert hits <= 0.05 * 60 + 3 * np.sqrt(0.05 * 0.95 * 60)
+    assert all(find_changes(samples, shuffle="rows", **options) for samples in quiet[:10])
+
+
+def test_few_periods_say_little_but_rows_may():
+    samples = periods([honest] * 2 + [squared] * 2, n=500)
+    assert find_changes(samples, rng=0) == ()
+    assert [c.index for c in find_changes(samples, shuffle="rows", rng=0)] == [2]
+
+
+def test_nothing_to_divide():
+    assert find_changes(periods([honest]), rng=0) == ()
+    assert find_changes(periods([lambda p: 0 * p] * 5), rng=0) == ()
+    assert find_changes(periods([honest] * 3, n=1), rng=0) == ()
+
+
+def test_refusals():
+    samples = periods([honest] * 2)
+    with pytest.raises(brolly.InputError, match="alpha must lie between 0 and 1; it is 1"):
+        find_changes(samples, alpha=1)
+    with pytest.raises(brolly.InputError, match="shuffle must be 'periods' or 'rows'; it is 'days'"):
+        find_changes(samples, shuffle="days")
+    with pytest.raises(brolly.InputError, match=r"n_resamples must be at least 99 to speak at alpha = 0\.01"):
+        find_changes(samples, n_resamples=50)
+    with pytest.raises(brolly.InputError, match=r"samples must be compressed: call compress\(m\) on each first"):
+        find_changes([("a", brolly.Sample([0, 1], [0.1, 0.9]))])

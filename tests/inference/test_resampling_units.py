@@ -1,0 +1,244 @@
+"""What is redrawn, against the slow and obvious way: rows, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import samples
+
+import brolly
+from brolly.inference._draws import binomials, multinomial
+from brolly.inference.resampling_units import Coin, UnevenCells, as_atoms
+
+
+def random_rows(n=400, seed=0, decimals=None, weighted=False):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n) if decimals is None else rng.random(n).round(decimals)
+    return (rng.random(n) < p).astype(int), p, rng.exponential(size=n) if weighted else None
+
+
+def means(draws):
+    """Mean and variance of the events, and the mean weight, over many draws."""
+    positive = np.array([draw.positive for draw in draws], float)
+    return positive.mean(axis=0), positive.var(axis=0)
+
+
+KINDS = {
+    "rows": lambda: brolly.Sample(*random_rows()[:2]),
+    "ties": lambda: brolly.Sample(*random_rows(decimals=1)[:2]),
+    "some ties": lambda: brolly.Sample(*random_rows(decimals=2)[:2]),
+    "weights": lambda: brolly.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]),
+    "weights and ties": lambda: brolly.Sample(
+        *random_rows(decimals=1)[:2], sample_weight=random_rows(weighted=True)[2]
+    ),
+    "cells": lambda: brolly.Sample(*random_rows()[:2]).compress(64),
+    "cells of doubled rows": lambda: brolly.Sample(*random_rows()[:2], sample_weight=np.full(400, 2.0)).compress(64),
+    "uneven cells": lambda: brolly.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]).compress(16),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
+def test_atoms_hold_the_sample(kind):
+    sample = KINDS[kind]()
+    atoms, table = as_atoms(sample), sample.distinct()
+    assert atoms.n == sample.n == atoms.units
+    np.testing.assert_allclose(atoms.distinct, table.prob, rtol=1e-15)
+    np.testing.assert_allclose(atoms.weight, table.negative + table.positive, rtol=1e-12)
+    np.testing.assert_allclose(atoms.observed().positive, table.positive, rtol=1e-12, atol=1e-12)
+    assert atoms.observed().weight is None
+
+
+@every_kind
+def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
+    """Var of the weight of events is p (1 - p) times the sum of the squared weights, at each prediction."""
+    sample = KINDS[kind]()
+    atoms, rng = as_atoms(sample), np.random.default_rng(1)
+    chance = 0.2 + 0.5 * atoms.prob
+    coin = atoms.coin(chance)
+    mean, variance = means([atoms.redraw(rng, coin) for _ in range(1500)])
+    expected = atoms.expected(chance).positive
+    squares = squared_weights(sample)
+    at = chance if atoms.start is None else chance[atoms.start]
+    spread = squares * at * (1 - at)
+    assert np.abs(mean - expected).max() < 5 * np.sqrt(spread.max() / 1500)
+    assert (np.abs(variance - spread) < 0.35 * spread + 1e-12).all()
+
+
+def squared_weights(sample):
+    table = sample.distinct()
+    if sample.m is not None:
+        cells = sample._cells
+        return np.bincount(np.unique(cells.slot >> 1, return_inverse=True)[1], cells.squares)
+    w = np.ones(sample.n) if sample.sample_weight is None else sample.sample_weight
+    return np.bincount(np.searchsorted(table.prob, sample.y_prob), w**2)
+
+
+@every_kind
+def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
+    sample = KINDS[kind]()
+    atoms, rng = as_atoms(sample), np.random.default_rng(2)
+    draws = [atoms.resample(rng) for _ in range(1500)]
+    table = sample.distinct()
+    weight = np.array([draw.weight for draw in draws], float)
+    total = table.negative + table.positive
+    squares = squared_weights(sample)
+    spread = squares - total**2 / sample.n  # n times the variance of w 1{row is here}, rows drawn with equal chances
+    assert np.abs(weight.mean(axis=0) - total).max() < 5 * np.sqrt(squares.max() / 1500)
+    assert (np.abs(weight.var(axis=0) - spread) < 0.35 * spread + 1e-9).all()
+    positive, _ = means(draws)
+    assert np.abs(positive - table.positive).max() < 5 * np.sqrt(squares.max() / 1500)
+
+
+@every_kind
+def test_repeated_predictions_with_drawn_outcomes(kind):
+    sample = KINDS[kind]()
+    atoms, rng = as_atoms(sample), np.random.default_rng(3)
+    chance = 0.9 - 0.6 * atoms.prob
+    draws = [atoms.outcomes(rng, atoms.repeat(rng), chance) for _ in range(1500)]
+    positive, _ = means(draws)
+    squares = squared_weights(sample)
+    assert np.abs(positive - atoms.expected(chance).positive).max() < 5 * np.sqrt(squares.max() / 1500)
+
+
+def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
+    y, p, _ = random_rows(n=5000, decimals=1)
+    atoms, rng = as_atoms(brolly.Sample(y, p)), np.random.default_rng(4)
+    assert len(atoms.prob) == 11
+    repeated = atoms.repeat(rng)
+    assert repeated.sum() == 5000
+    drawn = atoms.outcomes(rng, repeated, atoms.prob)
+    assert (drawn.positive <= repeated).all()
+    assert atoms.resample(rng).weight.sum() == 5000
+
+
+@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells"])
+def test_a_subsample_is_a_part_of_the_rows(kind):
+    atoms = as_atoms(KINDS[kind]())
+    draw = atoms.subsample(np.random.default_rng(0), 100)
+    assert (draw.weight <= atoms.weight * (1 + 1e-12)).all()
+    assert (draw.positive <= atoms.observed().positive * (1 + 1e-12)).all()
+    if kind != "weights":
+        assert draw.weight.sum() == 100
+
+
+def test_groups_come_whole():
+    y, p, w = random_rows(60, weighted=True)
+    groups = np.repeat(list("edcba"), 12)
+    atoms = as_atoms(brolly.Sample(y, p, sample_weight=w), groups)
+    assert atoms.units == 5
+    rng = np.random.default_rng(0)
+    position = np.argsort(p)
+    seen = set()
+    for draw in [atoms.resample(rng) for _ in range(50)] + [atoms.subsample(rng, 2) for _ in range(50)]:
+        times = (draw.weight / w[position]).round(9)
+        by_group = [set(times[groups[position] == g].tolist()) for g in "abcde"]
+        assert all(len(one) == 1 for one in by_group)
+        seen.add(sum(one.pop() for one in by_group))
+    assert seen == {5.0, 2.0}
+
+
+def test_rows_without_weight_and_their_groups_are_left_out():
+    y, p, w = random_rows(20, weighted=True)
+    w[::2] = 0
+    groups = np.array([7, 8] * 5 + [7, 9] * 5)  # the rows of 7 have no weight
+    atoms = as_atoms(brolly.Sample(y, p, sample_weight=w), groups)
+    assert atoms.n == 10
+    assert atoms.units == 2
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([1, 2], r"groups must have one entry for each of the 4 rows; its shape is \(2,\)"),
+        ([1, 1, 1, 1], "groups must tell at least two clusters apart; all rows are in one"),
+        ([1, 2, np.nan, np.nan], r"groups must not contain missing values; 2 values do, the first is groups\[2\]"),
+        (["a", None, "b", "b"], r"groups must not contain missing values; 1 value does, the first is groups\[1\]"),
+    ],
+)
+def test_groups_that_cannot_be(groups, message):
+    with pytest.raises(brolly.InputError, match=message):
+        as_atoms(brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]), groups)
+
+
+def test_compressed_samples_have_no_groups():
+    sample = brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
+    with pytest.raises(brolly.InputError, match="groups need rows: a compressed sample no longer knows which"):
+        as_atoms(sample, [0, 0, 1, 1])
+
+
+def test_coins_are_fair_to_the_last_bit():
+    chance = np.array([0.0, 1.0, 2.0**-20, 1 - 2.0**-20, 0.5, 1 / 3])
+    coin, rng = Coin(chance), np.random.default_rng(0)
+    heads = np.array([coin.toss(rng) for _ in range(20_000)])
+    assert not heads[:, 0].any()
+    assert heads[:, 1].all()
+    assert heads[:, 2].sum() <= 2
+    assert heads[:, 3].sum() >= 19_998
+    assert heads[:, 4:].mean(axis=0) == pytest.approx([0.5, 1 / 3], abs=0.015)
+
+
+def test_a_coin_looks_past_its_first_bits():
+    """Chances that share their first 16 bits differ in the rest: here by one head in 2^16 tosses."""
+    chance = np.full(1 << 20, 0.25 + 0.75 * 2.0**-16)
+    heads = sum(int(Coin(chance).toss(np.random.default_rng(k)).sum()) for k in range(8))
+    n = 8 << 20
+    assert abs(heads - n * chance[0]) < 4 * np.sqrt(n * 0.1875)
+    coin = Coin(chance)
+    equal = coin._rest
+    assert equal[0] == pytest.approx(0.75)
+
+
+def test_uneven_cells_are_told_from_even_ones():
+    y, p, w = random_rows(weighted=True)
+    assert isinstance(as_atoms(brolly.Sample(y, p, sample_weight=w).compress(16)), UnevenCells)
+    even = as_atoms(brolly.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
+    assert not isinstance(even, UnevenCells)
+    assert set(even.unit.tolist()) == {1.0, 3.0}
+
+
+@given(samples(), st.sampled_from([None, 2, 64]))
+@settings(max_examples=60)
+def test_any_sample_can_be_redrawn(sample, m):
+    y, p, w = sample
+    made = brolly.Sample(y, p, sample_weight=w)
+    atoms = as_atoms(made if m is None else made.compress(m))
+    rng = np.random.default_rng(0)
+    draws = [atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)]
+    draws.append(atoms.outcomes(rng, atoms.repeat(rng), atoms.prob))
+    for draw in draws:
+        weight = atoms.weight if draw.weight is None else draw.weight
+        assert (draw.positive >= 0).all()
+        assert (draw.positive <= weight * (1 + 1e-12)).all()
+    assert (draws[0].positive[atoms.distinct == 0] == 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 7, 19, 40, 1500, 10**6])
+@pytest.mark.parametrize("p", [1e-12, 1e-4, 0.02, 0.3, 0.5, 0.7, 0.99, 1 - 1e-9])
+def test_binomial_numbers_follow_their_law(n, p):
+    """The largest gap between the distribution functions, which Massart bounds for any law."""
+    from scipy.stats import binom
+
+    size = 20_000
+    capsule = np.random.default_rng(n).bit_generator
+    drawn = binomials(capsule.capsule, np.full(size, n), np.full(size, p))
+    at = np.unique(drawn)
+    below = np.searchsorted(np.sort(drawn), at, "right") / size
+    assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * size))
+
+
+def test_binomial_numbers_at_the_ends():
+    source = np.random.default_rng(0).bit_generator
+    drawn = binomials(source.capsule, np.array([0, 0, 5, 5, 10**9, 10**9]), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]))
+    assert drawn.tolist() == [0, 0, 0, 5, 0, 10**9]
+
+
+def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
+    source, count = np.random.default_rng(0).bit_generator, np.array([0, 3, 100, 0, 4000, 20, 0])
+    drawn = np.array([multinomial(source.capsule, count) for _ in range(4000)])
+    assert (drawn.sum(axis=1) == 4123).all()
+    spread = count * (1 - count / 4123)
+    assert (np.abs(drawn.mean(axis=0) - count) <= 5 * np.sqrt(spread / 4000)).all()
+    assert (np.abs(drawn.var(axis=0) - spread) <= 0.15 * spread).all()

@@ -1,0 +1,128 @@
+"""`sample_size`: consistent with `guarantee`, and monotone."""
+
+from __future__ import annotations
+
+import json
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brolly
+from brolly import guarantee, sample_size
+from brolly.inference import bounds
+from brolly.inference import sample_size as module
+from brolly.inference.guarantee import default_grids
+
+
+def bound(n, loss, confidence, which):
+    return bounds.extremes(n, loss, (1 - confidence) / len(default_grids(n)))[which]
+
+
+@settings(max_examples=40)
+@given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
+def test_it_is_where_the_bounds_cross_the_target(target, confidence, loss):
+    found = sample_size(target, confidence, loss=loss)
+    for n in {found.n, found.n + 1, 2 * found.n, *(4**k + 1 for k in range(3, 20) if 4**k >= found.n)}:
+        assert bound(n, loss, confidence, 1) <= target
+    assert found.n == 1 or bound(found.n - 1, loss, confidence, 1) > target
+    assert bound(found.least, 0, confidence, 0) <= target
+    for n in {found.least - 1, found.least // 2, 64, 256} & set(range(1, found.least)):
+        assert bound(n, 0, confidence, 0) > target
+    assert found.least <= found.n
+
+
+@pytest.mark.parametrize(("target", "confidence"), [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
+def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence):
+    """At `n` rows the hardest forecast just makes it; below `least` even a perfect one does not."""
+    found = sample_size(target, confidence)
+    n = found.n + found.n % 2
+    hardest = guarantee([0, 1] * (n // 2), [0.5] * n, confidence=confidence)
+    assert target * 0.99 < hardest.bound <= target
+    few = found.least - 1
+    perfect = np.arange(few) % 2
+    assert guarantee(perfect, perfect, confidence=confidence).bound > target
+    perfect = np.arange(found.least) % 2
+    assert guarantee(perfect, perfect, confidence=confidence).bound <= target
+    simple = guarantee([0, 1] * found.simple, [0.5] * 2 * found.simple, confidence=confidence, method="hoeffding")
+    assert simple.bound <= target
+
+
+def test_it_is_monotone():
+    by_target = [int(sample_size(t)) for t in (0.5, 0.1, 0.05, 0.02, 0.01)]
+    by_confidence = [int(sample_size(0.05, c)) for c in (0.5, 0.9, 0.95, 0.99, 0.999)]
+    by_loss = [int(sample_size(0.05, loss=x)) for x in (0, 0.01, 0.03)]
+    for numbers in (by_target, by_confidence, by_loss):
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) == len(numbers)
+
+
+def test_rows_like_these_need_fewer():
+    rng = np.random.default_rng(0)
+    p = rng.random(40_000)
+    y = rng.random(40_000) < p
+    pilot = brolly.Sample(y[:4000], p[:4000])
+    found = sample_size(0.02, like=pilot)
+    assert found.least < found.n < sample_size(0.02).n / 4
+    assert found.like == 4000
+    assert found.loss == guarantee(pilot, grids=default_grids(4000)).plug_ins.min()
+    assert guarantee(y[: 2 * found.n], p[: 2 * found.n]).bound < 0.02
+    assert sample_size(0.02, like=pilot.compress(2**12)).n == found.n
+    assert sample_size(0.1, like=pilot.compress(4)).like == 4000
+
+
+def test_how_it_prints():
+    found = sample_size(0.05, loss=0.01)
+    assert int(found) == operator.index(found) == found.n
+    assert str(found) == (
+        f"{found.n:,} rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows "
+        f"is at most 1.00%, whatever the predictions. Fewer than {found.least} are never enough."
+    )
+    assert "\n" not in repr(found)
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data == {
+        "result": "sample_size",
+        "n": found.n,
+        "least": found.least,
+        "simple": found.simple,
+        "target": 0.05,
+        "confidence": 0.95,
+        "loss": 0.01,
+        "like": None,
+    }
+    pilot = brolly.Sample([0, 1] * 50, [0.0, 1.0] * 50)
+    words = "if they are like the 100 rows seen (their loss is 0.00%). Fewer than"
+    assert words in str(sample_size(0.05, like=pilot))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"confidence": 0}, "confidence must lie between 0 and 1; it is 0"),
+        ({"loss": 1}, "loss must lie in [0, 1); it is 1"),
+        ({"target": "x"}, "target must lie above the loss of the rows, 0, and below 1; it is 'x'"),
+        ({"confidence": None}, "confidence must lie between 0 and 1; it is None"),
+        ({"target": 1.0}, "target must lie above the loss of the rows, 0, and below 1; it is 1.0"),
+        ({"target": 0.05, "loss": 0.1}, "target must lie above the loss of the rows, 0.1, and below 1; it is 0.05"),
+        ({"target": 1e-7}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-07"),
+        ({"target": 1e-13}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-13"),
+    ],
+)
+def test_bad_options_are_told_what_is_wrong(options, message):
+    with pytest.raises(brolly.InputError) as caught:
+        sample_size(**options)
+    assert str(caught.value) == message
+
+
+def test_the_search_on_made_up_bounds():
+    """One that falls, one that never does, one that is always met, and one that jumps up where the grids change."""
+    for search in (module._first, module._always):
+        assert search(lambda n: 1 / n, 0.001) == 1000
+        assert search(lambda _: 0.0, 0.001) == 1
+        assert search(lambda n: float(n <= 256), 0.5) == 257
+        with pytest.raises(brolly.InputError, match=r"rows would not be enough; it is 1e-13"):
+            search(lambda _: 1.0, 1e-13)
+    assert module._first(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 200
+    assert module._always(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 300

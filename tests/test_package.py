@@ -1,0 +1,180 @@
+"""The house itself: what is exported, which way imports point, what `import brolly` costs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brolly
+from brolly.measures.catalogue import CATALOGUE
+
+ROOT = Path(__file__).parent.parent
+MODULES = [m.name for m in pkgutil.walk_packages(brolly.__path__, "brolly.") if not m.name.endswith("__main__")]
+
+
+def run(*command, **options):
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("name", ["brolly", *MODULES])
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_some_examples_ran():
+    ran = sum(doctest.testmod(importlib.import_module(name)).attempted for name in ["brolly", *MODULES])
+    assert ran >= 15
+
+
+def pages_with_examples():
+    """All but the one whose examples need real engines, which tests/engines starts."""
+    elsewhere = {"docs/engines.md"}
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    names = [str(page.relative_to(ROOT)) for page in pages if "```python" in page.read_text()]
+    return [name for name in names if name not in elsewhere]
+
+
+@pytest.mark.parametrize("page", pages_with_examples())
+def test_examples_on_a_page_print_what_they_say(page, tmp_path, monkeypatch):
+    """The blocks of a page are one session: a later one may use what an earlier one made."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        assert ">>> " in block, f"nobody runs this block:\n{block}"
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page, page, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+def test_every_page_has_its_place_in_the_site():
+    nav = (ROOT / "mkdocs.yml").read_text()
+    missing = [str(p) for p in (ROOT / "docs").rglob("*.md") if f" {p.relative_to(ROOT / 'docs')}\n" not in nav]
+    assert not missing
+
+
+def test_everything_exported_exists_is_documented_and_is_in_the_reference():
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    assert sorted(brolly.__all__) == list(brolly.__all__)
+    for name in brolly.__all__:
+        assert getattr(brolly, name).__doc__, name
+        assert f"`{name}`" in reference, f"{name} is not in docs/reference.md"
+
+
+def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = re.findall(r"^::: brolly\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(shown) == sorted(brolly.__all__)
+
+
+def test_every_exported_measure_is_catalogued():
+    """All functions are measures, but for those that give a result object: one line a room."""
+    others = {"measure_all", "measures", "score_decomposition", "soft_binned_profile"}
+    others |= {"choose_grid", "load_policy", "regret_curve", "swap_regret"}  # decisions
+    others |= {"guarantee", "sample_size"}  # inference: bounds
+    others |= {"find_changes", "watch"}  # inference: over time
+    others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
+    others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines
+    others |= {"segment_tests"}  # inference, over segments
+    others |= {"assess", "assess_many"}  # assessment
+    functions = {name for name in brolly.__all__ if name[0].islower()} - others
+    assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
+    assert all(getattr(brolly, measure.function.__name__) is measure.function for measure in CATALOGUE.values())
+
+
+def test_version_is_said_once_more_the_same():
+    said = {
+        re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1],
+        re.search(r"^  version: '(.*)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1],
+        re.search(r"^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1],
+        brolly.__version__,
+    }
+    assert len(said) == 1
+
+
+def test_every_source_file_is_installed():
+    """The build lists its files by name; one forgotten would be missing from the wheel."""
+    kinds = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".txt")
+    source = {p.relative_to(ROOT / "src") for p in (ROOT / "src").rglob("*") if p.suffix in kinds}
+    home = Path(brolly.__file__).parent.parent
+    missing = {str(p) for p in source if not (home / p).exists()}
+    assert not missing
+
+
+def test_import_is_light():
+    """It imports NumPy and itself: no data frame, no plotting, no engine, not even its own command line."""
+    code = "import sys, brolly; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
+    loaded = set(run("-c", code).stdout.split())
+    assert "numpy" in loaded
+    heavy = {"pandas", "polars", "pyarrow", "matplotlib", "scipy", "sklearn", "dask", "duckdb", "pyspark", "torch"}
+    assert not loaded & heavy
+    assert (
+        run(
+            "-c", "import sys, brolly; sys.exit('brolly.cli' in sys.modules or 'brolly.engines' in sys.modules)"
+        ).returncode
+        == 0
+    )
+
+
+def lint_imports(folder):
+    command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+    options = {"capture_output": True, "text": True, "check": False}
+    return subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(folder)}, **options)
+
+
+def copy_house(folder):
+    """The package under another name, so that the linter cannot find the installed one instead."""
+    shutil.copytree(ROOT / "src" / "brolly", folder / "copied")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    for file in [folder / "pyproject.toml", *folder.glob("copied/**/*.py")]:
+        file.write_text(re.sub(r"\bbrolly\b", "copied", file.read_text()))
+    return folder / "copied"
+
+
+@pytest.mark.parametrize(
+    ("room", "line"),
+    [
+        ("core/double_double.py", "import copied.measures"),
+        ("core/double_double.py", "import pandas"),
+        ("measures/catalogue.py", "import copied.cli"),
+        ("decisions/task.py", "from copied.measures import catalogue"),
+        ("measures/catalogue.py", "from copied.engines import files"),
+        ("errors.py", "from copied.core import double_double"),
+        ("inference/__init__.py", "import copied.assessment"),
+        ("assessment/__init__.py", "import matplotlib"),
+        ("plots/__init__.py", "import copied.report"),
+    ],
+)
+def test_an_import_that_points_up_is_caught(tmp_path, room, line):
+    house = copy_house(tmp_path)
+    clean = lint_imports(tmp_path)
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    planted = house / room
+    planted.write_text(f"{planted.read_text()}\n{line}\n")
+    broken = lint_imports(tmp_path)
+    assert broken.returncode == 1
+    assert "BROKEN" in broken.stdout
+
+
+def imports_of(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+@pytest.mark.parametrize(
+    "room", ["core", "measures", "decisions", "engines", "inference", "assessment", "plots", "report", "paper"]
+)
+def test_rooms_import_from_rooms_never_from_the_front_door(room):
+    for file in (ROOT / "src" / "brolly" / room).rglob("*.py"):
+        assert "brolly" not in set(imports_of(file)), f"{file} imports the whole package"
