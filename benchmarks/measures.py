@@ -19,7 +19,7 @@ def _argsort(data: Data) -> Any:
 
 
 def _measure(name: str, data: Data) -> float:
-    return brolly.measures()[name](data.y, data.p)
+    return brolly.list_measures()[name](data.y, data.p)
 
 
 def _lipschitz_program(data: Data) -> Any:
@@ -36,7 +36,7 @@ def _lipschitz_program(data: Data) -> Any:
 
 
 _IDS: dict[int, Any] = {}  # row ids by number of rows, made once and not within a turn
-_POLICY = brolly.RoundedResponse(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 64)
+_POLICY = brolly.RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 64)
 
 
 def _threshold(data: Data) -> Any:
@@ -52,6 +52,6 @@ THRESHOLD = Contestant("p >= t", _threshold)
 DECIDE = Contestant("brolly decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
-BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.measures()}
+BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
 CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

@@ -55,7 +55,7 @@ def _compressed(n: int) -> brolly.Sample:
         count = count[slot]
         weight = np.stack([count.astype(float), np.zeros(len(count))])
         cells = CellTable(m=_CELLS, slot=slot, count=count, weight=weight, rise=weight / 2, squares=weight[0].copy())
-        _SAMPLES[n] = brolly.Sample.from_cells(cells)
+        _SAMPLES[n] = brolly.Sample._from_cells(cells)
     return _SAMPLES[n]
 
 

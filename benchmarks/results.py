@@ -50,13 +50,13 @@ class Results:
         ms: dict[int, Cell] = dict.fromkeys(one.times, 1e-3)
         ns_per_row: dict[int, Cell] = {n: n * 1e-9 for n in one.times}
         best = "Milliseconds per call, the best round."
-        level = "Where a line is level from left to right, cost is linear in n."
+        confidence_level = "Where a line is level from left to right, cost is linear in n."
         return [
             self._targets(),
             _by_size("Wall time, miscalibrated forecaster", best, one.times, ms),
             _by_size("Times the floor, miscalibrated forecaster", "", one.times, one.against(FLOOR)),
             _by_size("Times slower than brolly on all threads", "", one.times, one.against(BROLLY)),
-            _by_size("Nanoseconds per row", level, one.times, ns_per_row),
+            _by_size("Nanoseconds per row", confidence_level, one.times, ns_per_row),
             self._memory(),
             _by_size("Wall time, perfectly calibrated forecaster", best, two.times, ms),
             _by_size("Times the floor, perfectly calibrated forecaster", "", two.times, two.against(FLOOR)),

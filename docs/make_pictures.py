@@ -18,7 +18,7 @@ import brolly
 HERE = Path(__file__).parent / "pictures"
 COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
 HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
-SHOWN = [name for name in brolly.measures() if name not in ("brier_score", "log_score")]
+SHOWN = [name for name in brolly.list_measures() if name not in ("brier_score", "log_score")]
 
 
 def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -72,7 +72,7 @@ def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
     rng = np.random.default_rng(1)
     p = rng.random(max(sizes))
     y = rng.random(max(sizes)) < p**1.3
-    names = [name for name in brolly.measures() if "[" not in name]
+    names = [name for name in brolly.list_measures() if "[" not in name]
     styles = ["-", "--", ":", "-."]
     for k, name in enumerate(names):
         seconds = [min(_seconds(name, y[:n], p[:n]) for _ in range(3)) for n in sizes]
@@ -111,7 +111,7 @@ def draw_rates() -> None:
             fit = slopes[(slopes["forecaster"] == forecaster) & (slopes["measure"] == name)]
             wide = {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
             style = {"color": mpl.colormaps["tab20"](k % 20), "linestyle": ["-", "--", ":", "-."][k % 4], **wide}
-            symbol = brolly.measures()[name].symbol if name in brolly.measures() else "bECE, T^1/3 bins"
+            symbol = brolly.list_measures()[name].symbol if name in brolly.list_measures() else "bECE, T^1/3 bins"
             label = f"{symbol}: {fit['slope'][0]:.2f}"
             ax.loglog(some["T"], some["deviation"], marker="o", markersize=3, label=label, **style)
         ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
@@ -127,12 +127,12 @@ def draw_assessment() -> None:
     p = rng.random(5000)
     y = rng.random(5000) < 0.5 + (p - 0.5) / 3
     task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    brolly.assess(y, p, task=task).plot().savefig(HERE / "assess.png", dpi=80)
+    brolly.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
 
 
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
-    brolly.measures()[name](y, p)
+    brolly.list_measures()[name](y, p)
     return time.perf_counter() - start
 
 
@@ -150,7 +150,7 @@ def main() -> None:
     values = {name: brolly.measure_all(y, p) for name, (y, p) in samples().items()}
     if options.table:
         print(f"| | {' | '.join(values)} |\n|---|{'---|' * len(values)}")
-        for measure in brolly.measures():
+        for measure in brolly.list_measures():
             print(f"| `{measure}` | {' | '.join(f'{values[name][measure]:.3f}' for name in values)} |")
         return
     HERE.mkdir(exist_ok=True)

@@ -47,7 +47,7 @@ def tell(name: str, a: brolly.Assessment) -> None:
 
 def made_up(name: str, y: np.ndarray, p: np.ndarray) -> None:
     """A forecaster of whom the truth is known, and what cutoff and SCDL say of him."""
-    a = brolly.assess(y, p, task=UMBRELLA)
+    a = brolly.assess(y, p, task=UMBRELLA, rng=0)
     tell(name, a)
     cutoff, scdl = brolly.cutoff_calibration_error(y, p), brolly.soft_binned_cdl(y, p)
     print(f"cutoff {cutoff:.3f}  SCDL {scdl:.3f}  at 0.5: {a.advice_at(0.5)}")

@@ -1,6 +1,6 @@
 """How close actual decisions come to the guarantee: the deviation against the number of decisions.
 
-The guarantee of `RoundedResponse` is one in the mean over the rounding. This rounds for real, over and over,
+The guarantee of `RoundingPolicy` is one in the mean over the rounding. This rounds for real, over and over,
 with other seeds, and writes by how much the worst decision maker's regret, CDL of the rounded rows, exceeds its
 mean-rounding value CDL(D_m): it shrinks like one over the square root of the number of decisions (Theorem 4.4 of
 arXiv:2605.17749 has that rate, times log m).
@@ -29,8 +29,8 @@ def deviations(size: int) -> tuple[float, float, np.ndarray]:
     rng = np.random.default_rng(size)
     p = rng.random(size)
     y = (rng.random(size) < p**1.2).astype(int)
-    grid = brolly.choose_grid(y, p, largest=M)
-    policies = (brolly.RoundedResponse(TASK, M, seed=seed) for seed in range(SEEDS))
+    grid = brolly.choose_grid(y, p, max_grid=M)
+    policies = (brolly.RoundingPolicy(TASK, M, seed=seed) for seed in range(SEEDS))
     rounded = [policy.round(p, np.arange(size)) for policy in policies]
     losses = np.array([brolly.calibration_decision_loss(y, some) for some in rounded])
     return float(grid.losses[-1]), float(grid.bounds[-1]), losses

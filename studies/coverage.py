@@ -74,13 +74,13 @@ def held(sample: brolly.Sample, measure: str, truth: float, rng: np.random.Gener
     else:
         high = 0.0
     draws = np.sort([line.draw(rng, high)[0] for _ in range(RESAMPLES)])
-    tails = [(1 - level) / 2 for level in LEVELS]
+    tails = [(1 - confidence_level) / 2 for confidence_level in LEVELS]
     return [quantile(draws, tail) <= line.observed <= quantile(draws, 1 - tail) for tail in tails]
 
 
 def one(population: Population, n: int, measure: str, method: str, simulations: int) -> dict[str, Any]:
     """Draw samples and count; always the same ones for the same population and number of rows."""
-    truth = brolly.measures()[measure](population.sample)
+    truth = brolly.list_measures()[measure](population.sample)
     covered, found = np.zeros(len(LEVELS)), []
     for k in range(simulations):
         rng = np.random.default_rng([zlib.crc32(population.name.encode()), n, k])
@@ -89,7 +89,7 @@ def one(population: Population, n: int, measure: str, method: str, simulations: 
             covered += held(sample, measure, truth, rng)
         if method != "inversion" or k < WIDTHS:
             interval = brolly.confidence_interval(sample, measure=measure, method=method, n_resamples=39, rng=rng)
-            ends = [interval.at(level) for level in LEVELS]
+            ends = [interval.at(confidence_level) for confidence_level in LEVELS]
             found.append((ends[-1].high - ends[-1].low, interval.estimate, interval.corrected))
             if method != "inversion":
                 covered += [end.low - 1e-9 <= truth <= end.high + 1e-9 for end in ends]

@@ -47,8 +47,8 @@ class Population:
 
     def losses(self, largest: int) -> dict[int, float]:
         """CDL(D_m) by m: what anyone can lose, in the long run, by acting on predictions rounded to 1/m."""
-        choice = brolly.choose_grid(self.sample, largest=largest)
-        return dict(zip(choice.grid_sizes.tolist(), choice.losses.tolist(), strict=True))
+        choice = brolly.choose_grid(self.sample, max_grid=largest)
+        return dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
 
 def logit_scaled(p: Floats, slope: float) -> Floats:

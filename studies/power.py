@@ -29,7 +29,7 @@ from studies.populations import logit_scaled, populations
 Floats = NDArray[np.float64]
 
 SLOW = ("lower_distance_to_calibration",)
-MEASURES = [name for name in brolly.measures() if name not in SLOW]
+MEASURES = [name for name in brolly.list_measures() if name not in SLOW]
 SIZES = {20: 100, 200: 60, 5_000: 20}  # simulations by number of rows
 CALIBRATED = ("calibrated", "rare")
 ROWS, NULL, DRAWS = 1_000, 399, 200

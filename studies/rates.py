@@ -37,10 +37,10 @@ def study(repeats: int, sizes: Iterable[int] = SIZES, points: int = POINTS) -> I
     everything = populations(points)
     for forecaster in FORECASTERS:
         population = everything[forecaster]
-        limits = {name: measure(population.sample) for name, measure in brolly.measures().items()}
+        limits = {name: measure(population.sample) for name, measure in brolly.list_measures().items()}
         limits[CUBE_ROOT] = 2 * limits["expected_calibration_error"]
         for size in sizes:
-            measures: dict[str, Callable[[brolly.Sample], float]] = dict(brolly.measures())
+            measures: dict[str, Callable[[brolly.Sample], float]] = dict(brolly.list_measures())
             measures[CUBE_ROOT] = partial(_rounded, bins=round(size ** (1 / 3)))
             rng = np.random.default_rng([size, FORECASTERS.index(forecaster)])
             samples = [brolly.Sample(*population.draw(size, rng)) for _ in range(repeats)]
@@ -72,7 +72,7 @@ def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "measure": name,
             "slope": f"{slope:.3f}",
             "standard_error": f"{doubt:.3f}",
-            "promised": "T^-1/3" if name == CUBE_ROOT else brolly.measures()[name].testable,
+            "promised": "T^-1/3" if name == CUBE_ROOT else brolly.list_measures()[name].testable,
         }
 
 

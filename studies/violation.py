@@ -25,7 +25,10 @@ from studies.populations import Population, populations
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000)
 FEWER = {10_000: 200, 100_000: 50}  # at most so many samples of so many rows
-SETTINGS: dict[str, dict[str, Any]] = {"default": {"confidence": 0.95}, "one grid": {"confidence": 0.5, "grids": 8}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {"confidence_level": 0.95},
+    "one grid": {"confidence_level": 0.5, "grids": 8},
+}
 METHODS = ("adaptive", "hoeffding")
 
 
@@ -45,8 +48,8 @@ def one(population: Population, n: int, kind: str, setting: str, repeats: int) -
         sample = brolly.Sample(y, p, sample_weight=weight)
         for method in METHODS:
             g = brolly.guarantee(sample, method=method, **options)
-            truth = np.array([losses[m] for m in g.grid_sizes.tolist()])
-            found[method].append((bool((g.bounds < truth).any()), g.bound, g.plug_in, losses[g.m]))
+            truth = np.array([losses[m] for m in g.grids.tolist()])
+            found[method].append((bool((g.bounds < truth).any()), g.bound, g.plug_in, losses[g.grid]))
     means = {method: np.mean(rows, axis=0) for method, rows in found.items()}
     new, old = means["adaptive"], means["hoeffding"]
     return {
@@ -55,7 +58,7 @@ def one(population: Population, n: int, kind: str, setting: str, repeats: int) -
         "setting": setting,
         "n": n,
         "repeats": repeats,
-        "allowed": round(1 - options["confidence"], 6),
+        "allowed": round(1 - options["confidence_level"], 6),
         "violations_adaptive": round(new[0] * repeats),
         "violations_hoeffding": round(old[0] * repeats),
         "truth": f"{new[3]:.6f}",

@@ -80,7 +80,7 @@ def test_every_exported_measure_is_catalogued():
     others = {"measure_all", "measures", "score_decomposition", "soft_binned_profile"}
     others |= {"choose_grid", "load_policy", "regret_curve", "swap_regret"}  # decisions
     others |= {"guarantee", "sample_size"}  # inference: bounds
-    others |= {"find_changes", "watch"}  # inference: over time
+    others |= {"find_changes", "monitor"}  # inference: over time
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
     others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines
     others |= {"segment_tests"}  # inference, over segments

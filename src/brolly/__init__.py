@@ -17,7 +17,7 @@ from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
-from brolly.decisions.policy import RoundedResponse, load_policy
+from brolly.decisions.policy import RoundingPolicy, load_policy
 from brolly.decisions.swap import Swap, SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask, ThresholdMixture
 from brolly.errors import (
@@ -35,12 +35,12 @@ from brolly.inference.change_points import Change, find_changes
 from brolly.inference.comparison import Comparison, compare
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
-from brolly.inference.monitoring import Timeline, Window, watch
+from brolly.inference.monitoring import MonitoringWindow, Timeline, monitor
 from brolly.inference.power import MinimumDetectable, minimum_detectable
 from brolly.inference.sample_size import SampleSize, sample_size
 from brolly.inference.segments import SegmentTests, segment_tests
 from brolly.measures.binned import binned_calibration_error
-from brolly.measures.catalogue import Catalogue, Measure, Measurements, measure_all, measures
+from brolly.measures.catalogue import Catalogue, Measure, Measurements, list_measures, measure_all
 from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
 from brolly.measures.expected import expected_calibration_error
@@ -52,9 +52,13 @@ from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 if TYPE_CHECKING:
+    from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
     from brolly.assessment.assess import assess
-    from brolly.assessment.assess_many import AssessmentSet, assess_many
+    from brolly.assessment.assess_many import AssessmentSet, Pair, assess_many
+    from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
     from brolly.assessment.result import Assessment
+    from brolly.assessment.segments import Segment, SegmentTable
+    from brolly.assessment.verdict import Sentence, Verdict
     from brolly.engines.databases import Table
     from brolly.engines.scan import scan
     from brolly.engines.sql import sql
@@ -73,32 +77,45 @@ __all__ = [
     "Change",
     "Comparison",
     "ConfidenceInterval",
+    "DataSummary",
     "DecisionTask",
+    "Estimate",
     "FewRowsWarning",
     "GridChoice",
     "Guarantee",
+    "Histogram",
     "InputError",
     "Measure",
     "Measurements",
     "MinimumDetectable",
     "MissingExtraError",
+    "MonitoringWindow",
     "NullBand",
     "OneClassWarning",
+    "Pair",
+    "PredictionSwap",
+    "RegretBand",
     "RegretProfile",
+    "Reliability",
     "ResolutionWarning",
-    "RoundedResponse",
+    "RoundingPolicy",
     "Sample",
     "SampleSize",
     "ScoreDecomposition",
+    "Segment",
+    "SegmentTable",
     "SegmentTests",
     "Segments",
+    "Sentence",
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
     "Table",
+    "TaskResult",
+    "ThresholdAdvice",
     "ThresholdMixture",
     "Timeline",
-    "Window",
+    "Verdict",
     "assess",
     "assess_many",
     "binned_calibration_error",
@@ -113,14 +130,15 @@ __all__ = [
     "find_changes",
     "guarantee",
     "interval_calibration_error",
+    "list_measures",
     "load_policy",
     "load_sample",
     "load_samples",
     "log_score",
     "lower_distance_to_calibration",
     "measure_all",
-    "measures",
     "minimum_detectable",
+    "monitor",
     "null_band",
     "regret_curve",
     "sample_size",
@@ -135,12 +153,24 @@ __all__ = [
     "sql",
     "swap_regret",
     "u_calibration_error",
-    "watch",
 ]
 
-# Loaded when first asked for, so that `import brolly` stays light: whole rooms, and names by their module.
-_ROOMS: tuple[str, ...] = ("paper", "plots")
+# Loaded when first asked for, so that `import brolly` stays light: whole packages, and names by their module.
+_PACKAGES: tuple[str, ...] = ("paper", "plots")
 _LATER: dict[str, str] = {
+    "DataSummary": "brolly.assessment.components",
+    "Estimate": "brolly.assessment.components",
+    "Histogram": "brolly.assessment.components",
+    "Pair": "brolly.assessment.assess_many",
+    "PredictionSwap": "brolly.assessment.advice",
+    "RegretBand": "brolly.assessment.components",
+    "Reliability": "brolly.assessment.components",
+    "Segment": "brolly.assessment.segments",
+    "SegmentTable": "brolly.assessment.segments",
+    "Sentence": "brolly.assessment.verdict",
+    "TaskResult": "brolly.assessment.components",
+    "ThresholdAdvice": "brolly.assessment.advice",
+    "Verdict": "brolly.assessment.verdict",
     "Assessment": "brolly.assessment.result",
     "AssessmentSet": "brolly.assessment.assess_many",
     "assess": "brolly.assessment.assess",
@@ -164,7 +194,7 @@ hang("to_html", _opens("report.html", "to_html"))
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"brolly.{name}")
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name]), name)
@@ -173,4 +203,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__", *_PACKAGES]

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly.assessment.advice import PredictionSwap, ThresholdAdvice, advise, thresholds

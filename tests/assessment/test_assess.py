@@ -14,7 +14,7 @@ from brolly.assessment import doors
 from brolly.assessment.assess import collect_warnings
 from brolly.assessment.compute import shown_grid
 
-FAST = {"measures": ["soft_binned_cdl"], "n_resamples": 99}
+FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
 
 def forecasts(n, bend=lambda p: p, seed=0):
@@ -30,21 +30,21 @@ def overconfident(p):
 def test_the_parts_are_what_their_functions_say():
     y, p = forecasts(2000, overconfident)
     task = brolly.DecisionTask.threshold(0.3)
-    a = brolly.assess(y, p, task=task, n_resamples=99)
+    a = brolly.assess(y, p, task=task, n_resamples=99, rng=0)
     every = brolly.measure_all(y, p)
     assert {e.measure.name: e.value for e in a.measures} == dict(every)
     assert [e.measure.name for e in a.measures if e.low is None] == ["lower_distance_to_calibration"]
     assert all(e.low <= e.high for e in a.measures if e.low is not None)
     assert a["cutoff_calibration_error"].value == every["cutoff_calibration_error"]
     sample = brolly.Sample(y, p)
-    assert a.balance.to_dict() == brolly.soft_binned_profile(sample).to_dict()
-    assert a.grid.to_dict() == brolly.choose_grid(sample).to_dict()
+    assert a.profile.to_dict() == brolly.soft_binned_profile(sample).to_dict()
+    assert a.grid_choice.to_dict() == brolly.choose_grid(sample).to_dict()
     assert a.guarantee.to_dict() == brolly.guarantee(sample).to_dict()
     assert a.regret.to_dict() == brolly.regret_curve(sample, grid=a.shown_grid).to_dict()
     assert a.test.statistic == every["soft_binned_cdl"]
     assert a.task.regret == brolly.swap_regret(sample, task=task)
     assert a.loss_interval[0] <= a.regret.loss
-    assert a.data.n == 2000
+    assert a.summary.n == 2000
     assert a.resolved
     assert 0.3 in [found.threshold for found in a.advice]
 
@@ -76,8 +76,8 @@ def test_a_calibrated_forecast_is_seldom_called_off():
 def test_a_compressed_sample_says_the_same():
     y, p = forecasts(3000, overconfident)
     a, b = brolly.assess(y, p, **FAST), brolly.assess(brolly.Sample(y, p).compress(), **FAST)
-    assert b.data.compressed == 2**16
-    assert a.balance.value == pytest.approx(b.balance.value)
+    assert b.summary.compressed == 2**16
+    assert a.profile.value == pytest.approx(b.profile.value)
     assert a.guarantee.bound == pytest.approx(b.guarantee.bound)
     assert a.verdict.grade == b.verdict.grade
     np.testing.assert_allclose(a.reliability.bins.event_rate, b.reliability.bins.event_rate)
@@ -86,21 +86,21 @@ def test_a_compressed_sample_says_the_same():
 
 def test_many_rows_are_compressed_first():
     y, p = forecasts(2**18 + 1)
-    a = brolly.assess(y, p, measures=[], n_resamples=19)
-    assert a.data.compressed == 2**16
-    assert a.data.n == 2**18 + 1
+    a = brolly.assess(y, p, measures=[], n_resamples=19, rng=0)
+    assert a.summary.compressed == 2**16
+    assert a.summary.n == 2**18 + 1
     assert a.verdict.grade == "trust"
 
 
 def test_the_same_seed_gives_the_same_numbers():
     y, p = forecasts(500)
-    a, b = (brolly.assess(y, p, rng=3, **FAST).to_dict() for _ in range(2))
+    a, b = (brolly.assess(y, p, **(FAST | {"rng": 3})).to_dict() for _ in range(2))
     assert a == b
     assert a["seed"] == 3
-    drawn = brolly.assess(y, p, rng=np.random.default_rng(3), **FAST).to_dict()
+    drawn = brolly.assess(y, p, **(FAST | {"rng": np.random.default_rng(3)})).to_dict()
     assert drawn["seed"] is None
     assert {**drawn, "seed": 3} == a
-    assert brolly.assess(y, p, rng=4, **FAST).to_dict() != a
+    assert brolly.assess(y, p, **(FAST | {"rng": 4})).to_dict() != a
 
 
 def test_progress_counts_up_to_the_end():
@@ -116,14 +116,14 @@ def test_the_grid_shown_is_the_coarsest_within_a_standard_error():
     sample = brolly.Sample(y, p)
     choice = brolly.choose_grid(sample)
     grid = shown_grid(choice, sample)
-    close = choice.grid_sizes[choice.losses <= choice.losses.min() + 1 / np.sqrt(4000)]
+    close = choice.grids[choice.losses <= choice.losses.min() + 1 / np.sqrt(4000)]
     assert grid == max(8, close[0])
     assert shown_grid(choice, sample.compress(4)) == 4
 
 
 def test_confidence_and_tolerance_have_their_effect():
     y, p = forecasts(2000, overconfident)
-    a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence=0.8, tolerance=0.3, **FAST)
+    a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence_level=0.8, tolerance=0.3, **FAST)
     assert (a.verdict.grade, b.verdict.grade) == ("distrust", "trust")
     assert b.guarantee.bound < a.guarantee.bound
     assert "80% confidence" in str(b)
@@ -137,9 +137,9 @@ def test_labels_and_weights_are_passed_on():
     y, p = forecasts(400)
     w = np.random.default_rng(1).random(400)
     a = brolly.assess(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST)
-    assert a.balance.value == brolly.soft_binned_cdl(y, p, sample_weight=w)
-    assert a.data.weighted
-    assert a.segments.rows[0].value == a.balance.value
+    assert a.profile.value == brolly.soft_binned_cdl(y, p, sample_weight=w)
+    assert a.summary.weighted
+    assert a.segments.rows[0].value == a.profile.value
 
 
 def test_doubts_are_warned_of_once_and_kept():
@@ -186,9 +186,9 @@ def test_other_warnings_are_given_as_ever():
 
 
 KEYS = [
-    "result schema brolly name n events event_rate total_weight effective_n weighted compressed confidence tolerance",
-    "n_resamples seed warnings verdict measures reliability histogram regret balance grid guarantee test advice task",
-    "segments",
+    "result schema brolly name n events event_rate total_weight effective_n weighted compressed confidence_level",
+    "tolerance n_resamples seed warnings verdict measures reliability histogram regret profile grid_choice guarantee",
+    "test advice task segments",
 ]
 
 
@@ -201,16 +201,20 @@ def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
     assert json.loads((tmp_path / "a.json").read_text()) == found
     lengths = {len(found["reliability"][key]) for key in found["reliability"] if key not in ("grid", "method")}
     assert lengths == {len(a.reliability.bins.prediction)}
-    assert found["balance"]["reciprocals"] == [1 / m for m in found["balance"]["grid_sizes"]]
-    assert found["balance"]["low"] == a["soft_binned_cdl"].low
+    assert found["profile"]["reciprocals"] == [1 / m for m in found["profile"]["grids"]]
+    assert found["profile"]["low"] == a["soft_binned_cdl"].low
     assert found["test"]["words"] == a.verdict.sentences[0].text
     assert found["advice"]["words"].startswith("Round each probability at random")
-    assert len(found["regret"]["null_mu"]) == len(found["regret"]["null_high"]) == len(found["advice"]["thresholds"])
+    assert (
+        len(found["regret"]["null_threshold"])
+        == len(found["regret"]["null_high"])
+        == len(found["advice"]["thresholds"])
+    )
 
 
 def test_without_soft_binned_cdl_the_balance_has_no_interval():
     y, p = forecasts(300)
-    assert brolly.assess(y, p, measures=["brier_score"], n_resamples=19).to_dict()["balance"]["low"] is None
+    assert brolly.assess(y, p, measures=["brier_score"], n_resamples=19, rng=0).to_dict()["profile"]["low"] is None
 
 
 def test_what_notebooks_show():
@@ -248,13 +252,13 @@ def test_arrays_cannot_be_changed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 1.0}, r"confidence must lie in \(0, 1\); it is 1.0"),
-        ({"confidence": "high"}, r"confidence must lie in \(0, 1\); it is 'high'"),
+        ({"confidence_level": 1.0}, r"confidence_level must lie in \(0, 1\); it is 1.0"),
+        ({"confidence_level": "high"}, r"confidence_level must lie in \(0, 1\); it is 'high'"),
         ({"tolerance": 0}, r"tolerance must lie in \(0, 1\); it is 0"),
         ({"task": 0.3}, "task must be a DecisionTask; it is 0.3"),
         (
             {"measures": ["ece", "x"]},
-            r"measures must be names that brolly.measures\(\) lists; 2 values do not, the first is 'ece'",
+            r"measures must be names that brolly.list_measures\(\) lists; 2 values do not, the first is 'ece'",
         ),
         ({"y_prob": None}, "y_prob is missing: pass y_true and y_prob, or one Sample"),
     ],
@@ -267,5 +271,5 @@ def test_bad_settings(options, message):
 
 def test_one_measure_may_be_named_alone():
     y, p = forecasts(200)
-    a = brolly.assess(y, p, measures="brier_score", n_resamples=19)
+    a = brolly.assess(y, p, measures="brier_score", n_resamples=19, rng=0)
     assert [e.measure.name for e in a.measures] == ["brier_score"]

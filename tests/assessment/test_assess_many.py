@@ -10,7 +10,7 @@ import pytest
 import brolly
 from brolly.assessment.assess_many import AssessmentSet, Pair
 
-FAST = {"measures": ["soft_binned_cdl"], "n_resamples": 199}
+FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 199}
 
 
 def rows(n=2000):
@@ -26,7 +26,7 @@ def test_the_better_of_two_on_the_same_rows():
     assert s.headline == "plain is the best calibrated of 2 forecasts."
     (pair,) = s.pairs
     assert pair.comparison.paired
-    assert pair.comparison.difference == pytest.approx(s["plain"].balance.value - s["bold"].balance.value)
+    assert pair.comparison.difference == pytest.approx(s["plain"].profile.value - s["bold"].profile.value)
     assert pair.words.startswith("plain is better calibrated than bold on the same rows: its SCDL is lower by ")
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
@@ -37,8 +37,8 @@ def test_the_better_of_two_on_the_same_rows():
 
 def test_each_is_assessed_as_on_its_own():
     y, p = rows()
-    s = brolly.assess_many({"one": (y, p)}, rng=5, **FAST)
-    own = brolly.assess(y, p, rng=5, **FAST)
+    s = brolly.assess_many({"one": (y, p)}, **(FAST | {"rng": 5}))
+    own = brolly.assess(y, p, **(FAST | {"rng": 5}))
     assert {**s["one"].to_dict(), "name": None} == own.to_dict()
     assert s.pairs == ()
     assert s.best is None
@@ -77,11 +77,11 @@ def test_shared_options_reach_every_forecast():
         progress=lambda done, total: seen.append((done, total)),
         **FAST,
     )
-    assert s["b"].balance.value == brolly.soft_binned_cdl(y, p / 2, sample_weight=w)
+    assert s["b"].profile.value == brolly.soft_binned_cdl(y, p / 2, sample_weight=w)
     assert len(s["b"].segments.rows) == 2
     assert s["a"].task.task is task
     assert seen[-1][0] == seen[-1][1] == len(seen)
-    assert s.pairs[0].comparison.difference == pytest.approx(s["a"].balance.value - s["b"].balance.value)
+    assert s.pairs[0].comparison.difference == pytest.approx(s["a"].profile.value - s["b"].profile.value)
 
 
 def test_the_dict_and_the_html(tmp_path):

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
-from strategies import samples
 
 import brolly
-from brolly.assessment.components import Estimate, Histogram, Rows, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, TaskResult
 
 
 @given(samples(max_size=15))
@@ -35,10 +35,10 @@ def test_the_histogram_of_a_coarse_compression_has_fewer_bars():
 @pytest.mark.parametrize(("weight", "weighted"), [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)])
 def test_rows_tell_weights(weight, weighted):
     sample = brolly.Sample([0, 1, 1], [0.2, 0.8, 0.9], sample_weight=weight)
-    rows = Rows.of(sample)
+    rows = DataSummary.of(sample)
     assert (rows.n, rows.weighted, rows.compressed) == (3, weighted, None)
     assert rows.events == pytest.approx(sample.event_rate * sample.total_weight)
-    again = Rows.of(sample.compress(8))
+    again = DataSummary.of(sample.compress(8))
     assert (again.n, again.compressed) == (3, 8)
     assert again.weighted == (weight == [1.0, 2.0, 1.0])
 
@@ -50,7 +50,7 @@ def test_a_task_is_measured_as_acted_on_and_as_rounded():
     task = brolly.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
     found = TaskResult.of(sample, task, 8)
     assert found.regret == brolly.swap_regret(sample, task=task)
-    assert found.rounded == brolly.swap_regret(sample, task=task, response=brolly.RoundedResponse(task, 8))
+    assert found.rounded == brolly.swap_regret(sample, task=task, response=brolly.RoundingPolicy(task, 8))
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
     assert shown["rounded"] == {"grid": 8, "value": found.rounded.value, "in_units": found.rounded.in_units}
@@ -65,7 +65,7 @@ def test_a_quadratic_task_has_no_rounding_of_its_own():
 
 
 def test_infinity_is_no_json():
-    measure = brolly.measures()["log_score"]
+    measure = brolly.list_measures()["log_score"]
     shown = Estimate(measure=measure, value=np.inf, low=0.1, high=np.inf).to_dict()
     assert (shown["value"], shown["low"], shown["high"], shown["range"]) == (None, 0.1, None, [0, None])
     assert shown["score"]

@@ -10,7 +10,7 @@ import pytest
 import brolly
 from brolly.core.sample.segments import Segments
 
-FAST = {"measures": [], "n_resamples": 199}
+FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 
 
 def rows(n=3000, seed=0):
@@ -53,9 +53,9 @@ def test_segments_given_as_samples():
     _, p, y = rows(600)
     parts = {"a": brolly.Sample(y[:300], p[:300]).compress(), "b": brolly.Sample(y[300:], p[300:]).compress()}
     found = brolly.assess(Segments.from_samples(parts, ["region"]), **FAST)
-    assert found.data.n == 600
+    assert found.summary.n == 600
     assert found.segments.by == ("region",)
-    assert found.balance.value == brolly.soft_binned_cdl(brolly.Sample(y, p).compress())
+    assert found.profile.value == brolly.soft_binned_cdl(brolly.Sample(y, p).compress())
 
 
 def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():

@@ -13,7 +13,7 @@ from brolly.assessment.verdict import Evidence, Sentence, about_segments, about_
 
 EVIDENCE = {
     "n": 4000,
-    "confidence": 0.95,
+    "confidence_level": 0.95,
     "tolerance": 0.05,
     "grid": 16,
     "loss": 0.04,

@@ -49,7 +49,7 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     assert out.endswith("\nPolicy written to policy.json\n")
     assert max(map(len, out.splitlines())) <= 80
     task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    policy = brolly.RoundedResponse(task, sample=sample)
+    policy = brolly.RoundingPolicy(task, sample=sample)
     assert brolly.load_policy("policy.json") == policy
     assert main(DECIDE) == 0
     actions = policy.decide(p, np.arange(N)).tolist()
@@ -71,7 +71,7 @@ def test_options_have_their_effect(rain, capsys):
     assert main([*POLICY, *options, "--actions", "go", "stay", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     task = brolly.DecisionTask.threshold(0.2, actions=["go", "stay"])
-    policy = brolly.RoundedResponse(task, sample=brolly.Sample(y, p, sample_weight=weight), seed=9)
+    policy = brolly.RoundingPolicy(task, sample=brolly.Sample(y, p, sample_weight=weight), seed=9)
     assert brolly.load_policy("policy.json") == policy
     assert main([*DECIDE, "--rounded", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
@@ -82,7 +82,7 @@ def test_options_have_their_effect(rain, capsys):
 
 
 def test_policies_without_names_or_without_ids(rain, capsys):
-    brolly.RoundedResponse(brolly.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
+    brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
     without = [a for a in DECIDE if a not in ("--id", "day")]
     assert main(without) == 0
     assert capsys.readouterr().out == "rain.csv: 400 rows decided\nResult written to out.csv\n"
@@ -156,7 +156,7 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
-    brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert main(arguments) == 2
     assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
@@ -174,7 +174,7 @@ def test_help_is_readable(capsys):
 
 def test_names_from_a_file_cannot_move_the_cursor(rain, capsys):
     task = brolly.DecisionTask.threshold(0.35, actions=["\x1b[2J", "act"])
-    brolly.RoundedResponse(task, 8).save("policy.json")
+    brolly.RoundingPolicy(task, 8).save("policy.json")
     assert main(DECIDE) == 0
     assert "\x1b" not in capsys.readouterr().out
 
@@ -192,7 +192,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0)])
 def test_killed_halfway(rain, name, code, left):
     """The file is what it was; of a run that had no time to clean up a hidden file stays, in nobody's way."""
-    brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
     Path("out.csv").write_text("old")
     for run in (1, 2):
         done = subprocess.run([sys.executable, "-c", KILLED.format(name), *DECIDE], capture_output=True, check=False)

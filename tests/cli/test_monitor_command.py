@@ -25,14 +25,14 @@ def days(tmp_path, monkeypatch):
     for day in range(1, 17):
         p = rng.random(200)
         q = p if day < 9 else p**3
-        brolly.save_sample(brolly.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", m=1024)
+        brolly.save_sample(brolly.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", grid=1024)
     pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), "today.parquet")
 
 
 def test_store_writes_a_sample(capsys):
     assert main(STORE) == 0
     assert capsys.readouterr().out == "3 rows, compressed to 3, written to day.parquet\n"
-    assert repr(brolly.load_sample("day.parquet")) == "Sample(n=3, events=2, m=65536)"
+    assert repr(brolly.load_sample("day.parquet")) == "Sample(n=3, events=2, grid=65536)"
     assert main([*STORE, "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -53,9 +53,9 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
 
 
 def test_watch_prints_the_table_and_the_change(capsys):
-    assert main(["watch", "days", "--window", "2"]) == 0
+    assert main(["monitor", "days", "--window", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
-    line = brolly.watch(brolly.load_samples("days"), window=2)
+    line = brolly.monitor(brolly.load_samples("days"), window=2, rng=0)
     assert out[:-2] == str(line).splitlines()
     assert out[-1] == "The last change was at 2026-03-09: judge the forecast by what came since."
 
@@ -63,28 +63,28 @@ def test_watch_prints_the_table_and_the_change(capsys):
 def test_watch_without_a_change(capsys):
     for day in range(9, 17):
         Path(f"days/2026-03-{day:02}.parquet").unlink()
-    assert main(["watch", "days", "--fail-on-change"]) == 0
+    assert main(["monitor", "days", "--fail-on-change"]) == 0
     assert capsys.readouterr().out.endswith("\nNo change that chance would not explain.\n")
 
 
 def test_watch_options_have_their_effect(capsys):
-    options = ["--confidence", "0.9", "--alpha", "0.02", "--seed", "3", "--independent-rows"]
-    assert main(["watch", "days", *options, "--json", "-o", "line.json"]) == 0
+    options = ["--confidence-level", "0.9", "--alpha", "0.02", "--seed", "3", "--independent-rows"]
+    assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("line.json").read_text())
-    expected = brolly.watch(brolly.load_samples("days"), confidence=0.9, alpha=0.02, shuffle="rows", rng=3)
+    expected = brolly.monitor(brolly.load_samples("days"), confidence_level=0.9, alpha=0.02, shuffle="rows", rng=3)
     assert told.pop("brolly") == brolly.__version__
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
 def test_watch_stops_a_pipeline_and_stays_quiet(capsys):
-    assert main(["watch", "days", "--fail-on-change", "--quiet"]) == 1
+    assert main(["monitor", "days", "--fail-on-change", "--quiet"]) == 1
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["line.png", "line.svg", "line.pdf"])
 def test_watch_draws(capsys, name):
-    assert main(["watch", "days", "--plot", name, "--quiet"]) == 0
+    assert main(["monitor", "days", "--plot", name, "--quiet"]) == 0
     assert Path(name).stat().st_size > 5000
 
 
@@ -99,7 +99,7 @@ def test_watch_draws(capsys, name):
     ],
 )
 def test_watch_says_what_is_wrong_in_a_line(capsys, arguments, error):
-    assert main(["watch", *arguments]) == 2
+    assert main(["monitor", *arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.removeprefix("brolly: error: ").removeprefix("./") == f"{error}\n".removeprefix("./")

@@ -176,7 +176,7 @@ def test_the_demo_is_what_the_report_says_it_is(tmp_path, capsys, monkeypatch):
     assert main(["report", "x/rain.csv", *options, "-o", "x/again.html", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["verdict"]["grade"] == demo["verdict"]["grade"]
-    assert again["balance"]["value"] == pytest.approx(demo["balance"]["value"])
+    assert again["profile"]["value"] == pytest.approx(demo["profile"]["value"])
     assert again["task"]["value"] == pytest.approx(demo["task"]["value"])
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly.measures.catalogue import CATALOGUE

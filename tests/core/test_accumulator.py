@@ -110,7 +110,7 @@ def test_memory_does_not_grow_with_the_rows():
 
 
 def test_repr():
-    assert repr(brolly.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, m=8)"
+    assert repr(brolly.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, grid=8)"
 
 
 def test_the_other_label_is_the_same_in_all_batches():

@@ -37,7 +37,7 @@ def arrays(thing):
         lambda: brolly.regret_curve(SAMPLE, grid=8),
         lambda: brolly.choose_grid(SAMPLE),
         TASK.mixture,
-        lambda: brolly.RoundedResponse(TASK, 8, seed=5),
+        lambda: brolly.RoundingPolicy(TASK, 8, seed=5),
     ],
 )
 def test_copies_are_the_same_and_read_only(make, travel):

@@ -244,7 +244,7 @@ def test_a_sample_comes_alone():
 
 @pytest.mark.parametrize("m", [0, 1, 3, 2**21, -4, 2.0, True, "8", None])
 def test_a_grid_is_a_power_of_two(m):
-    message = f"m must be a power of two from 2 to 1,048,576; it is {m!r}"
+    message = f"grid must be a power of two from 2 to 1,048,576; it is {m!r}"
     with pytest.raises(brolly.InputError, match=re.escape(message)):
         brolly.Accumulator(m)
     with pytest.raises(brolly.InputError, match=re.escape(message)):

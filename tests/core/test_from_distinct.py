@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given, settings
-from strategies import samples
 
 import brolly
 from brolly.core.sample.sample import Sample
@@ -19,17 +19,17 @@ QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 def test_every_measure_is_the_same(sample):
     y, p, _ = sample
     made = Sample(y, p)
-    pooled = Sample.from_distinct(made.distinct(), made.n)
+    pooled = Sample._from_distinct(made._distinct_table(), made.n)
     for name in QUICK:
         slack = 3e-4 if name == "smooth_ece" else 1e-12
         assert CATALOGUE[name](pooled) == pytest.approx(CATALOGUE[name](made), abs=slack), name
-    assert (pooled.n, pooled.m, pooled.event_rate) == (made.n, None, pytest.approx(made.event_rate))
+    assert (pooled.n, pooled.grid, pooled.event_rate) == (made.n, None, pytest.approx(made.event_rate))
     assert pooled.total_weight == made.total_weight
     assert pooled.effective_n == made.n
 
 
 def test_it_can_be_compressed_and_shown():
     made = brolly.Sample([0, 1, 1], [0.25, 0.25, 0.75])
-    pooled = Sample.from_distinct(made.distinct(), 3)
+    pooled = Sample._from_distinct(made._distinct_table(), 3)
     assert repr(pooled).startswith("Sample(n=3, events=2")
-    np.testing.assert_array_equal(pooled.compress(8).distinct().prob, [0.25, 0.75])
+    np.testing.assert_array_equal(pooled.compress(8)._distinct_table().prob, [0.25, 0.75])

@@ -66,7 +66,7 @@ def test_a_sample_from_every_form(form):
     np.testing.assert_array_equal(sample.counts, SAMPLE.counts)
     np.testing.assert_allclose(sample.y_prob, SAMPLE.y_prob, rtol=1e-14)
     np.testing.assert_allclose(sample.sample_weight, SAMPLE.sample_weight, rtol=0)
-    assert sample.m == 8
+    assert sample.grid == 8
     assert math.isclose(brolly.soft_binned_cdl(sample), brolly.soft_binned_cdl(SAMPLE))
 
 
@@ -84,8 +84,8 @@ def test_segments(named):
         rows = [dict(zip([*COLUMNS, "region"], row, strict=True)) for row in rows]
     segments = brolly.Segments.from_table(rows, None if named else "region")
     assert segments.by == ("region",)
-    assert segments.rows == {"n": 1, "s": 2, None: 2}
-    assert repr(segments.whole) == repr(SAMPLE)
+    assert segments.counts == {"n": 1, "s": 2, None: 2}
+    assert repr(segments.pooled) == repr(SAMPLE)
     with pytest.raises(InputError, match=r"^rows are of segments by region: read them with Segments.from_table$"):
         brolly.Sample.from_table([{**row, "region": "n"} for row in DICTS])
     with pytest.raises(InputError, match=r"^rows have no columns of segments: read them with Sample.from_table$"):
@@ -102,7 +102,7 @@ def test_by_says_the_order_and_must_say_all():
 
 def test_pandas_missing_values_are_no_segment():
     rows = [{**row, "r": region} for row, region in zip(DICTS, [1, pd.NA, 1, pd.NaT, None], strict=True)]
-    assert brolly.Segments.from_table(rows).rows == {1: 2, None: 3}
+    assert brolly.Segments.from_table(rows).counts == {1: 2, None: 3}
 
 
 def test_cells_without_weight_are_left_out():
@@ -144,7 +144,7 @@ def changed(**values):
 
 
 WRONG = {
-    "m must be a power of two from 2 to 1,048,576; it is 9": changed(m=9),
+    "grid must be a power of two from 2 to 1,048,576; it is 9": changed(m=9),
     "rows must be of one grid; they have m = 16 and m = 8": changed(m=16),
     "brolly_cell must lie between -10 and 8; it is 9": changed(cell=9),
     "brolly_cell must lie between -10 and 8; it is -11": changed(cell=-11),

@@ -43,7 +43,7 @@ def test_one_against_the_rest_by_the_definition():
         np.testing.assert_array_equal(classes[name].y_prob, P[:, k])
         np.testing.assert_array_equal(classes[name].sample_weight, w)
     assert list(brolly.Sample.from_multiclass(Y, P, view="one-vs-rest")) == [0, 1, 2, 3]
-    assert classes.whole.n == K * N
+    assert classes.pooled.n == K * N
 
 
 def test_integers_and_single_precision():

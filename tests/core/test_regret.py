@@ -7,13 +7,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.regret_oracle import exact_curve, exact_loss, exact_pooled, threshold_regret
+from helpers.strategies import powers, probabilities, samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from regret_oracle import exact_curve, exact_loss, exact_pooled, threshold_regret
-from strategies import powers, probabilities, samples
 
 import brolly
 from brolly.core._regret import bridge
@@ -27,7 +27,7 @@ classes = st.sampled_from(SWAPS)
 
 
 def curve_of(y, p, w=None, swaps="all"):
-    return RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w).distinct(), swaps)
+    return RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table(), swaps)
 
 
 def random_rows(rng, n):
@@ -168,9 +168,9 @@ def test_asking_in_any_order_and_shape(swaps):
 @pytest.mark.parametrize(
     ("mu", "message"),
     [
-        (1.5, r"^mu must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 1\.5$"),
-        ([0.5, -0.25, 2.0], r"^mu must lie in \[0, 1\]; 2 values do not, the first is mu\[1\] = -0\.25$"),
-        ([np.nan, 0.5], r"^mu must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = nan$"),
+        (1.5, r"^threshold must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 1\.5$"),
+        ([0.5, -0.25, 2.0], r"^threshold must lie in \[0, 1\]; 2 values do not, the first is mu\[1\] = -0\.25$"),
+        ([np.nan, 0.5], r"^threshold must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = nan$"),
     ],
 )
 def test_thresholds_outside_are_refused(mu, message):
@@ -201,9 +201,9 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
     """The exact loss of D_m, from its definition in fractions."""
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
-    sums = brolly.Sample(y, p, sample_weight=w).cell_sums(m)
+    sums = brolly.Sample(y, p, sample_weight=w)._cell_sums(m)
     curve = RegretCurve.from_rounded(RoundedSample.from_sums(sums, m, rounding), swaps)
-    pi, s = oracles.rounded(y, p, [float(x) for x in w], m, rounding)
+    pi, s = soft_binned_oracle.rounded(y, p, [float(x) for x in w], m, rounding)
     some = [j for j in range(m + 1) if pi[j]]
     table = (
         np.array([Fraction(j, m) for j in some], dtype=object),

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import powers, samples
 
 import brolly
 
@@ -21,13 +21,13 @@ Y = (RNG.random(1000) < P**1.5).astype(np.int64)
 W = RNG.exponential(size=1000)
 
 
-def table(sample, m=2**16):
-    cells = sample.compress(m)._cells
+def table(sample, grid=2**16):
+    cells = sample.compress(grid)._cells
     return cells.slot, cells.count, cells.weight, cells.rise
 
 
-def same(a, b, m=2**16):
-    for left, right in zip(table(a, m), table(b, m), strict=True):
+def same(a, b, grid=2**16):
+    for left, right in zip(table(a, grid), table(b, grid), strict=True):
         assert_array_equal(left, right)
 
 
@@ -105,7 +105,7 @@ def test_pos_label():
 def test_what_a_sample_knows_of_itself():
     sample = brolly.Sample(Y, P, sample_weight=W)
     assert sample.n == 1000
-    assert sample.m is None
+    assert sample.grid is None
     assert sample.counts is None
     assert sample.total_weight == pytest.approx(W.sum(), rel=1e-14)
     assert sample.event_rate == pytest.approx(np.average(Y, weights=W), rel=1e-14)
@@ -113,9 +113,9 @@ def test_what_a_sample_knows_of_itself():
     assert repr(sample) == f"Sample(n=1000, events={Y.sum()}, total_weight={W.sum():.6g})"
     assert repr(brolly.Sample(Y, P)) == f"Sample(n=1000, events={Y.sum()})"
     compressed = sample.compress(64)
-    assert (compressed.n, compressed.m) == (1000, 64)
+    assert (compressed.n, compressed.grid) == (1000, 64)
     assert compressed.effective_n == pytest.approx(sample.effective_n, rel=1e-13)
-    assert repr(compressed) == f"Sample(n=1000, events={Y.sum()}, m=64, total_weight={W.sum():.6g})"
+    assert repr(compressed) == f"Sample(n=1000, events={Y.sum()}, grid=64, total_weight={W.sum():.6g})"
     assert brolly.Sample([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 0, 2]).n == 2
 
 
@@ -198,11 +198,11 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
 
 def test_adding_needs_compression_and_one_grid():
     rows = brolly.Sample([0, 1], [0.2, 0.8])
-    with pytest.raises(brolly.InputError, match=r"only compressed samples can be added: call compress\(m\) on both"):
+    with pytest.raises(brolly.InputError, match=r"only compressed samples can be added: call compress\(grid\) on both"):
         rows + rows.compress(4)
-    with pytest.raises(brolly.InputError, match=r"they have m = 4 and m = 8: compress the finer one again with m=4"):
+    with pytest.raises(brolly.InputError, match="they have grid = 4 and grid = 8: compress the finer one again"):
         rows.compress(4) + rows.compress(8)
-    with pytest.raises(brolly.InputError, match="compressed to m = 4 cannot be made finer; m is 8"):
+    with pytest.raises(brolly.InputError, match="compressed to grid = 4 cannot be made finer; grid is 8"):
         rows.compress(4).compress(8)
     with pytest.raises(TypeError):
         rows + 1
@@ -219,8 +219,8 @@ def test_a_weighted_and_an_unweighted_sample_merge():
 
 def test_distinct_pools_ties_in_order():
     sample = brolly.Sample([1, 0, 0, 1], [0.7, 0.3, 0.7, -0.0], sample_weight=[1, 2, 3, 4])
-    table = sample.distinct()
-    assert sample.distinct() is table  # sorted once
+    table = sample._distinct_table()
+    assert sample._distinct_table() is table  # sorted once
     assert_array_equal(table.prob, [0, 0.3, 0.7])
     assert_array_equal(table.negative, [0, 2, 3])
     assert_array_equal(table.positive, [4, 0, 1])
@@ -229,7 +229,7 @@ def test_distinct_pools_ties_in_order():
 def test_distinct_over_several_chunks(monkeypatch):
     monkeypatch.setattr("brolly.core.sample.distinct._CHUNK", 7)
     p = np.round(P, 2)
-    few = brolly.Sample(Y, p, sample_weight=W).distinct()
+    few = brolly.Sample(Y, p, sample_weight=W)._distinct_table()
     values, which = np.unique(p, return_inverse=True)
     assert_array_equal(few.prob, values)
     assert_allclose(few.positive, np.bincount(which, W * Y), rtol=1e-14)
@@ -237,7 +237,7 @@ def test_distinct_over_several_chunks(monkeypatch):
 
 
 def test_distinct_after_compression_pools_each_cell_at_its_mean():
-    table = brolly.Sample([1, 0, 0, 1], [0.75, 0.8, 0.3, 0.9], sample_weight=[1, 2, 3, 4]).compress(4).distinct()
+    table = brolly.Sample([1, 0, 0, 1], [0.75, 0.8, 0.3, 0.9], sample_weight=[1, 2, 3, 4]).compress(4)._distinct_table()
     assert_allclose(table.prob, [0.3, (0.75 + 1.6 + 3.6) / 7], rtol=1e-15)
     assert_array_equal(table.negative, [3, 2])
     assert_array_equal(table.positive, [0, 5])
@@ -260,13 +260,13 @@ def test_a_share_of_events_is_never_more_than_all():
 def test_the_table_behind_a_sample_is_as_fine_as_asked():
     """With counts and squared weights, for bounds; what is compressed stays as it is."""
     sample = brolly.Sample([0, 1, 1], [0.1, 0.1, 0.7], sample_weight=[1.0, 2.0, 3.0])
-    table = sample.cell_table(2)
+    table = sample._cell_table(2)
     assert table.m >= 2
     assert table.squares.tolist() == [1.0, 4.0, 9.0]
-    fine = sample.cell_table(2**15)
+    fine = sample._cell_table(2**15)
     assert fine.m == 2**15
     assert (fine.slot >> 1).tolist() == [int(0.1 * 2**15)] * 2 + [int(0.7 * 2**15)]
-    assert sample.compress(4).cell_table(64).m == 4
+    assert sample.compress(4)._cell_table(64).m == 4
 
 
 def many_rows(n=2**18):
@@ -278,14 +278,14 @@ def many_rows(n=2**18):
 def test_what_was_asked_before_does_not_show():
     y, p = many_rows()
     asked = brolly.Sample(y, p)
-    asked.cell_sums(2**18)  # a finer pass
+    asked._cell_sums(2**18)  # a finer pass
     for m in (4, 64, 2**13):
-        mine, fresh = asked.cell_sums(m), brolly.Sample(y, p).cell_sums(m)
+        mine, fresh = asked._cell_sums(m), brolly.Sample(y, p)._cell_sums(m)
         assert mine.m == fresh.m
         assert_array_equal(mine.rise, fresh.rise)
 
 
 def test_a_weight_too_small_to_be_squared_is_no_fault():
     sample = brolly.Sample([0, 1, 1], [0.1, 0.5, 0.9], sample_weight=[1, 1e-170, 1]).compress(8)
-    assert sample.cells().fault() is None
+    assert sample._cells.fault() is None
     assert sample.effective_n == 2

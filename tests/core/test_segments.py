@@ -66,10 +66,10 @@ def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weigh
         of = s == key
         weight = None if w is None else w[of]
         check(sample, brolly.Sample(y[of], p[of], sample_weight=weight).compress(m))
-        assert found.rows[key] == sample.n
-    check(found.whole, brolly.Sample(y, p, sample_weight=w).compress(m))
-    assert found.whole is found.whole
-    assert sum(found.rows.values()) == found.whole.n
+        assert found.counts[key] == sample.n
+    check(found.pooled, brolly.Sample(y, p, sample_weight=w).compress(m))
+    assert found.pooled is found.pooled
+    assert sum(found.counts.values()) == found.pooled.n
 
 
 @given(
@@ -105,12 +105,12 @@ def test_sums_that_came_as_a_table_are_the_same():
         np.testing.assert_array_equal(sample.counts, expected.counts)
         np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-12)
         np.testing.assert_allclose(sample.sample_weight, expected.sample_weight, rtol=1e-12)
-    np.testing.assert_allclose(found.whole.total_weight, w.sum(), rtol=1e-12)
+    np.testing.assert_allclose(found.pooled.total_weight, w.sum(), rtol=1e-12)
     one = GroupedCells.from_columns(
         m, [], [()], np.zeros(len(kept)), *(column[kept] for column in columns[1:])
     ).result()
     assert isinstance(one, brolly.Sample)
-    assert one.n == found.whole.n
+    assert one.n == found.pooled.n
 
 
 def test_a_bad_row_changes_nothing():
@@ -133,7 +133,7 @@ def test_a_bad_row_changes_nothing():
     assert one.rows == 2
     one.add(as_rows([], [], []), np.zeros(0, np.int64))
     found = GroupedCells(by=("s",), keys=[(0,), (1,)], store=one.packed()).result()
-    assert found.rows == {0: 1, 1: 1}
+    assert found.counts == {0: 1, 1: 1}
 
 
 def test_more_rows_than_can_be_counted(monkeypatch):
@@ -179,13 +179,13 @@ def test_measures_and_small_segments():
     found = grouped(64, [(y, p, None, s)], weighted=False)
     assert found.small(10) == []
     assert found.small() == [3]
-    values = found.measure(brolly.soft_binned_cdl, rounding="hard")
+    values = found.map(brolly.soft_binned_cdl, rounding="hard")
     assert values == {k: brolly.soft_binned_cdl(found[k], rounding="hard") for k in range(4)}
 
 
 def test_samples_of_different_grids_make_one_whole():
     y, p, _, s = rows(500, 2, weighted=False)
     mixed = {"a": brolly.Sample(y[s == 0], p[s == 0]), "b": brolly.Sample(y[s == 1], p[s == 1]).compress(32)}
-    assert_same(Segments.from_samples(mixed, by=["x"]).whole, brolly.Sample(y, p).compress(32))
+    assert_same(Segments.from_samples(mixed, by=["x"]).pooled, brolly.Sample(y, p).compress(32))
     plain = {k: brolly.Sample(y[s == k], p[s == k]) for k in (0, 1)}
-    assert_same(Segments.from_samples(plain, by=["x"]).whole, brolly.Sample(y, p).compress())
+    assert_same(Segments.from_samples(plain, by=["x"]).pooled, brolly.Sample(y, p).compress())

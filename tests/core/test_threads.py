@@ -46,7 +46,7 @@ def test_without_threads_all_parts_are_done_here():
 @pytest.mark.usefixtures("no_threads")
 def test_samples_and_policies_do_without_threads(monkeypatch):
     p = np.random.default_rng(0).random(2**20)
-    policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8)
+    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8)
     answers = []
     for parts in (1, 3):
         for module in ("brolly.core.grid.cell_accumulator", "brolly.decisions.policy"):

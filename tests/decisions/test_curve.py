@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.strategies import powers, probabilities, samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import powers, probabilities, samples
 
 import brolly
 from brolly import DecisionTask, regret_curve, swap_regret
@@ -30,7 +30,7 @@ def test_the_loss_is_cdl(sample, swaps):
     assert curve.loss == brolly.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
     assert curve.worst.regret - 1e-15 <= curve.loss <= 2 * curve.worst.regret + 1e-15
     assert curve.worst.regret == pytest.approx(curve.regret.max(), abs=1e-15)
-    assert curve(curve.worst.mu) == pytest.approx(curve.worst.regret, abs=1e-15)
+    assert curve(curve.worst.threshold) == pytest.approx(curve.worst.regret, abs=1e-15)
 
 
 @given(samples())
@@ -72,9 +72,9 @@ def test_the_worst_task_by_its_mixture_for_every_class(swaps, seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.random(400), 2)
     y = rng.random(400) < 0.3 + 0.2 * p
-    curve, core = regret_curve(y, p, swaps=swaps), RegretCurve.from_table(brolly.Sample(y, p).distinct(), swaps)
+    curve, core = regret_curve(y, p, swaps=swaps), RegretCurve.from_table(brolly.Sample(y, p)._distinct_table(), swaps)
     mix = curve.worst_task.mixture()
-    assert mix.weight @ core.points(mix.mu).left == pytest.approx(curve.loss, abs=1e-12)
+    assert mix.weight @ core.points(mix.threshold).left == pytest.approx(curve.loss, abs=1e-12)
 
 
 @given(samples(max_size=10), classes, st.lists(probabilities, min_size=1, max_size=6))
@@ -82,11 +82,11 @@ def test_the_outline_is_the_curve(sample, swaps, asked):
     """Straight lines between the points give the curve everywhere, for constant swaps too."""
     y, p, w = sample
     curve = regret_curve(y, p, swaps=swaps, sample_weight=w)
-    assert (curve.mu[0], curve.mu[-1]) == (0, 1)
-    assert np.all(np.diff(curve.mu) >= 0)
-    for mu in (x for x in asked if x not in curve.mu):
-        right = int(np.searchsorted(curve.mu, mu))
-        (a, b), (low, high) = curve.mu[right - 1 : right + 1], curve.regret[right - 1 : right + 1]
+    assert (curve.threshold[0], curve.threshold[-1]) == (0, 1)
+    assert np.all(np.diff(curve.threshold) >= 0)
+    for mu in (x for x in asked if x not in curve.threshold):
+        right = int(np.searchsorted(curve.threshold, mu))
+        (a, b), (low, high) = curve.threshold[right - 1 : right + 1], curve.regret[right - 1 : right + 1]
         assert curve(mu) == pytest.approx(low + (high - low) * (mu - a) / (b - a), abs=1e-12)
 
 
@@ -100,7 +100,7 @@ def test_constant_swaps_have_a_kink_where_they_stop_paying():
     curve = regret_curve([1, 0, 0, 1, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8, 0.8], swaps="constant")
     # below 5/8 the constant acts, which adds the rows at 0.2: gain 1/8 - mu 3/8, until mu = 1/3
     # from 5/8 on it does not, which saves those at 0.8: gain mu 5/8 - 4/8, from mu = 0.8 on, where nobody acts
-    assert_allclose(curve.mu, [0, 0.2, 0.2, 1 / 3, 5 / 8, 5 / 8, 0.8, 0.8, 1])
+    assert_allclose(curve.threshold, [0, 0.2, 0.2, 1 / 3, 5 / 8, 5 / 8, 0.8, 0.8, 1])
     assert_allclose(curve.regret, [0, 0, 0.05, 0, 0, 0, 0, 0, 0], atol=1e-16)
     assert curve(0.3) == pytest.approx(1 / 8 - 0.3 * 3 / 8)
 
@@ -108,7 +108,7 @@ def test_constant_swaps_have_a_kink_where_they_stop_paying():
 def test_by_hand():
     """The example of tests/core/test_regret.py: l = 1/4 of 0.2 and 3/4 of 0.6, R = 0.2 and 0.3."""
     curve = regret_curve(Y, P)
-    assert_allclose(curve.mu, [0, 0.2, 0.2, 1 / 3, 1 / 3, 0.6, 0.6, 1])
+    assert_allclose(curve.threshold, [0, 0.2, 0.2, 1 / 3, 1 / 3, 0.6, 0.6, 1])
     assert_allclose(curve.regret, [0, 0, 0.2, 1 / 6, 1 / 6, 0.3, 0.1, 0], atol=1e-16)
     assert_allclose(curve.net_benefit, [0, 0, 0.25, 0.25, 0.25, 0.75, 0.25, 0.25], atol=1e-15)
     assert curve.worst == pytest.approx((0.6, 0.3))
@@ -172,7 +172,7 @@ def test_net_benefit_is_what_decision_curves_count():
     y = rng.random(200) < p**2
     q = np.array([y[p == x].mean() for x in p])
     curve = regret_curve(y, p)
-    for mu, lost in zip(curve.mu, curve.net_benefit, strict=True):
+    for mu, lost in zip(curve.threshold, curve.net_benefit, strict=True):
         if mu < 1 and mu not in p and mu not in q:
             benefit = [np.mean(y & (f > mu)) - np.mean(~y & (f > mu)) * mu / (1 - mu) for f in (q, p)]
             assert lost == pytest.approx(benefit[0] - benefit[1], abs=1e-12)
@@ -186,19 +186,19 @@ def test_calling_it():
     curve = regret_curve(Y, P)
     assert curve(0.6) == pytest.approx(0.3)
     assert_allclose(curve([[0.1, 0.2]]), [[0, 0.2]])
-    message = r"^mu must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 2\.0$"
+    message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 2\.0$"
     with pytest.raises(brolly.InputError, match=message):
         curve(2)
 
 
 def test_results_are_read_only_and_json():
     curve = regret_curve(Y, P, grid=4, swaps="monotone", sample_weight=[1, 2, 3, 4])
-    assert not curve.mu.flags.writeable
+    assert not curve.threshold.flags.writeable
     assert not curve.regret.flags.writeable
     data = json.loads(json.dumps(curve.to_dict()))
-    assert_array_equal(data["mu"], curve.mu)
+    assert_array_equal(data["mu"], curve.threshold)
     assert (data["grid"], data["swaps"], data["n"], data["loss"]) == (4, "monotone", 4, curve.loss)
-    assert data["worst"] == {"mu": curve.worst.mu, "regret": curve.worst.regret}
+    assert data["worst"] == {"mu": curve.worst.threshold, "regret": curve.worst.regret}
     assert repr(curve).startswith("RegretProfile(loss=")
     assert "grid=4, n=4)" in repr(curve)
 
@@ -216,7 +216,7 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": 128}, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
+        ({"grid": 128}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
         ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
         ({"swaps": "some"}, "swaps must be 'all', 'monotone' or 'constant'; it is 'some'"),
         ({"sample_weight": [1, 2]}, "a Sample brings its own predictions, weights and labels: pass it alone"),

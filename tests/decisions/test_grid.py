@@ -6,12 +6,12 @@ import json
 import math
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.regret_oracle import exact_loss
+from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
-from regret_oracle import exact_loss
-from strategies import samples
 
 import brolly
 from brolly import choose_grid
@@ -27,34 +27,34 @@ def forecasts(seed, n):
 def test_losses_and_bounds_are_the_definitions(sample):
     y, p, w = sample
     weights = [1.0] * len(p) if w is None else [float(x) for x in w]
-    choice = choose_grid(y, p, sample_weight=w, largest=16)
-    assert choice.grid_sizes.tolist() == [2, 4, 8, 16]
-    for m, loss, bound in zip(choice.grid_sizes.tolist(), choice.losses, choice.bounds, strict=True):
-        pi, s = oracles.rounded(y, p, weights, m)
+    choice = choose_grid(y, p, sample_weight=w, max_grid=16)
+    assert choice.grids.tolist() == [2, 4, 8, 16]
+    for m, loss, bound in zip(choice.grids.tolist(), choice.losses, choice.bounds, strict=True):
+        pi, s = soft_binned_oracle.rounded(y, p, weights, m)
         some = [j for j in range(m + 1) if pi[j]]
-        columns = ([oracles.Fraction(j, m) for j in some], [pi[j] for j in some], [s[j] for j in some])
+        columns = ([soft_binned_oracle.Fraction(j, m) for j in some], [pi[j] for j in some], [s[j] for j in some])
         table = (np.array(column, dtype=object) for column in columns)
         assert loss == pytest.approx(float(exact_loss(*table, "all")), abs=1e-12)
-        assert bound == pytest.approx(min(1, float(2 * oracles.loss(y, p, weights, m)) + 2 / m), abs=1e-12)
+        assert bound == pytest.approx(min(1, float(2 * soft_binned_oracle.loss(y, p, weights, m)) + 2 / m), abs=1e-12)
         assert loss <= bound + 1e-12
-    assert choice.loss == choice.losses[choice.grid_sizes == choice.best][0]
+    assert choice.loss == choice.losses[choice.grids == choice.grid][0]
     assert choice.loss == pytest.approx(choice.losses.min(), abs=1e-12)
-    assert np.all(choice.losses[choice.grid_sizes < choice.best] > choice.loss)
+    assert np.all(choice.losses[choice.grids < choice.grid] > choice.loss)
 
 
 def test_the_exact_loss_is_far_below_the_bound():
     """What makes it worth computing: several times smaller on a forecaster who is right."""
     y, p = forecasts(0, 8886)
     choice = choose_grid(y, p)
-    at = choice.grid_sizes == 32
+    at = choice.grids == 32
     assert choice.losses[at] < choice.bounds[at] / 4
     assert choice.loss < choice.bounds.min() / 2
 
 
 def test_the_loss_falls_then_climbs_to_that_of_the_rows():
     y, p = forecasts(1, 2000)
-    choice = choose_grid(y, p, largest=2**20)
-    assert 2 < choice.best < 1024
+    choice = choose_grid(y, p, max_grid=2**20)
+    assert 2 < choice.grid < 1024
     assert choice.losses[-1] == pytest.approx(brolly.calibration_decision_loss(y, p), abs=0.01)
     assert choice.losses[-1] > 10 * choice.loss
 
@@ -64,35 +64,35 @@ def test_the_loss_falls_then_climbs_to_that_of_the_rows():
 )
 def test_how_far_it_looks(n, finest):
     y, p = forecasts(2, n)
-    assert choose_grid(y, p).grid_sizes[-1] == finest
-    assert choose_grid(y, p, sample_weight=np.full(n, 0.25)).grid_sizes[-1] == finest
+    assert choose_grid(y, p).grids[-1] == finest
+    assert choose_grid(y, p, sample_weight=np.full(n, 0.25)).grids[-1] == finest
     assert finest >= min(64, 4 * math.sqrt(n))
 
 
 def test_uneven_weights_count_as_fewer_rows():
     y, p = forecasts(2, 2000)
     weight = np.where(np.arange(2000) < 200, 1.0, 1e-6)
-    assert choose_grid(y, p, sample_weight=weight).grid_sizes[-1] == 64
-    assert choose_grid(y, p).grid_sizes[-1] == 256
+    assert choose_grid(y, p, sample_weight=weight).grids[-1] == 64
+    assert choose_grid(y, p).grids[-1] == 256
 
 
 def test_equal_losses_go_to_the_coarsest_grid():
     choice = choose_grid([1, 0, 0, 0, 1, 1, 1, 0, 0], [0.25] * 4 + [0.75] * 4 + [0.0])
-    assert (choice.best, choice.loss, choice.bound) == (4, 0, 0.5)
+    assert (choice.grid, choice.loss, choice.bound) == (4, 0, 0.5)
 
 
 def test_a_compressed_sample_gives_the_same_answer():
     y, p = forecasts(3, 5000)
     rows, cells = choose_grid(y, p), choose_grid(brolly.Sample(y, p).compress(2**12))
-    assert cells.best == rows.best
+    assert cells.grid == rows.grid
     assert_allclose(cells.losses, rows.losses, atol=1e-14)
-    assert choose_grid(brolly.Sample(y, p).compress(16)).grid_sizes.tolist() == [2, 4, 8, 16]
+    assert choose_grid(brolly.Sample(y, p).compress(16)).grids.tolist() == [2, 4, 8, 16]
 
 
 def test_how_it_prints():
     """On 1/2: 1/6 at 0 always, 1/2 at 1/2 one time in three: R(0) = R(1/2) = 1/6. On 1/4: R(1/4) = R(1/2) = 1/3."""
-    choice = choose_grid(["no", "yes", "yes"], [0.5, 0.25, 1.0], pos_label="yes", largest=4)
-    assert repr(choice) == "GridChoice(best=2, loss=0.333333, bound=1, n=3)"
+    choice = choose_grid(["no", "yes", "yes"], [0.5, 0.25, 1.0], pos_label="yes", max_grid=4)
+    assert repr(choice) == "GridChoice(grid=2, loss=0.333333, bound=1, n=3)"
     assert str(choice) == (
         "       m      loss     bound\n"
         "       2    0.3333    1.0000  <- best\n"
@@ -104,18 +104,18 @@ def test_how_it_prints():
     data = json.loads(json.dumps(choice.to_dict()))
     assert data["losses"] == choice.losses.tolist()
     assert data["bounds"] == choice.bounds.tolist()
-    assert (data["best"], data["grid_sizes"], data["n"]) == (2, [2, 4], 3)
-    assert not any(array.flags.writeable for array in (choice.losses, choice.bounds, choice.grid_sizes))
+    assert (data["grid"], data["grids"], data["n"]) == (2, [2, 4], 3)
+    assert not any(array.flags.writeable for array in (choice.losses, choice.bounds, choice.grids))
 
 
 @pytest.mark.parametrize(
     ("largest", "message"),
     [
-        (100, "largest must be a power of two from 2 to 1,048,576; it is 100"),
-        (128, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
+        (100, "max_grid must be a power of two from 2 to 1,048,576; it is 100"),
+        (128, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
     ],
 )
 def test_bad_grids_are_told_what_is_wrong(largest, message):
     with pytest.raises(brolly.InputError) as caught:
-        choose_grid(brolly.Sample([0, 1], [0.25, 0.5]).compress(64), largest=largest)
+        choose_grid(brolly.Sample([0, 1], [0.25, 0.5]).compress(64), max_grid=largest)
     assert str(caught.value) == message

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import powers, samples
 
 import brolly
-from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.policy import RoundingPolicy
 
 SCRIPT = Path(__file__).parent.parent.parent / "examples" / "deviation.py"
 GOOD = 1e-12
@@ -29,7 +29,7 @@ def swap_regret(task, y, shares, w):
 
 def loss_and_bound(y, p, w, m):
     """CDL(D_m), and 2 SCDL_m + 2/m."""
-    grid = brolly.choose_grid(y, p, sample_weight=w, largest=m)
+    grid = brolly.choose_grid(y, p, sample_weight=w, max_grid=m)
     return grid.losses[-1], grid.bounds[-1]
 
 
@@ -44,7 +44,7 @@ def test_no_task_loses_more_than_the_guarantee(rows, m, table):
     y, p, w = rows
     task = brolly.DecisionTask.from_payoffs(table)
     w = np.ones(len(y)) if w is None else w
-    regret = swap_regret(task, y, RoundedResponse(task, m).probabilities(p), w)
+    regret = swap_regret(task, y, RoundingPolicy(task, m).probabilities(p), w)
     loss, bound = loss_and_bound(y, p, w, m)
     assert regret <= loss + GOOD
     assert loss <= bound + GOOD
@@ -54,7 +54,7 @@ def test_no_task_loses_more_than_the_guarantee(rows, m, table):
 def test_swap_regret_takes_the_policy_for_a_response(rows, m, table):
     y, p, w = rows
     task = brolly.DecisionTask.from_payoffs(table)
-    policy = RoundedResponse(task, m)
+    policy = RoundingPolicy(task, m)
     found = brolly.swap_regret(y, p, task, response=policy, sample_weight=w)
     expected = swap_regret(task, y, policy.probabilities(p), np.ones(len(y)) if w is None else w)
     assert found.value == pytest.approx(expected, abs=1e-9)
@@ -72,11 +72,11 @@ def test_actual_decisions_come_close_to_the_mean(size, m):
     y = (rng.random(size) < p**1.5).astype(int)
     task = brolly.DecisionTask.from_payoffs([[1, 0], [0.8, 0.7], [0, 1]])
     ids = np.char.add("case ", np.arange(size).astype(str))
-    mean = swap_regret(task, y, RoundedResponse(task, m).probabilities(p), np.ones(size))
+    mean = swap_regret(task, y, RoundingPolicy(task, m).probabilities(p), np.ones(size))
     _, bound = loss_and_bound(y, p, None, m)
     chance = np.sqrt(2 * np.log(27 * 50 / 1e-6) / size)  # for all 50 seeds at once, but for one in a million
     for seed in range(50):
-        index = RoundedResponse(task, m, seed=seed).decide_index(p, ids)
+        index = RoundingPolicy(task, m, seed=seed).decide_index(p, ids)
         actual = swap_regret(task, y, np.eye(3)[index], np.ones(size))
         assert actual <= mean + chance
         assert actual <= bound + chance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import rounding_oracle as oracle
+from helpers import rounding_oracle as oracle
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rounding_oracle as oracle
+from helpers import rounding_oracle as oracle
+from helpers.strategies import powers, probabilities
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import powers, probabilities
 
 import brolly
 from brolly.decisions import policy as module
 from brolly.decisions._rounding import key_of, uniforms
-from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.policy import RoundingPolicy
 
 rng = np.random.default_rng(20260517)
 N = 5_000
@@ -39,7 +39,7 @@ tasks = st.sampled_from([TASK, THREE, brolly.DecisionTask.from_costs(false_posit
 )
 def test_rounding_is_the_definition(rows, m, seed):
     p, ids = [row[0] for row in rows], [row[1] for row in rows]
-    found = RoundedResponse(TASK, m, seed=seed).round(p, ids)
+    found = RoundingPolicy(TASK, m, seed=seed).round(p, ids)
     assert found.dtype == np.float64
     assert [Fraction(q) for q in found.tolist()] == [oracle.rounded(*row, seed, m) for row in rows]
 
@@ -63,7 +63,7 @@ def test_values_for_other_languages(case):
     u = (h >> 11) * 2.0**-53
     assert (oracle.name(ident), oracle.uniform(ident, seed)) == (x, Fraction(u))
     for m in (2, 64, 2**20):
-        policy = RoundedResponse(TASK, m, seed=seed)
+        policy = RoundingPolicy(TASK, m, seed=seed)
         assert policy.round([u / m, np.nextafter(u, 1) / m], [ident, ident]).tolist() == [0.0, 1 / m]
 
 
@@ -98,7 +98,7 @@ def test_the_mean_of_the_rounded_is_p(p, m, task):
         up = Fraction(-(-(at - low) * 2**53 // 1), 2**53)  # how many of the 2^53 uniforms are below
         assert abs((low + up) / m - Fraction(q)) < Fraction(1, 2**53 * m)
         assert (low + up) / m == Fraction(q) or low == 0
-    shares = RoundedResponse(task, m).probabilities(p)
+    shares = RoundingPolicy(task, m).probabilities(p)
     assert shares.shape == (len(p), len(task.actions))
     np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=0, atol=1e-15)
     assert (shares >= 0).all()
@@ -107,7 +107,7 @@ def test_the_mean_of_the_rounded_is_p(p, m, task):
 @given(st.lists(probabilities, min_size=1, max_size=20), powers, tasks, st.sampled_from(["soft", "hard"]))
 def test_probabilities_are_the_definition(p, m, task, rounding):
     """r* o tau_m, row by row and in fractions."""
-    found = RoundedResponse(task, m, rounding=rounding).probabilities(p)
+    found = RoundingPolicy(task, m, rounding=rounding).probabilities(p)
     for q, row in zip(p, found, strict=True):
         low = Fraction(q) * m // 1
         up = Fraction(q) * m - low if rounding == "soft" else Fraction(0)
@@ -122,20 +122,20 @@ def test_over_many_seeds_the_mean_is_p():
     """Hoeffding: a mean of n rounded values is off by t with chance at most 2 exp(-2 n t^2 m^2)."""
     m, seeds = 8, 4000
     p = np.array([0.01, 0.3, 0.49, 0.77, 0.999])
-    total = sum(RoundedResponse(TASK, m, seed=seed).round(p, ["a", "b", 3, 4, -5]) for seed in range(seeds))
+    total = sum(RoundingPolicy(TASK, m, seed=seed).round(p, ["a", "b", 3, 4, -5]) for seed in range(seeds))
     allowed = np.sqrt(np.log(2 * len(p) / 1e-6) / (2 * seeds)) / m
     assert np.abs(total / seeds - p).max() < allowed
-    shares = RoundedResponse(THREE, m).probabilities(p)
+    shares = RoundingPolicy(THREE, m).probabilities(p)
     taken = np.zeros_like(shares)
     for seed in range(seeds):
-        taken[np.arange(5), RoundedResponse(THREE, m, seed=seed).decide_index(p, [1, 2, 3, 4, 5])] += 1
+        taken[np.arange(5), RoundingPolicy(THREE, m, seed=seed).decide_index(p, [1, 2, 3, 4, 5])] += 1
     assert np.abs(taken / seeds - shares).max() < allowed * m
 
 
 @pytest.mark.parametrize("task", [TASK, THREE, QUADRATIC])
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
 def test_the_action_is_best_at_the_rounded_probability(task, rounding):
-    policy = RoundedResponse(task, 16, rounding=rounding, seed=3)
+    policy = RoundingPolicy(task, 16, rounding=rounding, seed=3)
     rounded = policy.round(P, IDS)
     assert set((rounded * 16).tolist()) == set(range(17))
     assert (np.abs(rounded - P) < 1 / 16).all()
@@ -147,16 +147,16 @@ def test_the_action_is_best_at_the_rounded_probability(task, rounding):
 
 
 def test_hard_rounding_is_down_and_needs_no_ids():
-    policy = RoundedResponse(TASK, 16, rounding="hard", seed=3)
+    policy = RoundingPolicy(TASK, 16, rounding="hard", seed=3)
     np.testing.assert_array_equal(policy.round(P), np.floor(16 * P) / 16)
-    np.testing.assert_array_equal(policy.round(P), RoundedResponse(TASK, 16, rounding="hard", seed=4).round(P, IDS))
+    np.testing.assert_array_equal(policy.round(P), RoundingPolicy(TASK, 16, rounding="hard", seed=4).round(P, IDS))
     np.testing.assert_array_equal(policy.decide(P), TASK.best_response(np.floor(16 * P) / 16))
 
 
 def test_a_grid_point_stays_where_it_is():
     points = np.arange(65) / 64
     for seed in range(20):
-        np.testing.assert_array_equal(RoundedResponse(TASK, 64, seed=seed).round(points, np.arange(65)), points)
+        np.testing.assert_array_equal(RoundingPolicy(TASK, 64, seed=seed).round(points, np.arange(65)), points)
 
 
 def test_many_actions_have_wider_numbers():
@@ -164,7 +164,7 @@ def test_many_actions_have_wider_numbers():
     payoffs = np.cumsum(np.stack([-edges, 1 - edges], axis=1), axis=0)
     task = brolly.DecisionTask.from_payoffs(np.vstack([[0, 0], payoffs]))
     assert len(task.actions) == 301
-    policy = RoundedResponse(task, 1024)
+    policy = RoundingPolicy(task, 1024)
     index = policy.decide_index(P, IDS)
     assert index.dtype == np.intp
     assert index.max() > 256
@@ -183,7 +183,7 @@ def threads(monkeypatch):
 
 
 def test_blocks_and_threads_do_not_show(threads):
-    policy = RoundedResponse(THREE, 32, seed=1)
+    policy = RoundingPolicy(THREE, 32, seed=1)
     text = np.char.add("row ", IDS.astype(str))
     threads(1)
     expected, named = policy.decide(P, IDS), policy.decide(P, text)
@@ -195,7 +195,7 @@ def test_blocks_and_threads_do_not_show(threads):
 
 
 def test_order_and_chunks_do_not_show():
-    policy = RoundedResponse(THREE, 32, seed=1)
+    policy = RoundingPolicy(THREE, 32, seed=1)
     expected = policy.decide(P, IDS)
     order = rng.permutation(N)
     np.testing.assert_array_equal(policy.decide(P[order], IDS[order]), expected[order])
@@ -205,7 +205,7 @@ def test_order_and_chunks_do_not_show():
 
 
 def test_containers_and_types_do_not_show():
-    policy = RoundedResponse(TASK, 32, seed=1)
+    policy = RoundingPolicy(TASK, 32, seed=1)
     p, ids = P[:100].astype(np.float32), np.arange(100)
     expected = policy.round(p.astype(np.float64), ids)
     for some in ("i1", "u1", "i4", "u8", ">i2"):
@@ -219,7 +219,7 @@ def test_containers_and_types_do_not_show():
 def test_another_process_does_the_same():
     code = (
         "import numpy as np, brolly\n"
-        "policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 32, seed=11)\n"
+        "policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 32, seed=11)\n"
         "p = np.arange(400) / 400\n"
         "ids = [f'row {i}' if i % 2 else i for i in range(400)]\n"
         "print(''.join(map(str, policy.decide_index(p, ids).tolist())))"
@@ -230,20 +230,20 @@ def test_another_process_does_the_same():
         ).stdout
         for seed in ("0", "1")
     }
-    policy = RoundedResponse(TASK, 32, seed=11)
+    policy = RoundingPolicy(TASK, 32, seed=11)
     ids = [f"row {i}" if i % 2 else i for i in range(400)]
     assert told == {"".join(map(str, policy.decide_index(np.arange(400) / 400, ids).tolist())) + "\n"}
 
 
 def test_seeds_differ_and_equal_ids_agree():
     p = np.full(1000, 0.3)
-    first, second = (RoundedResponse(TASK, 8, seed=seed).round(p, np.arange(1000)) for seed in (0, 1))
+    first, second = (RoundingPolicy(TASK, 8, seed=seed).round(p, np.arange(1000)) for seed in (0, 1))
     assert 400 < (first != second).sum() < 600  # 2 x 0.4 x 0.6 = 48%
-    assert len(set(RoundedResponse(TASK, 8).round(p, np.full(1000, 5)).tolist())) == 1
+    assert len(set(RoundingPolicy(TASK, 8).round(p, np.full(1000, 5)).tolist())) == 1
 
 
 def test_out_is_filled_and_given_back():
-    policy = RoundedResponse(TASK, 32)
+    policy = RoundingPolicy(TASK, 32)
     out = np.empty(N, np.uint8)
     assert policy.decide_index(P, IDS, out=out) is out
     np.testing.assert_array_equal(out, policy.decide_index(P, IDS))
@@ -266,7 +266,7 @@ def test_memory_is_that_of_a_block():
     """Beside the answer nothing of the length of the rows is made."""
     n = 1 << 20
     p, ids, out = np.linspace(0, 1, n, dtype=np.float32), np.arange(n, dtype=np.int32), np.empty(n, np.uint8)
-    policy = RoundedResponse(TASK, 64)
+    policy = RoundingPolicy(TASK, 64)
     tracemalloc.start()
     policy.decide_index(p, ids, out=out)
     peak = tracemalloc.get_traced_memory()[1]
@@ -282,40 +282,40 @@ def test_memory_is_that_of_a_block():
     [
         (
             (TASK,),
-            r"^m is missing: pass m, or sample=brolly\.Sample\(y_true, y_prob\) to have it chosen for past outcomes$",
+            r"^grid is missing: pass grid, or sample=brolly\.Sample\(y_true, y_prob\) to have it chosen for past",
         ),
-        ((TASK, 100), r"^m must be a power of two from 2 to 1,048,576; it is 100$"),
-        ((TASK, 8.0), r"^m must be a power of two from 2 to 1,048,576; it is 8\.0$"),
-        ((TASK, 2**21), r"^m must be a power of two from 2 to 1,048,576; it is 2097152$"),
+        ((TASK, 100), r"^grid must be a power of two from 2 to 1,048,576; it is 100$"),
+        ((TASK, 8.0), r"^grid must be a power of two from 2 to 1,048,576; it is 8\.0$"),
+        ((TASK, 2**21), r"^grid must be a power of two from 2 to 1,048,576; it is 2097152$"),
         (("act", 8), r"^task must be a DecisionTask; it is 'act'$"),
     ],
 )
 def test_a_policy_that_cannot_be(arguments, message):
     with pytest.raises(brolly.InputError, match=message):
-        RoundedResponse(*arguments)
+        RoundingPolicy(*arguments)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True, "7", None])
 def test_seeds_that_are_none(seed):
     with pytest.raises(brolly.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "):
-        RoundedResponse(TASK, 8, seed=seed)
+        RoundingPolicy(TASK, 8, seed=seed)
 
 
 def test_options_that_are_none():
     sample = brolly.Sample([0, 1], [0.2, 0.7])
     with pytest.raises(brolly.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"):
-        RoundedResponse(TASK, 8, rounding="up")
+        RoundingPolicy(TASK, 8, rounding="up")
     with pytest.raises(brolly.InputError, match=r"^m and sample must not both be given: a sample is there to choose m"):
-        RoundedResponse(TASK, 8, sample=sample)
+        RoundingPolicy(TASK, 8, sample=sample)
     with pytest.raises(brolly.InputError, match=r"^sample must be a Sample; it is list$"):
-        RoundedResponse(TASK, sample=[[0, 1], [0.2, 0.7]])
+        RoundingPolicy(TASK, sample=[[0, 1], [0.2, 0.7]])
     with pytest.raises(brolly.InputError, match=r"^m is missing: a grid is chosen for soft rounding alone, hard"):
-        RoundedResponse(TASK, sample=sample, rounding="hard")
+        RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
 @pytest.mark.parametrize("method", ["round", "decide", "decide_index"])
 def test_rows_that_are_wrong(method, threads):
-    call = getattr(RoundedResponse(TASK, 8), method)
+    call = getattr(RoundingPolicy(TASK, 8), method)
     threads(3)
     p, ids = P.copy(), IDS.astype(object)
     with pytest.raises(brolly.InputError, match=r"^ids is missing: soft rounding needs a name for each row, so that "):
@@ -337,32 +337,32 @@ def test_rows_that_are_wrong(method, threads):
 
 def test_probabilities_of_what_is_wrong():
     with pytest.raises(brolly.InputError, match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2"):
-        RoundedResponse(TASK, 8).probabilities([2])
+        RoundingPolicy(TASK, 8).probabilities([2])
     with pytest.raises(
         brolly.InputError, match=r"^a quadratic task has no list of actions: its action is the rounded "
     ):
-        RoundedResponse(QUADRATIC, 8).probabilities([0.5])
+        RoundingPolicy(QUADRATIC, 8).probabilities([0.5])
     with pytest.raises(brolly.InputError, match=r"^a quadratic task has no numbered actions: call decide or round$"):
-        RoundedResponse(QUADRATIC, 8).decide_index([0.5], [1])
+        RoundingPolicy(QUADRATIC, 8).decide_index([0.5], [1])
 
 
 def test_a_policy_is_a_value():
-    policy = RoundedResponse(TASK, 8, seed=np.uint64(2**64 - 1))
-    assert policy == RoundedResponse(TASK, np.int64(8), seed=2**64 - 1)
-    assert hash(policy) == hash(RoundedResponse(TASK, 8, seed=2**64 - 1))
-    assert policy != RoundedResponse(TASK, 8)
+    policy = RoundingPolicy(TASK, 8, seed=np.uint64(2**64 - 1))
+    assert policy == RoundingPolicy(TASK, np.int64(8), seed=2**64 - 1)
+    assert hash(policy) == hash(RoundingPolicy(TASK, 8, seed=2**64 - 1))
+    assert policy != RoundingPolicy(TASK, 8)
     assert policy != "policy"
-    assert repr(policy) == f"RoundedResponse({TASK!r}, m=8, rounding='soft', seed=18446744073709551615)"
+    assert repr(policy) == f"RoundingPolicy({TASK!r}, grid=8, rounding='soft', seed=18446744073709551615)"
     copied = pickle.loads(pickle.dumps(policy))
     assert copied == policy
     np.testing.assert_array_equal(copied.decide(P, IDS), policy.decide(P, IDS))
     with pytest.raises(AttributeError, match="cannot assign to field 'm'"):
-        policy.m = 16
+        policy.grid = 16
 
 
 def test_the_grid_is_chosen_for_the_sample():
     y = (rng.random(N) < P**2).astype(int)
     sample = brolly.Sample(y, P)
-    assert RoundedResponse(TASK, sample=sample).m == brolly.choose_grid(y, P).best
+    assert RoundingPolicy(TASK, sample=sample).grid == brolly.choose_grid(y, P).grid
     calibrated = brolly.Sample((rng.random(N) < P).astype(int), P)
-    assert RoundedResponse(TASK, sample=calibrated).m == brolly.choose_grid(calibrated).best
+    assert RoundingPolicy(TASK, sample=calibrated).grid == brolly.choose_grid(calibrated).grid

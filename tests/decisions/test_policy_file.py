@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.decisions.policy import RoundedResponse, load_policy
+from brolly.decisions.policy import RoundingPolicy, load_policy
 
 THREE = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"])
 POLICIES = [
-    RoundedResponse(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
-    RoundedResponse(THREE, 2**20, rounding="hard"),
-    RoundedResponse(brolly.DecisionTask.quadratic(), 2, seed=2**64 - 1),
+    RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
+    RoundingPolicy(THREE, 2**20, rounding="hard"),
+    RoundingPolicy(brolly.DecisionTask.quadratic(), 2, seed=2**64 - 1),
 ]
 
 
@@ -35,7 +35,7 @@ def test_what_is_saved_is_loaded(tmp_path, policy):
 def test_people_can_read_it(tmp_path):
     POLICIES[0].save(tmp_path / "policy.json")
     text = (tmp_path / "policy.json").read_text()
-    assert text.startswith('{\n  "format": "brolly policy",\n  "version": 1,\n  "m": 32,\n  "rounding": "soft",\n')
+    assert text.startswith('{\n  "format": "brolly policy",\n  "version": 1,\n  "grid": 32,\n  "rounding": "soft",\n')
     assert text.endswith("}\n")
 
 
@@ -57,11 +57,11 @@ def refuse(file, message):
 NOT_JSON = {
     "": "Expecting value: line 1 column 1 (char 0)",
     "m: 8": "Expecting value: line 1 column 1 (char 0)",
-    '{"m": 8': "Expecting ',' delimiter: line 1 column 8 (char 7)",
-    '{"m": 8, "m": 16}': "a key is there twice",
-    '{"m": NaN}': "NaN is no number there",
-    '{"m": -Infinity}': "-Infinity is no number there",
-    f'{{"m": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
+    '{"grid": 8': "Expecting ',' delimiter: line 1 column 8 (char 7)",
+    '{"grid": 8, "grid": 16}': "a key is there twice",
+    '{"grid": NaN}': "NaN is no number there",
+    '{"grid": -Infinity}': "-Infinity is no number there",
+    f'{{"grid": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
     "[" * 100_000: "it is nested too deeply",
 }
 
@@ -82,7 +82,7 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
 FORMAT = "a policy must be an object with 'format': 'brolly policy'"
 KEYS = "a policy must have 'format', 'version', 'm', 'rounding', 'seed', 'task'"
 VERSION = "a policy must be of version 1, the one this brolly knows; it is of"
-GRID = "m must be a power of two from 2 to 1,048,576; it is"
+GRID = "grid must be a power of two from 2 to 1,048,576; it is"
 SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
 GOOD = POLICIES[0].to_dict()
 NO_POLICY = {
@@ -95,14 +95,14 @@ NO_POLICY = {
     "a word for the version": ({**GOOD, "version": "1"}, f"{VERSION} '1'"),
     "true for the version": ({**GOOD, "version": True}, f"{VERSION} True"),
     "no version": ({"format": "brolly policy"}, f"{VERSION} None"),
-    "no m": ({key: GOOD[key] for key in GOOD if key != "m"}, f"{KEYS}; it lacks 'm'"),
+    "no m": ({key: GOOD[key] for key in GOOD if key != "grid"}, f"{KEYS}; it lacks 'm'"),
     "no task": ({key: GOOD[key] for key in GOOD if key != "task"}, f"{KEYS}; it lacks 'task'"),
     "one more": ({**GOOD, "sead": 8}, f"{KEYS} alone; it has 'sead'"),
-    "m of 33": ({**GOOD, "m": 33}, f"{GRID} 33"),
-    "no number for m": ({**GOOD, "m": None}, f"{GRID} None"),
-    "a float for m": ({**GOOD, "m": 32.0}, f"{GRID} 32.0"),
-    "true for m": ({**GOOD, "m": True}, f"{GRID} True"),
-    "a huge m": ({**GOOD, "m": 2**40}, f"{GRID} {2**40}"),
+    "m of 33": ({**GOOD, "grid": 33}, f"{GRID} 33"),
+    "no number for m": ({**GOOD, "grid": None}, f"{GRID} None"),
+    "a float for m": ({**GOOD, "grid": 32.0}, f"{GRID} 32.0"),
+    "true for m": ({**GOOD, "grid": True}, f"{GRID} True"),
+    "a huge m": ({**GOOD, "grid": 2**40}, f"{GRID} {2**40}"),
     "a negative seed": ({**GOOD, "seed": -1}, f"{SEED} -1"),
     "a huge seed": ({**GOOD, "seed": 2**64}, f"{SEED} {2**64}"),
     "a list for a seed": ({**GOOD, "seed": [1]}, f"{SEED} [1]"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import oracles
 import pytest
-from decision_oracle import Rounded, best_taken, brute_regret, rounded_taken, tasks
+from helpers import soft_binned_oracle
+from helpers.decision_oracle import Rounded, best_taken, brute_regret, rounded_taken, tasks
+from helpers.strategies import powers, samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import powers, samples
 
 import brolly
 from brolly import DecisionTask, swap_regret
@@ -24,7 +24,7 @@ both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
 def integral(curve, task):
     """The regret curve against the task's mixture: limits from the left, as ties go up."""
     mix = task.mixture()
-    total = mix.weight @ curve.points(mix.mu).left if len(mix.mu) else 0.0
+    total = mix.weight @ curve.points(mix.threshold).left if len(mix.threshold) else 0.0
     points = curve.breakpoints()
     pieces = np.diff(points.mu) * (points.right[:-1] + points.left[1:]) / 2
     return total + mix.density * pieces.sum()
@@ -64,7 +64,7 @@ def test_a_random_response_equals_brute_force(sample, task, m):
 @given(samples(), tasks(max_actions=6))
 def test_per_prediction_is_the_integral_of_the_curve(sample, task):
     y, p, w = sample
-    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w).distinct())
+    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table())
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == pytest.approx(
         integral(curve, task), abs=1e-12
     )
@@ -78,7 +78,7 @@ def test_quadratic_is_the_mean_square_and_the_integral(sample):
     q = np.array([weight[p == x] @ y[p == x] / max(weight[p == x].sum(), 1e-300) for x in p])
     got = swap_regret(y, p, task, sample_weight=w)
     assert got.value == pytest.approx(weight @ (p - q) ** 2 / weight.sum(), abs=1e-12)
-    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w).distinct())
+    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table())
     assert got.value == pytest.approx(integral(curve, task), abs=1e-12)
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == got.value
     assert sum(swap.saves for swap in got.swaps) == pytest.approx(got.value)
@@ -109,7 +109,7 @@ def test_the_actionability_theorem(sample, task, m):
     weights = np.ones(len(p)) if w is None else w
     regret = swap_regret(y, p, task, response=Rounded(task, m), sample_weight=w).value
     loss = brolly.regret_curve(y, p, grid=m, sample_weight=w).loss
-    soft = float(oracles.loss(y, p, [float(x) for x in weights], m))
+    soft = float(soft_binned_oracle.loss(y, p, [float(x) for x in weights], m))
     assert regret <= loss + 1e-9
     assert loss <= 2 * soft + 2 / m + 1e-9
 

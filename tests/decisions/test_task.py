@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from decision_oracle import best_action, tasks
+from helpers.decision_oracle import best_action, tasks
+from helpers.strategies import probabilities
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import probabilities
 
 import brolly
 from brolly import DecisionTask
@@ -101,11 +101,11 @@ def test_thresholds_and_dominated_actions(task):
 def test_the_mixture_fits_the_scale(task):
     mix = task.mixture()
     assert np.all(mix.weight > 0)
-    assert mix.weight @ (1 - mix.mu) <= 1 + 1e-12
-    assert mix.weight @ mix.mu <= 1 + 1e-12
+    assert mix.weight @ (1 - mix.threshold) <= 1 + 1e-12
+    assert mix.weight @ mix.threshold <= 1 + 1e-12
     assert mix.density == 0
-    assert not mix.mu.flags.writeable
-    assert repr(mix) == f"ThresholdMixture({len(mix.mu)} thresholds, density=0)"
+    assert not mix.threshold.flags.writeable
+    assert repr(mix) == f"ThresholdMixture({len(mix.threshold)} thresholds, density=0)"
 
 
 def test_ties_go_up_dominated_and_equal_actions_are_never_chosen():
@@ -203,11 +203,11 @@ def test_frozen():
             lambda: DecisionTask.from_costs(false_positive=1, false_negative=1, actions=["a"]),
             "actions must name each of the 2 actions; it has 1",
         ),
-        (lambda: DecisionTask.threshold(0), "mu must lie in (0, 1); it is 0"),
-        (lambda: DecisionTask.threshold(1.0), "mu must lie in (0, 1); it is 1.0"),
-        (lambda: DecisionTask.threshold(1.5), "mu must lie in (0, 1); it is 1.5"),
-        (lambda: DecisionTask.threshold(math.nan), "mu must lie in (0, 1); it is nan"),
-        (lambda: DecisionTask.threshold("0.5"), "mu must lie in (0, 1); it is '0.5'"),
+        (lambda: DecisionTask.threshold(0), "threshold must lie in (0, 1); it is 0"),
+        (lambda: DecisionTask.threshold(1.0), "threshold must lie in (0, 1); it is 1.0"),
+        (lambda: DecisionTask.threshold(1.5), "threshold must lie in (0, 1); it is 1.5"),
+        (lambda: DecisionTask.threshold(math.nan), "threshold must lie in (0, 1); it is nan"),
+        (lambda: DecisionTask.threshold("0.5"), "threshold must lie in (0, 1); it is '0.5'"),
         (
             lambda: DecisionTask.threshold(0.5, actions=["a", "b", "c"]),
             "actions must name each of the 2 actions; it has 3",
@@ -318,7 +318,7 @@ def test_the_threshold_task_is_the_curve_at_its_threshold():
     rng = np.random.default_rng(1)
     p = np.round(rng.random(200), 2)
     sample = brolly.Sample(rng.random(200) < p**2, p)
-    curve = RegretCurve.from_table(sample.distinct())
+    curve = RegretCurve.from_table(sample._distinct_table())
     for mu in (0.1, 0.35, 0.5, 0.77):
         regret = brolly.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
         assert regret.in_units == pytest.approx(curve.points([mu]).left[0], abs=1e-14)

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from loading import ENGINES
+from helpers.engine_loading import ENGINES
 
 import brolly
 
@@ -93,7 +93,7 @@ def assert_agree(sample, expected):
     # The kernel counts offsets in units of 2^-52 of a cell: in the lowest cell engines are finer.
     np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-12, atol=2.0**-52 / M)
     assert math.isclose(sample.effective_n, expected.effective_n, rel_tol=1e-12)
-    assert sample.m == expected.m
+    assert sample.grid == expected.grid
 
 
 def rows_of(*, p=P, y=Y, w=None, rows=slice(None)):
@@ -118,7 +118,7 @@ def test_segments_are_the_samples_of_their_rows(engine, weight, request):
     assert set(segments) == set(keys)
     for key in set(keys):
         assert_agree(segments[key], rows_of(w=weights, rows=[other == key for other in keys]))
-    assert_agree(segments.whole, rows_of(w=weights))
+    assert_agree(segments.pooled, rows_of(w=weights))
 
 
 NAN, INF = math.nan, math.inf

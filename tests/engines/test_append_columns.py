@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from writing import write_csv, write_parquet
+from helpers.file_writing import write_csv, write_parquet
 
 import brolly
 from brolly.engines import files
@@ -24,7 +24,7 @@ rng = np.random.default_rng(4)
 P = rng.random(N).round(5)
 P[:3] = 0.0, 1.0, 0.5
 IDS = [f"case {i}" if i % 3 else str(i) for i in range(N)]
-POLICY = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8, seed=5)
+POLICY = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8, seed=5)
 ANSWERS = {"action": POLICY.decide, "rounded": POLICY.round}
 SUFFIXES = ["csv", "csv.gz", "tsv", "tsv.gz", "parquet", "pq"]
 
@@ -83,7 +83,7 @@ def test_text_is_kept_letter_by_letter(tmp_path):
         'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
     )
     (tmp_path / "a.csv").write_bytes(text.encode())
-    policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8, rounding="hard")
+    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8, rounding="hard")
     rewrite_file(tmp_path / "a.csv", tmp_path / "b.csv", prob="p", ids="who", answers={"action": policy.decide})
     expected = 'p,who,x,x,"a ""name"", quoted",action\n 0.50,a,NA,"1,5","two\nlines",act\n'
     expected += '5e-1,b,,"say ""hi""",null,act\n+0.5,c,007, é,,act\n'
@@ -114,7 +114,7 @@ def test_types_are_kept_in_parquet(tmp_path):
 
 
 def test_without_a_column_of_ids(tmp_path):
-    policy = brolly.RoundedResponse(brolly.DecisionTask.quadratic(), 8, rounding="hard")
+    policy = brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8, rounding="hard")
     file = write_csv(tmp_path / "a.csv", p=P)
     rewrite_file(file, tmp_path / "b.tsv", prob="p", ids=None, answers={"a": policy.decide})
     assert list(map(float, read(tmp_path / "b.tsv")["a"])) == (np.floor(8 * P) / 8).tolist()
@@ -176,7 +176,7 @@ def test_bad_values_leave_what_was_there(tmp_path, name, case):
 
 
 def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
-    policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.5), 8, rounding="hard")
+    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.5), 8, rounding="hard")
     file = write_csv(tmp_path / "a.csv", p=put(P, row3=2.0, row290=3.0))
     message = r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[3\] = 2\.0$"
     with pytest.raises(brolly.InputError, match=message):
@@ -217,7 +217,7 @@ FULL = """
 import sys, resource, brolly
 from brolly.engines.append_columns import rewrite_file
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
-policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 8)
+policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8)
 try:
     rewrite_file("a.csv", sys.argv[1], prob="p", ids="who", answers={"action": policy.decide})
 except brolly.InputError as error:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from writing import write_csv, write_parquet
+from helpers.file_writing import write_csv, write_parquet
 
 import brolly
 from brolly.engines import files
@@ -277,4 +277,4 @@ def test_paths_that_lead_nowhere(tmp_path):
         tmp_path / "a.xlsx",
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; it is '{}'",
     )
-    refuse(tmp_path / "a.csv", "m must be a power of two from 2 to 1,048,576; it is 1000", m=1000)
+    refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", m=1000)

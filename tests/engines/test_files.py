@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from writing import write_csv, write_parquet
+from helpers.file_writing import write_csv, write_parquet
 
 import brolly
 from brolly.engines import files
@@ -58,7 +58,7 @@ def test_batches_do_not_show(tmp_path, small_batches):
     expected = brolly.Sample(Y, P, sample_weight=W).compress(1024)
     for file in (write_csv(tmp_path / "a.csv", p=P, y=Y, w=W), write_parquet(tmp_path / "a.parquet", p=P, y=Y, w=W)):
         calls = []
-        sample = scan(file, prob="p", outcome="y", weight="w", m=1024, progress=lambda *call: calls.append(call))  # noqa: B023
+        sample = scan(file, prob="p", outcome="y", weight="w", grid=1024, progress=lambda *call: calls.append(call))  # noqa: B023
         seen, totals = zip(*calls, strict=True)
         assert set(totals) == {N if file.suffix == ".parquet" else 0}
         assert brolly.soft_binned_cdl(sample) == brolly.soft_binned_cdl(expected)

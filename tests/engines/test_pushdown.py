@@ -54,7 +54,7 @@ def test_the_expression_on_other_lazy_frames(tmp_path):
         sample = one_sample(frame, weight="w")
         np.testing.assert_array_equal(sample.counts, expected.counts)
         np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-12)
-        assert one_sample(frame, by=("r",)).rows == {True: int((Y == 0).sum()), False: int(Y.sum())}
+        assert one_sample(frame, by=("r",)).counts == {True: int((Y == 0).sum()), False: int(Y.sum())}
 
 
 @pytest.mark.parametrize(
@@ -140,10 +140,10 @@ def test_many_partitions_and_none_that_counts():
     import dask.dataframe as dd
 
     frame = dd.from_pandas(pd.DataFrame({"p": P, "y": Y, "r": np.arange(N) % 7}), npartitions=70)
-    segments = brolly.scan(frame, by="r", m=256)
+    segments = brolly.scan(frame, by="r", grid=256)
     assert {key: sample.n for key, sample in segments.items()} == {r: len(range(r, N, 7)) for r in range(7)}
     expected = brolly.Sample(Y, P).compress(256)
-    np.testing.assert_array_equal(segments.whole.y_prob, expected.y_prob)  # merged without rounding
+    np.testing.assert_array_equal(segments.pooled.y_prob, expected.y_prob)  # merged without rounding
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows that where leaves$"):
         brolly.scan(frame, where="p > 2")
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows$"):
@@ -216,7 +216,7 @@ def test_conditions_mean_the_same(tmp_path):
         expected = [columns["p"][row] for row in kept]
         for source in (frame, connection.table("t"), brolly.Table(connection, "t")):
             np.testing.assert_allclose(np.sort(one_sample(source, where=where).y_prob), expected, err_msg=where)
-        here = brolly.scan(pa.table(columns), where=where, m=256)
+        here = brolly.scan(pa.table(columns), where=where, grid=256)
         np.testing.assert_allclose(np.sort(here.y_prob), expected, err_msg=where)
 
 

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from writing import write_csv, write_parquet
+from helpers.file_writing import write_csv, write_parquet
 
 import brolly
 from brolly.engines import accumulators, pushdown, sources
@@ -122,7 +122,7 @@ def test_the_same_sample_from_everywhere(source):
 
 
 def test_weights_from_everywhere(source):
-    sample = brolly.scan(source, weight="w", m=1024)
+    sample = brolly.scan(source, weight="w", grid=1024)
     expected = brolly.Sample(Y, P, sample_weight=W).compress(1024)
     np.testing.assert_array_equal(sample.counts, expected.counts)
     np.testing.assert_allclose(sample.sample_weight, expected.sample_weight, rtol=1e-15)
@@ -138,7 +138,7 @@ def test_segments_from_everywhere(source):
         for month in (1, 2, 3):
             of = np.equal(REGION, region) & np.equal(MONTH, month)
             assert_same(plain[region, month], brolly.Sample(Y[of], P[of]).compress())
-    assert_same(found.whole, brolly.Sample(Y, P).compress())
+    assert_same(found.pooled, brolly.Sample(Y, P).compress())
     assert list(found)[-1][0] is None
 
 
@@ -224,15 +224,15 @@ def test_keys_of_every_type():
     assert list(brolly.scan(table, by="date")) == [day, None]
     start = datetime.datetime(1970, 1, 1)
     assert list(brolly.scan(table, by="time")) == [start, start + datetime.timedelta(microseconds=1), None]
-    assert brolly.scan(table, by="number").rows == {0.0: 2, None: 2}
+    assert brolly.scan(table, by="number").counts == {0.0: 2, None: 2}
     assert list(brolly.scan(table, by="flag")) == [False, True, None]
-    assert brolly.scan(table, by=["category", "flag"]).rows == {
+    assert brolly.scan(table, by=["category", "flag"]).counts == {
         ("x", False): 1,
         ("x", True): 1,
         ("y", True): 1,
         (None, None): 1,
     }
-    assert brolly.scan(table, by="nothing").rows == {None: 4}
+    assert brolly.scan(table, by="nothing").counts == {None: 4}
     for kind, values in (("list<item: int64>", [[1]] * 4), ("binary", [b"x"] * 4)):
         odd = table.append_column("odd", pa.array(values))
         with pytest.raises(
@@ -247,7 +247,7 @@ def test_more_combinations_than_rows(monkeypatch):
     a, b = rng.integers(0, 400, N), rng.integers(0, 400, N)
     found = brolly.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
     assert list(found) == sorted(set(zip(a.tolist(), b.tolist(), strict=True)))
-    assert sum(found.rows.values()) == N
+    assert sum(found.counts.values()) == N
     columns = [f"c{i}" for i in range(10)]
     wide = {"p": np.full(100, 0.5), "y": np.zeros(100, int), **{name: np.arange(100) for name in columns}}
     message = f"^by {', '.join(columns)} tells apart more segments than can be numbered$"
@@ -372,7 +372,7 @@ WRONG = {
     "no rows": (TABLE.slice(0, 0), {}, "the table has columns but no rows"),
     "none left": (TABLE, {"where": "p > 2"}, "the table has columns but no rows that where leaves"),
     "lengths": ({"p": [0.5], "y": [0, 1]}, {}, "the mapping must hold columns of one length: .*"),
-    "grid": (TABLE, {"m": 3}, "m must be a power of two from 2 to 1,048,576; it is 3"),
+    "grid": (TABLE, {"m": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
     "weights": ({"p": [0.5], "y": [1], "w": [0.0]}, {"weight": "w"}, "w must not be zero for every row"),
     "date": ({"p": [datetime.date(2026, 1, 1)], "y": [1]}, {}, "p must hold numbers; it holds values of type date32.*"),
 }  # fmt: skip

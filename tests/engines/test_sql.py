@@ -41,8 +41,8 @@ def test_segments_and_conditions(sqlite):
     where = "r in ('it''s', 'nowhere')"
     statement = brolly.sql([AWKWARD], AWKWARD, "y", 64, "r", where=where, dialect="sqlite")
     segments = brolly.Segments.from_table(sqlite.execute(statement))
-    assert segments.rows == {"it's": int((P < 0.5).sum())}
-    assert repr(segments.whole) == repr(brolly.Sample(Y[P < 0.5], P[P < 0.5]).compress(64))
+    assert segments.counts == {"it's": int((P < 0.5).sum())}
+    assert repr(segments.pooled) == repr(brolly.Sample(Y[P < 0.5], P[P < 0.5]).compress(64))
 
 
 def test_the_plain_dialect_runs_on_the_strict_and_the_lenient(postgresql_connection):
@@ -72,8 +72,8 @@ def test_the_dialect_of_spark(spark):
         "brolly_predictions", "p", "y", 64, ["r", "a `strange` b"], where="p >= 0.25", dialect="spark"
     )
     segments = brolly.Segments.from_table(spark.sql(statement).collect())
-    assert segments.rows == {(r, True): sum(p >= 0.25 and r == s for p, _, s in rows()) for r in ("it's", "other")}
-    assert repr(segments.whole) == repr(brolly.Sample(Y[P >= 0.25], P[P >= 0.25]).compress(64))
+    assert segments.counts == {(r, True): sum(p >= 0.25 and r == s for p, _, s in rows()) for r in ("it's", "other")}
+    assert repr(segments.pooled) == repr(brolly.Sample(Y[P >= 0.25], P[P >= 0.25]).compress(64))
 
 
 def test_the_first_words():
@@ -87,7 +87,7 @@ def test_the_first_words():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (("t", "p", "y", 100), {}, "m must be a power of two from 2 to 1,048,576; it is 100"),
+        (("t", "p", "y", 100), {}, "grid must be a power of two from 2 to 1,048,576; it is 100"),
         (("", "p", "y"), {}, "table must be the name of a table; it is ''"),
         (("a..b", "p", "y"), {}, "table must be the name of a table; it is 'a..b'"),
         (([], "p", "y"), {}, "table must be the name of a table; it is []"),

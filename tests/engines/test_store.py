@@ -19,7 +19,7 @@ W = np.r_[1e-9, 1e6, rng.random(502)]
 
 def same(a, b):
     for name in ("slot", "count", "weight", "rise", "squares"):
-        np.testing.assert_array_equal(getattr(a.cells(), name), getattr(b.cells(), name), strict=True)
+        np.testing.assert_array_equal(getattr(a._cells, name), getattr(b._cells, name), strict=True)
     assert repr(a) == repr(b)
 
 
@@ -33,10 +33,10 @@ def test_a_sample_comes_back_to_the_last_bit(tmp_path, weight, m):
 
 def test_rows_are_compressed_on_the_way(tmp_path):
     sample = brolly.Sample(Y, P)
-    brolly.save_sample(sample, str(tmp_path / "day.parquet"), m=128)
+    brolly.save_sample(sample, str(tmp_path / "day.parquet"), grid=128)
     same(brolly.load_sample(str(tmp_path / "day.parquet")), sample.compress(128))
-    brolly.save_sample(sample.compress(64), tmp_path / "day.parquet", m=128)  # compressed already: stays as it is
-    assert brolly.load_sample(tmp_path / "day.parquet").m == 64
+    brolly.save_sample(sample.compress(64), tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
+    assert brolly.load_sample(tmp_path / "day.parquet").grid == 64
 
 
 def test_days_add_up_to_the_whole(tmp_path):
@@ -55,14 +55,14 @@ def test_days_add_up_to_the_whole(tmp_path):
 def test_the_file_is_small(tmp_path):
     n = 200_000
     p = np.random.default_rng(0).random(n)
-    brolly.save_sample(brolly.Sample(p > 0.5, p), tmp_path / "day.parquet", m=4096)
+    brolly.save_sample(brolly.Sample(p > 0.5, p), tmp_path / "day.parquet", grid=4096)
     assert (tmp_path / "day.parquet").stat().st_size < 100_000
 
 
 def stored(tmp_path, **changes):
     """A file with some columns changed, or left out where the change is None."""
     path = tmp_path / "day.parquet"
-    brolly.save_sample(brolly.Sample([0, 1, 1], [0.25, 0.75, 1.0]), path, m=8)
+    brolly.save_sample(brolly.Sample([0, 1, 1], [0.25, 0.75, 1.0]), path, grid=8)
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"brolly"]) | changes.pop("about", {})
     columns = {name: changes.get(name, table[name]) for name in table.column_names}
@@ -106,7 +106,7 @@ def test_a_file_without_rows_is_refused(tmp_path):
 def test_other_formats_and_grids_are_refused(tmp_path):
     with pytest.raises(brolly.InputError, match="was stored in format 9; this brolly reads format 1"):
         brolly.load_sample(stored(tmp_path, about={"format": 9}))
-    with pytest.raises(brolly.InputError, match=r"m must be a power of two from 2 to 1,048,576; it is 12"):
+    with pytest.raises(brolly.InputError, match=r"grid must be a power of two from 2 to 1,048,576; it is 12"):
         brolly.load_sample(stored(tmp_path, about={"m": 12}))
 
 

@@ -14,7 +14,7 @@ P = np.random.default_rng(0).random(800)
 
 def test_the_rates_have_the_spread_of_soft_bins():
     """Var of the rate in bin j is sum w^2 p (1 - p) / (sum w)^2, with hat weights w."""
-    band = brolly.null_band(np.zeros(800), P, bins=8, n_resamples=400, rng=0, level=0.9)
+    band = brolly.null_band(np.zeros(800), P, bins=8, n_resamples=400, rng=0, confidence_level=0.9)
     w = np.maximum(0, 1 - np.abs(8 * P[:, None] - np.arange(9)))
     mean = (w * P[:, None]).sum(axis=0) / w.sum(axis=0)
     spread = np.sqrt((w**2 * (P * (1 - P))[:, None]).sum(axis=0)) / w.sum(axis=0)
@@ -42,7 +42,7 @@ def test_the_result_says_it_all():
     assert np.isnan(band.rate_low[4])
     assert len(band.thresholds) == 101
     said = json.loads(json.dumps(band.to_dict()))
-    assert (said["seed"], said["level"], said["n"], said["rate_low"][4]) == (3, 0.95, 3, None)
+    assert (said["seed"], said["confidence_level"], said["n"], said["rate_low"][4]) == (3, 0.95, 3, None)
     assert repr(band).startswith("NullBand(regret_limit=")
     with pytest.raises(ValueError, match="read-only"):
         band.regret_low[0] = 1

@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.regret_oracle import solve
+from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from regret_oracle import solve
-from strategies import powers, samples
 
 import brolly
 from brolly.inference import bounds
@@ -21,7 +21,7 @@ from brolly.inference.bounds import BoundInputs
 def evidence_of(y, p, w=None, m=8, grid=None):
     sample = brolly.Sample(y, p, sample_weight=w)
     sample = sample if grid is None else sample.compress(grid)
-    return BoundInputs.from_cells(sample.cell_table(m), m)
+    return BoundInputs.from_cells(sample._cell_table(m), m)
 
 
 def hats(p, m):

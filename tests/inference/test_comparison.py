@@ -108,7 +108,7 @@ def test_the_result_says_it_all():
     done = []
     found = brolly.compare(y, p, p**2, n_resamples=39, rng=5, progress=lambda k, n: done.append((k, n)))
     said = json.loads(json.dumps(found.to_dict()))
-    assert (said["seed"], said["level"], said["n_a"], said["paired"]) == (5, 0.95, 200, True)
+    assert (said["seed"], said["confidence_level"], said["n_a"], said["paired"]) == (5, 0.95, 200, True)
     assert done == [(32, 39), (39, 39)]
     assert "swapped" in found.null
     assert repr(found).startswith("Comparison(difference=")

@@ -9,10 +9,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import samples
 
 import brolly
 from brolly import guarantee
@@ -27,20 +27,22 @@ def forecasts(seed=0, n=2000, bend=1.0):
 
 @pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
 @given(samples(), st.sampled_from(["adaptive", "hoeffding"]), st.floats(0.01, 0.999))
-def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, confidence):
+def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, confidence_level):
     y, p, w = rows
     sample = brolly.Sample(y, p, sample_weight=w)
-    g = guarantee(sample, confidence=confidence, method=method)
-    grids, delta = g.grid_sizes.tolist(), (1 - confidence) / len(g.grid_sizes)
+    g = guarantee(sample, confidence_level=confidence_level, method=method)
+    grids, delta = g.grids.tolist(), (1 - confidence_level) / len(g.grids)
     assert g.n == sample.n
     assert g.effective_n == sample.effective_n
     for m, bound, plug_in in zip(grids, g.bounds, g.plug_ins, strict=True):
-        loss = brolly.choose_grid(sample, largest=m).losses[-1]
+        loss = brolly.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
-        expected = simple if method == "hoeffding" else adaptive(BoundInputs.from_cells(sample.cell_table(m), m), delta)
+        expected = (
+            simple if method == "hoeffding" else adaptive(BoundInputs.from_cells(sample._cell_table(m), m), delta)
+        )
         assert bound == pytest.approx(expected, abs=1e-12)
-    at = grids.index(g.m)
+    at = grids.index(g.grid)
     assert (g.bound, g.plug_in) == (g.bounds.min(), g.plug_ins[at])
     assert g.slack == g.bound - g.plug_in
     assert 0 <= g.plug_in <= g.bound + 1e-9 <= 1 + 1e-9
@@ -50,7 +52,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
 def test_the_grids_are_fixed_by_the_number_of_rows(n, last):
     with pytest.warns(brolly.FewRowsWarning) if n == 1 else _nothing():
         g = guarantee(*forecasts(1, n))
-    assert g.grid_sizes.tolist() == [2**k for k in range(2, last.bit_length())]
+    assert g.grids.tolist() == [2**k for k in range(2, last.bit_length())]
 
 
 class _nothing:  # noqa: N801
@@ -63,18 +65,18 @@ class _nothing:  # noqa: N801
 
 def test_each_grid_costs():
     y, p = forecasts()
-    one, many = guarantee(y, p, grids=16), guarantee(y, p, grids=(4, 8, 16, 16, 32))
-    assert one.grid_sizes.tolist() == [16]
-    assert many.grid_sizes.tolist() == [4, 8, 16, 32]
+    one, many = guarantee(y, p, grid=16), guarantee(y, p, grid=(4, 8, 16, 16, 32))
+    assert one.grids.tolist() == [16]
+    assert many.grids.tolist() == [4, 8, 16, 32]
     assert one.bound < many.bounds[2]
-    fine = guarantee(y, p, grids=[2**14])  # finer than the sums that a sample of so many rows keeps
-    assert fine.m == 2**14
-    assert guarantee(y, p, grids=np.int64(16)).bound == one.bound
+    fine = guarantee(y, p, grid=[2**14])  # finer than the sums that a sample of so many rows keeps
+    assert fine.grid == 2**14
+    assert guarantee(y, p, grid=np.int64(16)).bound == one.bound
 
 
 def test_more_confidence_costs_and_more_rows_help():
     y, p = forecasts(2, 20_000)
-    bounds = [guarantee(y, p, confidence=c).bound for c in (0.5, 0.9, 0.95, 0.999)]
+    bounds = [guarantee(y, p, confidence_level=c).bound for c in (0.5, 0.9, 0.95, 0.999)]
     assert bounds == sorted(bounds)
     sizes = [guarantee(y[:n], p[:n]).bound for n in (100, 1_000, 20_000)]
     assert sizes == sorted(sizes, reverse=True)
@@ -98,9 +100,9 @@ def test_it_is_several_times_sharper_than_hoeffding():
 def test_a_compressed_sample_promises_the_same(method):
     y, p = forecasts(5, 3000, bend=1.5)
     rows, cells = guarantee(y, p, method=method), guarantee(brolly.Sample(y, p).compress(2**10), method=method)
-    assert (rows.m, rows.n, rows.effective_n) == (cells.m, cells.n, cells.effective_n)
+    assert (rows.grid, rows.n, rows.effective_n) == (cells.grid, cells.n, cells.effective_n)
     assert_allclose(cells.bounds, rows.bounds, atol=1e-9)
-    assert guarantee(brolly.Sample(y, p).compress(2), method=method).grid_sizes.tolist() == [2]
+    assert guarantee(brolly.Sample(y, p).compress(2), method=method).grids.tolist() == [2]
 
 
 def test_weights_cost_and_compression_of_them_a_little_more():
@@ -152,12 +154,12 @@ def test_groups_by_enumeration(weight):
     group, delta, truth, wrong = [0, 1, 1, 2, 2, 2], 0.3, None, {"adaptive": 0.0, "hoeffding": 0.0}
     atoms = [(0.25, 1, 0.4), (0.25, 0, 0.1), (0.6, 1, 0.1), (0.6, 0, 0.4)]
     population = brolly.Sample([y for _, y, _ in atoms], [x for x, *_ in atoms], sample_weight=[c for *_, c in atoms])
-    truth = brolly.choose_grid(population, largest=4).losses[-1]
+    truth = brolly.choose_grid(population, max_grid=4).losses[-1]
     for rows in product(atoms, repeat=3):
         chance = math.prod(c for *_, c in rows)
         y, p = [rows[k][1] for k in group], [rows[k][0] for k in group]
         for method in wrong:
-            options = {"grids": 4, "confidence": 1 - delta, "method": method, "sample_weight": weight}
+            options = {"grids": 4, "confidence_level": 1 - delta, "method": method, "sample_weight": weight}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", brolly.FewRowsWarning)
                 wrong[method] += chance * (guarantee(y, p, groups=group, **options).bound < truth)
@@ -172,7 +174,7 @@ def test_labels_are_labels():
 
 def test_what_it_says():
     y, p = [0, 0, 0, 1, 1, 1, 1, 0] * 125, [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75] * 125
-    g = guarantee(y, p, grids=(4, 8), confidence=0.9)
+    g = guarantee(y, p, grid=(4, 8), confidence_level=0.9)
     assert repr(g) == (
         f"Guarantee(bound={g.bound:.6g}, m=4, plug_in=0, confidence=0.9, method='adaptive', n=1000)"
     )  # fmt: skip
@@ -185,7 +187,7 @@ def test_what_it_says():
         "It assumes that the rows were drawn independently from the population on which the predictions will be used, "
         "and that the 2 grids tried (1/4, 1/8) did not depend on them. It fails for at most 10% of such samples."
     )
-    weighted = guarantee(y, p, grids=4, sample_weight=np.arange(1000) + 1.0)
+    weighted = guarantee(y, p, grid=4, sample_weight=np.arange(1000) + 1.0)
     assert "used, and that the weights were fixed in advance, and that the grid (1/4) did not" in str(weighted)
     html = g._repr_html_()
     assert html.count("<p>") == 3
@@ -198,11 +200,22 @@ def test_it_goes_into_json():
     g = guarantee(*forecasts())
     data = json.loads(json.dumps(g.to_dict()))
     assert data["result"] == "guarantee"
-    for name in ("m", "bound", "plug_in", "slack", "hoeffding", "method", "confidence", "n", "groups", "effective_n"):
+    for name in (
+        "m",
+        "bound",
+        "plug_in",
+        "slack",
+        "hoeffding",
+        "method",
+        "confidence_level",
+        "n",
+        "groups",
+        "effective_n",
+    ):
         assert data[name] == getattr(g, name)
-    for name in ("grid_sizes", "bounds", "plug_ins", "warnings"):
+    for name in ("grids", "bounds", "plug_ins", "warnings"):
         assert data[name] == list(getattr(g, name))
-    assert not any(array.flags.writeable for array in (g.grid_sizes, g.bounds, g.plug_ins))
+    assert not any(array.flags.writeable for array in (g.grids, g.bounds, g.plug_ins))
 
 
 @pytest.mark.parametrize(("n", "words"), [(1, "1 row promises"), (2, "2 rows promise")])
@@ -218,13 +231,13 @@ def test_too_few_rows_promise_nothing(n, words):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 1.0}, "confidence must lie between 0 and 1; it is 1.0"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1; it is 95"),
+        ({"confidence_level": 1.0}, "confidence must lie between 0 and 1; it is 1.0"),
+        ({"confidence_level": 95}, "confidence must lie between 0 and 1; it is 95"),
         ({"method": "magic"}, "method must be 'adaptive' or 'hoeffding'; it is 'magic'"),
         ({"grids": []}, "grids must name at least one grid"),
         ({"groups": [1, 2]}, "groups need rows: a compressed sample no longer knows which rows belong together"),
-        ({"grids": 12}, "m must be a power of two from 2 to 1,048,576; it is 12"),
-        ({"grids": (4, 128)}, "the sample is compressed to m = 64, which says nothing exact of a grid of 128"),
+        ({"grids": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
+        ({"grids": (4, 128)}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):

@@ -33,7 +33,7 @@ def test_a_calibrated_forecaster_gets_an_interval_from_0(measure):
 def test_a_bad_forecaster_does_not(measure):
     y, p = rows(2000, slope=0.3)
     found = brolly.confidence_interval(y, p, measure=measure, n_resamples=59, rng=0)
-    truth = brolly.measures()[measure](
+    truth = brolly.list_measures()[measure](
         np.repeat([0, 1], len(p)), np.tile(p, 2), sample_weight=np.concatenate([0.65 - 0.3 * p, 0.35 + 0.3 * p])
     )
     assert 0 < found.low < truth < found.high
@@ -43,15 +43,17 @@ def test_levels_are_nested_and_come_from_the_same_draws():
     found = brolly.confidence_interval(*rows(slope=0.6), n_resamples=59, rng=0)
     wide, narrow = found.at(0.99), found.at(0.5)
     assert wide.low <= found.low <= narrow.low <= narrow.high <= found.high <= wide.high
-    again = brolly.confidence_interval(*rows(slope=0.6), n_resamples=59, rng=0, level=0.5)
+    again = brolly.confidence_interval(*rows(slope=0.6), n_resamples=59, rng=0, confidence_level=0.5)
     assert (again.low, again.high) == (narrow.low, narrow.high)
-    assert narrow.level == 0.5
+    assert narrow.confidence_level == 0.5
 
 
 def test_percentile_and_basic_are_the_textbook_ones():
     y, p = rows(200)
     found = {
-        method: brolly.confidence_interval(y, p, measure="brier_score", method=method, n_resamples=99, rng=1, level=0.9)
+        method: brolly.confidence_interval(
+            y, p, measure="brier_score", method=method, n_resamples=99, rng=1, confidence_level=0.9
+        )
         for method in ("percentile", "basic")
     }
     one, other = found["percentile"], found["basic"]
@@ -152,7 +154,13 @@ def test_the_residual_curve_finds_the_bias():
 def test_the_result_says_it_all():
     found = brolly.confidence_interval(*rows(300, slope=0.5), n_resamples=39, rng=4)
     said = json.loads(json.dumps(found.to_dict()))
-    assert (said["level"], said["method"], said["n"], said["seed"], said["warnings"]) == (0.95, "inversion", 300, 4, [])
+    assert (said["confidence_level"], said["method"], said["n"], said["seed"], said["warnings"]) == (
+        0.95,
+        "inversion",
+        300,
+        4,
+        [],
+    )
     assert repr(found).startswith("ConfidenceInterval(low=0")
     assert "in the population, with 95% confidence (inversion)." in str(found)
     assert "<p>" in found._repr_html_()
@@ -180,7 +188,7 @@ def test_few_rows_are_warned_of():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 95}, "level must be a number between 0 and 1, both excluded; it is 95"),
+        ({"confidence_level": 95}, "level must be a number between 0 and 1, both excluded; it is 95"),
         ({"method": "bca"}, "method must be one of auto, inversion, percentile, basic, subsampling; it is 'bca'"),
         ({"method": "inversion", "groups": [0, 1]}, "method must not be 'inversion' with groups"),
     ],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly.inference._draws import binomials, multinomial
@@ -43,7 +43,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_atoms_hold_the_sample(kind):
     sample = KINDS[kind]()
-    atoms, table = as_atoms(sample), sample.distinct()
+    atoms, table = as_atoms(sample), sample._distinct_table()
     assert atoms.n == sample.n == atoms.units
     np.testing.assert_allclose(atoms.distinct, table.prob, rtol=1e-15)
     np.testing.assert_allclose(atoms.weight, table.negative + table.positive, rtol=1e-12)
@@ -68,8 +68,8 @@ def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
 
 
 def squared_weights(sample):
-    table = sample.distinct()
-    if sample.m is not None:
+    table = sample._distinct_table()
+    if sample.grid is not None:
         cells = sample._cells
         return np.bincount(np.unique(cells.slot >> 1, return_inverse=True)[1], cells.squares)
     w = np.ones(sample.n) if sample.sample_weight is None else sample.sample_weight
@@ -81,7 +81,7 @@ def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
     sample = KINDS[kind]()
     atoms, rng = as_atoms(sample), np.random.default_rng(2)
     draws = [atoms.resample(rng) for _ in range(1500)]
-    table = sample.distinct()
+    table = sample._distinct_table()
     weight = np.array([draw.weight for draw in draws], float)
     total = table.negative + table.positive
     squares = squared_weights(sample)

@@ -17,37 +17,39 @@ from brolly.inference import sample_size as module
 from brolly.inference.guarantee import default_grids
 
 
-def bound(n, loss, confidence, which):
-    return bounds.extremes(n, loss, (1 - confidence) / len(default_grids(n)))[which]
+def bound(n, loss, confidence_level, which):
+    return bounds.extremes(n, loss, (1 - confidence_level) / len(default_grids(n)))[which]
 
 
 @settings(max_examples=40)
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
-def test_it_is_where_the_bounds_cross_the_target(target, confidence, loss):
-    found = sample_size(target, confidence, loss=loss)
+def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss):
+    found = sample_size(target, confidence_level, loss=loss)
     for n in {found.n, found.n + 1, 2 * found.n, *(4**k + 1 for k in range(3, 20) if 4**k >= found.n)}:
-        assert bound(n, loss, confidence, 1) <= target
-    assert found.n == 1 or bound(found.n - 1, loss, confidence, 1) > target
-    assert bound(found.least, 0, confidence, 0) <= target
-    for n in {found.least - 1, found.least // 2, 64, 256} & set(range(1, found.least)):
-        assert bound(n, 0, confidence, 0) > target
-    assert found.least <= found.n
+        assert bound(n, loss, confidence_level, 1) <= target
+    assert found.n == 1 or bound(found.n - 1, loss, confidence_level, 1) > target
+    assert bound(found.minimum, 0, confidence_level, 0) <= target
+    for n in {found.minimum - 1, found.minimum // 2, 64, 256} & set(range(1, found.minimum)):
+        assert bound(n, 0, confidence_level, 0) > target
+    assert found.minimum <= found.n
 
 
-@pytest.mark.parametrize(("target", "confidence"), [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
-def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence):
-    """At `n` rows the hardest forecast just makes it; below `least` even a perfect one does not."""
-    found = sample_size(target, confidence)
+@pytest.mark.parametrize(("target", "confidence_level"), [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
+def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
+    """At `n` rows the hardest forecast just makes it; below `minimum` even a perfect one does not."""
+    found = sample_size(target, confidence_level)
     n = found.n + found.n % 2
-    hardest = guarantee([0, 1] * (n // 2), [0.5] * n, confidence=confidence)
+    hardest = guarantee([0, 1] * (n // 2), [0.5] * n, confidence_level=confidence_level)
     assert target * 0.99 < hardest.bound <= target
-    few = found.least - 1
+    few = found.minimum - 1
     perfect = np.arange(few) % 2
-    assert guarantee(perfect, perfect, confidence=confidence).bound > target
-    perfect = np.arange(found.least) % 2
-    assert guarantee(perfect, perfect, confidence=confidence).bound <= target
-    simple = guarantee([0, 1] * found.simple, [0.5] * 2 * found.simple, confidence=confidence, method="hoeffding")
-    assert simple.bound <= target
+    assert guarantee(perfect, perfect, confidence_level=confidence_level).bound > target
+    perfect = np.arange(found.minimum) % 2
+    assert guarantee(perfect, perfect, confidence_level=confidence_level).bound <= target
+    hoeffding = guarantee(
+        [0, 1] * found.hoeffding, [0.5] * 2 * found.hoeffding, confidence_level=confidence_level, method="hoeffding"
+    )
+    assert hoeffding.bound <= target
 
 
 def test_it_is_monotone():
@@ -65,9 +67,9 @@ def test_rows_like_these_need_fewer():
     y = rng.random(40_000) < p
     pilot = brolly.Sample(y[:4000], p[:4000])
     found = sample_size(0.02, like=pilot)
-    assert found.least < found.n < sample_size(0.02).n / 4
+    assert found.minimum < found.n < sample_size(0.02).n / 4
     assert found.like == 4000
-    assert found.loss == guarantee(pilot, grids=default_grids(4000)).plug_ins.min()
+    assert found.loss == guarantee(pilot, grid=default_grids(4000)).plug_ins.min()
     assert guarantee(y[: 2 * found.n], p[: 2 * found.n]).bound < 0.02
     assert sample_size(0.02, like=pilot.compress(2**12)).n == found.n
     assert sample_size(0.1, like=pilot.compress(4)).like == 4000
@@ -78,17 +80,17 @@ def test_how_it_prints():
     assert int(found) == operator.index(found) == found.n
     assert str(found) == (
         f"{found.n:,} rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows "
-        f"is at most 1.00%, whatever the predictions. Fewer than {found.least} are never enough."
+        f"is at most 1.00%, whatever the predictions. Fewer than {found.minimum} are never enough."
     )
     assert "\n" not in repr(found)
     data = json.loads(json.dumps(found.to_dict()))
     assert data == {
         "result": "sample_size",
         "n": found.n,
-        "least": found.least,
-        "simple": found.simple,
+        "minimum": found.minimum,
+        "hoeffding": found.hoeffding,
         "target": 0.05,
-        "confidence": 0.95,
+        "confidence_level": 0.95,
         "loss": 0.01,
         "like": None,
     }
@@ -100,10 +102,10 @@ def test_how_it_prints():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence": 0}, "confidence must lie between 0 and 1; it is 0"),
+        ({"confidence_level": 0}, "confidence must lie between 0 and 1; it is 0"),
         ({"loss": 1}, "loss must lie in [0, 1); it is 1"),
         ({"target": "x"}, "target must lie above the loss of the rows, 0, and below 1; it is 'x'"),
-        ({"confidence": None}, "confidence must lie between 0 and 1; it is None"),
+        ({"confidence_level": None}, "confidence must lie between 0 and 1; it is None"),
         ({"target": 1.0}, "target must lie above the loss of the rows, 0, and below 1; it is 1.0"),
         ({"target": 0.05, "loss": 0.1}, "target must lie above the loss of the rows, 0.1, and below 1; it is 0.05"),
         ({"target": 1e-7}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-07"),

@@ -22,7 +22,7 @@ P = rng.random(N)
 S = rng.integers(0, K, N)
 S[:60] = K  # a segment of 60 rows
 Y = (rng.random(N) < np.where((S == 3) | (S == K), P**6, P)).astype(int)
-SEGMENTS = brolly.scan({"p": P, "y": Y, "s": S}, by="s", m=1024)
+SEGMENTS = brolly.scan({"p": P, "y": Y, "s": S}, by="s", grid=1024)
 
 
 def slowly(p, method):
@@ -67,9 +67,9 @@ def test_the_segment_that_is_off_is_found():
     assert result.found == [3]
     assert result.small == [K]
     assert result.segments == tuple(range(K + 1))
-    assert (result.by, result.seed, result.n_resamples, result.few) == (("s",), 1, 479, 100)
+    assert (result.by, result.seed, result.n_resamples, result.min_rows) == (("s",), 1, 479, 100)
     np.testing.assert_array_equal(result.n, np.bincount(S))
-    np.testing.assert_array_equal(result.value, list(SEGMENTS.measure(brolly.soft_binned_cdl).values()))
+    np.testing.assert_array_equal(result.value, list(SEGMENTS.map(brolly.soft_binned_cdl).values()))
     assert np.isnan(result.p_value[K])
     assert np.isnan(result.q_value[K])
     assert result.p_value[3] == 1 / 480
@@ -82,7 +82,7 @@ def test_options_have_their_effect():
     again = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239)
     np.testing.assert_array_equal(one.p_value, again.p_value)
     assert (brolly.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
-    every = brolly.segment_tests(SEGMENTS, rng=1, few=10, n_resamples=479)
+    every = brolly.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
     assert every.small == []
     assert every.found == [3, K]
     calls = []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
 from scipy import stats
-from strategies import samples
 
 import brolly
 from brolly.inference.soft_bins import soft_bins
@@ -19,7 +19,7 @@ def test_rates_shares_and_mean_predictions_are_the_definitions(sample):
     y, p, w = sample
     weights = [1.0] * len(p) if w is None else [float(x) for x in w]
     bins = soft_bins(brolly.Sample(y, p, sample_weight=w), 4)
-    pi, s = oracles.rounded(y, p, weights, 4)
+    pi, s = soft_binned_oracle.rounded(y, p, weights, 4)
     hat = np.maximum(0, 1 - np.abs(4 * np.asarray(p)[:, None] - np.arange(5))) * np.array(weights)[:, None]
     for prediction, share, rate, mean in zip(
         bins.prediction, bins.share, bins.event_rate, bins.mean_prediction, strict=True
@@ -38,7 +38,7 @@ def test_rates_shares_and_mean_predictions_are_the_definitions(sample):
 
 def test_for_whole_rows_the_interval_is_clopper_and_pearsons():
     y, p = [1, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0.25] * 6 + [0.75] * 4
-    bins = soft_bins(brolly.Sample(y, p), 4, confidence=0.9)
+    bins = soft_bins(brolly.Sample(y, p), 4, confidence_level=0.9)
     exact = [stats.binomtest(k, n).proportion_ci(0.9, "exact") for k, n in ((1, 6), (4, 4))]
     assert_allclose(bins.low, [e.low for e in exact])
     assert_allclose(bins.high, [e.high for e in exact])
@@ -67,7 +67,7 @@ def test_a_compressed_sample_gives_nearly_the_same():
 
 
 def test_a_grid_finer_than_the_compression_is_refused():
-    with pytest.raises(brolly.InputError, match="compressed to m = 8, which says nothing exact of a grid of 16"):
+    with pytest.raises(brolly.InputError, match="compressed to grid = 8, which says nothing exact of a grid of 16"):
         soft_bins(brolly.Sample([0, 1], [0.2, 0.8]).compress(8), 16)
 
 
@@ -80,7 +80,7 @@ def test_intervals_cover_the_population():
     rng = np.random.default_rng(3)
     for _ in range(draws):
         p = rng.random(n)
-        bins = soft_bins(brolly.Sample(rng.random(n) < p**2, p), m, confidence=0.9)
+        bins = soft_bins(brolly.Sample(rng.random(n) < p**2, p), m, confidence_level=0.9)
         at = np.round(bins.prediction * m).astype(int)
         seen += np.mean((bins.low <= true[at]) & (true[at] <= bins.high)) / draws
         all_seen += bool(np.all((bins.low_all <= true[at]) & (true[at] <= bins.high_all)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly.inference.resampling import draw_many

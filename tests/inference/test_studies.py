@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
-from regret_oracle import exact_loss
 
 import brolly
 from studies import rates, tables, violation
@@ -78,7 +78,7 @@ def test_rates_in_short(tmp_path):
     rates.main([str(path), "--repeats", "30", "--sizes", "100", "400", "1600", "--points", "32768"])
     with path.with_name("rates-slopes.csv").open(encoding="utf-8") as file:
         found = {(line["forecaster"], line["measure"]): float(line["slope"]) for line in csv.DictReader(file)}
-    assert len(found) == 2 * (len(brolly.measures()) + 1)
+    assert len(found) == 2 * (len(brolly.list_measures()) + 1)
     assert -0.7 < found["calibrated", "soft_binned_cdl"] < -0.35
     assert abs(found["calibrated", "calibration_decision_loss"]) < 0.1
     assert -0.45 < found["calibrated", rates.CUBE_ROOT] < -0.2
@@ -86,7 +86,7 @@ def test_rates_in_short(tmp_path):
 
 def test_the_committed_rates_show_table_1():
     lines = {(line["forecaster"], line["measure"]): line for line in read("rates-slopes.csv")}
-    assert set(lines) == {(f, m) for f in rates.FORECASTERS for m in (*brolly.measures(), rates.CUBE_ROOT)}
+    assert set(lines) == {(f, m) for f in rates.FORECASTERS for m in (*brolly.list_measures(), rates.CUBE_ROOT)}
     expected = {"soft_binned_cdl": -1 / 2, "cutoff_calibration_error": -1 / 2, "smooth_calibration_error": -1 / 2,
                 rates.CUBE_ROOT: -1 / 3, "calibration_decision_loss": 0, "expected_calibration_error": 0}  # fmt: skip
     for measure, slope in expected.items():

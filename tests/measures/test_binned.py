@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import oracle_ece as oracle
 import pytest
+from helpers import ece_oracle as oracle
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
-from strategies import samples
 
 import brolly
 from brolly import binned_calibration_error, calibration_decision_loss, expected_calibration_error

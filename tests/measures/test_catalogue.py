@@ -17,9 +17,9 @@ Y, P = np.array([0, 0, 1, 0, 1, 1, 0, 1]), np.array([0.1, 0.2, 0.3, 0.4, 0.6, 0.
 def test_measure_all_is_each_measure_on_its_own():
     w = np.arange(1, 9)
     every = brolly.measure_all(Y, P, sample_weight=w)
-    assert list(every) == list(brolly.measures())
-    assert len(every) == len(brolly.measures())
-    for name, measure in brolly.measures().items():
+    assert list(every) == list(brolly.list_measures())
+    assert len(every) == len(brolly.list_measures())
+    for name, measure in brolly.list_measures().items():
         assert every[name] == measure.function(Y, P, sample_weight=w, **measure.options)
     assert every.to_dict() == {"n": 8, "values": dict(every)}
     words = np.where(Y, "yes", "no")
@@ -37,33 +37,29 @@ def test_rows_are_sorted_once_for_all(monkeypatch):
 
 
 def test_every_entry_is_told_in_full():
-    for name, measure in brolly.measures().items():
+    for name, measure in brolly.list_measures().items():
         assert measure.name == name
         assert name.partition("[")[0] == measure.function.__name__
         assert measure.range[0] < measure.range[1] <= math.inf
         for text in (measure.symbol, measure.cost, measure.actionable, measure.testable, measure.reference):
             assert text, name
     with pytest.raises(KeyError, match="nonsense"):
-        brolly.measures()["nonsense"]
+        brolly.list_measures()["nonsense"]
 
 
 def test_tables_show_every_measure():
     every = brolly.measure_all(Y, P)
-    for text in (repr(brolly.measures()), brolly.measures()._repr_html_(), repr(every), every._repr_html_()):
-        for name in brolly.measures():
+    for text in (repr(brolly.list_measures()), brolly.list_measures()._repr_html_(), repr(every), every._repr_html_()):
+        for name in brolly.list_measures():
             assert name in text
     assert repr(every).endswith("\n8 rows")
     assert max(map(len, repr(every).splitlines())) <= 120
-    assert "&lt;" in brolly.measures()._repr_html_()
+    assert "&lt;" in brolly.list_measures()._repr_html_()
 
 
-def test_the_function_and_the_room_share_a_name():
-    """`brolly.measures()` lists the catalogue; the room of that name can still be imported from."""
-    assert callable(brolly.measures)
-    assert importlib.import_module("brolly.measures.soft_binned").soft_binned_cdl is brolly.soft_binned_cdl
-    from brolly.measures import catalogue
-
-    assert catalogue.measures is brolly.measures
+def test_the_package_of_measures_is_a_package():
+    assert importlib.import_module("brolly.measures") is brolly.measures
+    assert brolly.measures.soft_binned.soft_binned_cdl is brolly.soft_binned_cdl
 
 
 def test_an_infinite_score_is_ready_for_json():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.regret_oracle import by_menus, by_thresholds, exact_curve, exact_loss, exact_pooled, pooled
+from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
-from regret_oracle import by_menus, by_thresholds, exact_curve, exact_loss, exact_pooled, pooled
-from strategies import AWKWARD, powers, samples
 
 import brolly
 from brolly import calibration_decision_loss, u_calibration_error
@@ -149,7 +149,7 @@ def test_the_worst_task_attains_the_loss(sample):
     at, weight, events = pooled(y, p, w)
     mass = np.array([weight - events, events])
     for swaps, value in zip(SWAPS, losses(y, p, w), strict=True):
-        chord = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w).distinct(), swaps).chord()
+        chord = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table(), swaps).chord()
         a, share = chord.mu_a, chord.share
         payoff = np.array([[1, 0], [1 - 2 * share * a, 2 * share * (1 - a)], [0, 1]])
         assert payoff.min() >= -1e-15
@@ -211,7 +211,7 @@ def test_scdl_is_at_most_cdl(sample, m):
     """Lemma 3.4."""
     y, p, w = sample
     value = calibration_decision_loss(y, p, sample_weight=w)
-    assert float(oracles.loss(y, p, ones(p, w), m)) <= value + 1e-14
+    assert float(soft_binned_oracle.loss(y, p, ones(p, w), m)) <= value + 1e-14
     assert brolly.soft_binned_cdl(y, p, sample_weight=w) <= value + 1e-14
 
 
@@ -219,9 +219,9 @@ def test_scdl_is_at_most_cdl(sample, m):
 def test_the_loss_of_the_rounded_response(sample, m):
     """Lemma 4.3: CDL(D_m) <= 2 SCDL_m + 2/m."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w).cell_sums(m), m)
+    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w)._cell_sums(m), m)
     value = 2 * RegretCurve.from_rounded(rounded).chord().value
-    assert value <= 2 * float(oracles.loss(y, p, ones(p, w), m)) + 2 / m + 1e-14
+    assert value <= 2 * float(soft_binned_oracle.loss(y, p, ones(p, w), m)) + 2 / m + 1e-14
 
 
 # --- compression ------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_compression_moves_the_loss_within_its_bounds(sample, m, swaps):
         cut = shared_cell(p, w, m) * {"constant": 0.5, "monotone": 1.0}[swaps]
         assert before <= after + (2 + 2 * after) / m + cut + 1e-14
     else:
-        hard = float(oracles.loss(y, p, ones(p, w), m, "hard"))
+        hard = float(soft_binned_oracle.loss(y, p, ones(p, w), m, "hard"))
         assert hard - 1e-14 <= after <= 2 * hard + 4 / m + 1e-14
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import oracle_ece as oracle
 import pytest
+from helpers import ece_oracle as oracle
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error

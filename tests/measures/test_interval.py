@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import oracle_ece as oracle
 import pytest
+from helpers import ece_oracle as oracle
+from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import samples
 
 import brolly
 from brolly import calibration_decision_loss, expected_calibration_error, interval_calibration_error
@@ -19,7 +19,7 @@ powers = st.integers(1, 20).map(lambda k: 2**k)
 
 def random_interval(sample, width):
     """RintCE by the production path."""
-    table = sample.distinct()
+    table = sample._distinct_table()
     prefix = np.concatenate([[0.0], np.cumsum(residuals(table) / sample.total_weight)])
     return mean_window_bias(table.prob, prefix, width)
 

@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult, linprog
-from strategies import samples
 
 import brolly
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from helpers.isotonic_oracle import row_fit
+from helpers.strategies import powers, samples
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from isotonic_oracle import row_fit
-from strategies import powers, samples
 
 import brolly
 from brolly.measures import scores

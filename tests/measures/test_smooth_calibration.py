@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
-from strategies import samples
 
 import brolly
 from brolly.measures._lipschitz import lipschitz_gain, sums_before

@@ -6,12 +6,12 @@ import json
 import math
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from strategies import AWKWARD, powers, samples
 
 import brolly
 from brolly.core._fixed_loss import worst_threshold
@@ -24,7 +24,7 @@ roundings = st.sampled_from(["soft", "hard"])
 def loss(y, p, m, w=None, rounding="soft"):
     """SCDL_m on one grid, by the production path."""
     sample = brolly.Sample(y, p, sample_weight=w)
-    rounded = RoundedSample.from_sums(sample.cell_sums(m), m, rounding)
+    rounded = RoundedSample.from_sums(sample._cell_sums(m), m, rounding)
     return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
 
 
@@ -38,7 +38,9 @@ def ones(p, w):
 @given(samples(), powers, roundings)
 def test_loss_on_a_grid_is_its_definition(sample, m, rounding):
     y, p, w = sample
-    assert loss(y, p, m, w, rounding) == pytest.approx(float(oracles.loss(y, p, ones(p, w), m, rounding)), abs=1e-14)
+    assert loss(y, p, m, w, rounding) == pytest.approx(
+        float(soft_binned_oracle.loss(y, p, ones(p, w), m, rounding)), abs=1e-14
+    )
 
 
 @given(samples(max_size=12), roundings)
@@ -46,9 +48,9 @@ def test_scdl_is_its_definition(sample, rounding):
     y, p, w = sample
     got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if got > 1 / 64:
-        assert got == pytest.approx(oracles.scdl(y, p, w, rounding, largest=128), abs=1e-14)
+        assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-14)
     else:  # the oracle is O(m^2): check instead that no small grid has an answer
-        assert oracles.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
+        assert soft_binned_oracle.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -60,7 +62,7 @@ def test_scdl_is_its_definition_on_larger_samples(seed):
     w = rng.choice([1.0, 2.0, 0.1, 1e6], n) if seed % 2 else None
     for rounding in ("soft", "hard"):
         got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
-        assert got == pytest.approx(oracles.scdl(y, p, w, rounding, largest=128), abs=1e-13)
+        assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-13)
 
 
 @pytest.mark.parametrize("p", AWKWARD)
@@ -69,7 +71,7 @@ def test_scdl_is_its_definition_on_larger_samples(seed):
 def test_one_row(p, y, rounding):
     m = 64
     assert loss([y], [p], m, rounding=rounding) == pytest.approx(
-        float(oracles.loss([y], [p], [1], m, rounding)), abs=1e-15
+        float(soft_binned_oracle.loss([y], [p], [1], m, rounding)), abs=1e-15
     )
 
 
@@ -111,7 +113,7 @@ def test_loss_grows_with_the_grid(sample, m, rounding):
 def test_halving(sample, m):
     """The identity inside Lemma 3.2: coarse bins are fine ones plus half their neighbours."""
     y, p, w = sample
-    sums = brolly.Sample(y, p, sample_weight=w).cell_sums(2 * m)
+    sums = brolly.Sample(y, p, sample_weight=w)._cell_sums(2 * m)
 
     def dense(grid):
         rounded = RoundedSample.from_sums(sums, grid)
@@ -129,7 +131,7 @@ def test_value_lies_where_the_lemma_says(sample, rounding):
     """Lemma 3.3: SCDL in [1/m*, 2/m*), and SCDL_{2m*} >= SCDL; m* infinite exactly when it is 0."""
     y, p, w = sample
     prof = brolly.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
-    at = dict(zip(prof.grid_sizes.tolist(), prof.losses.tolist(), strict=True))
+    at = dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True))
     assert prof.value == brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if math.isinf(prof.m_star):
         assert prof.value == 0
@@ -138,7 +140,7 @@ def test_value_lies_where_the_lemma_says(sample, rounding):
     assert 1 / prof.m_star <= prof.value < 2 / prof.m_star
     assert prof.value == max(at[prof.m_star], 1 / prof.m_star)
     assert at[2 * prof.m_star] >= prof.value - 1e-15
-    for m in prof.grid_sizes.tolist():
+    for m in prof.grids.tolist():
         assert (at.get(2 * m, at[m]) >= 1 / m) <= (m >= prof.m_star)
 
 
@@ -146,7 +148,7 @@ def test_value_lies_where_the_lemma_says(sample, rounding):
 def test_rounding_twice_is_rounding_once(sample, m):
     """Lemma 4.1: SCDL_m(D_m) = SCDL_m(D)."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w).cell_sums(m), m)
+    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w)._cell_sums(m), m)
     grid = np.repeat(rounded.index / m, 2)
     outcome = np.tile([0, 1], len(rounded.index))
     weight = np.stack([np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1).ravel()
@@ -265,11 +267,9 @@ def test_compression_keeps_every_coarser_grid(sample, rounding, m):
     y, p, w = sample
     whole, small = brolly.Sample(y, p, sample_weight=w), brolly.Sample(y, p, sample_weight=w).compress(m)
     one, two = (brolly.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
-    shared = np.intersect1d(one.grid_sizes, two.grid_sizes)
+    shared = np.intersect1d(one.grids, two.grids)
     shared = shared[shared <= m]
-    assert_allclose(
-        one.losses[np.isin(one.grid_sizes, shared)], two.losses[np.isin(two.grid_sizes, shared)], atol=1e-13
-    )
+    assert_allclose(one.losses[np.isin(one.grids, shared)], two.losses[np.isin(two.grids, shared)], atol=1e-13)
     if 2 * one.m_star <= m:
         assert two.value == pytest.approx(one.value, abs=1e-13)
         if two.m_star != one.m_star:  # a tie: SCDL_2m = 1/m to the last bits
@@ -313,10 +313,10 @@ def make():
 
 def test_profile_shows_every_grid_up_to_the_balance():
     prof = brolly.soft_binned_profile(*make())
-    assert_array_equal(prof.grid_sizes, 2 ** np.arange(1, len(prof.grid_sizes) + 1))
-    assert prof.grid_sizes[-1] == 2 * prof.m_star
+    assert_array_equal(prof.grids, 2 ** np.arange(1, len(prof.grids) + 1))
+    assert prof.grids[-1] == 2 * prof.m_star
     assert_array_equal(np.diff(prof.losses) >= 0, True)
-    at = prof.grid_sizes == prof.m_star
+    at = prof.grids == prof.m_star
     assert prof.regret_bound == 2 * prof.losses[at][0] + 2 / prof.m_star
     assert prof.worst_threshold == (prof.thresholds[at][0], prof.thresholds[at][0] + 1 / prof.m_star)
     low, high = prof.worst_threshold
@@ -326,10 +326,10 @@ def test_profile_shows_every_grid_up_to_the_balance():
 def test_the_worst_threshold_is_where_the_loss_is():
     y, p = make()
     prof = brolly.soft_binned_profile(y, p)
-    pi, s = oracles.rounded(y, p, np.ones(1000), prof.m_star)
+    pi, s = soft_binned_oracle.rounded(y, p, np.ones(1000), prof.m_star)
     i = round(prof.worst_threshold[0] * prof.m_star)
-    at = prof.losses[prof.grid_sizes == prof.m_star][0]
-    assert float(oracles.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(at, abs=1e-14)
+    at = prof.losses[prof.grids == prof.m_star][0]
+    assert float(soft_binned_oracle.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(at, abs=1e-14)
 
 
 def test_profile_prints_and_serialises():
@@ -370,5 +370,5 @@ def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     p = rng.random(3000)
     y = rng.random(3000) < p  # calibrated: the balance is finer than m
     small, rows = brolly.soft_binned_profile(brolly.Sample(y, p).compress(m)), brolly.soft_binned_profile(y, p)
-    assert small.m_star == small.grid_sizes[-1] == m
+    assert small.m_star == small.grids[-1] == m
     assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)

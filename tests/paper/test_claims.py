@@ -109,7 +109,7 @@ def test_a_law_is_its_weighted_sample():
     for each in (law, pooled):
         assert brolly.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
         for m in (2, 8, 32):
-            grid = brolly.choose_grid(each.sample(), largest=m)
+            grid = brolly.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
             assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
             assert fixed_losses(each.rounded(m)).max() == pytest.approx(each.soft_loss(m), abs=1e-15)

@@ -93,7 +93,7 @@ def test_figures_have_every_measure_and_both_regrets(folder):
     for name in ("figure2", "figure3"):
         correlations, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
         assert [row["measure"] for row in correlations] == list(MEASURES)
-        assert {m.name for m in MEASURES.values()} == set(brolly.measures())
+        assert {m.name for m in MEASURES.values()} == set(brolly.list_measures())
         assert len(points) == 6
         for point in points:
             assert 0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65
@@ -174,7 +174,7 @@ def test_beyond_without_flights(tmp_path, monkeypatch):
         assert row["sup R"] <= row["CDL"] <= 2 * row["sup R"]
         assert row["exact loss there"] <= row["exact loss at m*"] <= row["paper's bound at m*"]
     assert all(row["CDL(S_m), exact"] <= row["2 SCDL_m + 2/m"] + 1e-12 for row in grids)
-    assert [row["measure"] for row in measured] == list(brolly.measures())
+    assert [row["measure"] for row in measured] == list(brolly.list_measures())
     assert draw(result, tmp_path)
 
 

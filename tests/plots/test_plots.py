@@ -18,8 +18,8 @@ from brolly import plots
 from brolly.core.sample.segments import Segments
 
 mpl.use("Agg")
-PANELS = ["reliability", "regret", "balance", "measures", "segments"]
-FAST = {"measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
+PANELS = ["reliability", "regret", "profile", "measures", "segments"]
+FAST = {"rng": 0, "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
     a = assessment()
     ax = plots.regret(a)
     assert_array_equal(line(ax, "this forecast").get_xydata(), np.column_stack([a.regret.mu, a.regret.regret]))
-    assert_allclose(line(ax, f"hurt most: {a.regret.worst.mu:.3g}").get_xydata(), [a.regret.worst])
+    assert_allclose(line(ax, f"hurt most: {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst])
     assert_allclose(line(ax, "your decision").get_xdata(), [0.35, 0.35])
     assert {*zip(a.regret_band.threshold, a.regret_band.high, strict=True)} <= band(ax)
 
@@ -97,20 +97,20 @@ def test_every_threshold_of_a_task_is_marked_and_named_once():
 
 def test_balance_draws_both_sides_and_where_they_meet():
     a = assessment()
-    ax = plots.balance(a)
-    m, some = a.balance.grid_sizes, a.balance.losses > 0
+    ax = plots.profile(a)
+    m, some = a.profile.grids, a.profile.losses > 0
     assert_array_equal(line(ax, "1/m, the rounding").get_xydata(), np.column_stack([m, 1 / m]))
     drawn = line(ax, "SCDL$_m$, the loss").get_xydata()
-    assert_array_equal(drawn, np.column_stack([m, a.balance.losses])[some])
-    mark = line(ax, f"m* = {a.balance.m_star}, SCDL {a.balance.value:.3g}")
-    assert_array_equal(mark.get_xydata(), [[a.balance.m_star, a.balance.value]])
+    assert_array_equal(drawn, np.column_stack([m, a.profile.losses])[some])
+    mark = line(ax, f"m* = {a.profile.m_star}, SCDL {a.profile.value:.3g}")
+    assert_array_equal(mark.get_xydata(), [[a.profile.m_star, a.profile.value]])
 
 
 def test_balance_says_where_the_value_is_a_bound_and_where_there_is_none():
     a = assessment("compressed")
     assert not a.resolved
-    line(plots.balance(a), f"m* = {a.balance.m_star}, SCDL at most {a.balance.value:.3g}")
-    ax = plots.balance(assessment("perfect"))
+    line(plots.profile(a), f"m* = {a.profile.m_star}, SCDL at most {a.profile.value:.3g}")
+    ax = plots.profile(assessment("perfect"))
     assert ax.get_title() == "Balance: perfectly calibrated rows"
     assert not any(str(x.get_label()).startswith("m*") for x in ax.get_lines())
 
@@ -220,7 +220,7 @@ def test_the_overview_has_four_panels_the_headline_and_the_users_options():
 def test_a_name_is_in_the_titles():
     p = np.linspace(0, 1, 200)
     several = brolly.assess_many({"a $b": (p > 0.5, p)}, **FAST)
-    assert plots.balance(several["a $b"]).get_title() == r"a \$b: Balance"
+    assert plots.profile(several["a $b"]).get_title() == r"a \$b: Balance"
     assert list(several.plot()) == ["a $b"]
 
 
@@ -230,7 +230,7 @@ def test_without_matplotlib_the_command_that_installs_it_is_named():
 import sys
 sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
 import brolly
-a = brolly.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19)
+a = brolly.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
 try:
     a.plot()
 except brolly.MissingExtraError as error:

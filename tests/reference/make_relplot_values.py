@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 
 import relplot
-from relplot_cases import cases
+from helpers.relplot_cases import cases
 
 MESH = relplot.config.smECE_mesh_pts
 

@@ -6,10 +6,10 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
-import oracles
 import pytest
+from helpers import soft_binned_oracle
+from helpers.strategies import powers, samples
 from hypothesis import given
-from strategies import powers, samples
 
 import brolly
 
@@ -46,7 +46,7 @@ def test_scdl_is_at_most_cdl(sample, m):
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
     highest = worst_regret(*pooled(y, p, w))
-    assert oracles.loss(y, p, w, m) <= highest
+    assert soft_binned_oracle.loss(y, p, w, m) <= highest
     assert brolly.soft_binned_cdl(y, p, sample_weight=w) <= float(highest) + 1e-14
 
 
@@ -55,9 +55,9 @@ def test_what_the_rounded_response_can_lose(sample, m):
     """Lemma 4.3, as its proof has it: CDL(D_m) / 2 <= sup R(D_m) <= SCDL_m + 1/m."""
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
-    pi, s = oracles.rounded(y, p, w, m)
+    pi, s = soft_binned_oracle.rounded(y, p, w, m)
     highest = worst_regret(pi, s, [Fraction(j, m) for j in range(m + 1)])
-    assert highest <= oracles.loss(y, p, w, m) + Fraction(1, m)
+    assert highest <= soft_binned_oracle.loss(y, p, w, m) + Fraction(1, m)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.125, 0.5, 0.8125, 1.0])
@@ -70,7 +70,7 @@ def test_one_prediction_on_the_grid(p, q):
         return max(q - (p * m + 1) / m, (p * m - 1) / m - q, 0)
 
     expected = min(max(loss(m), 1 / m) for m in 2.0 ** np.arange(4, 30) if (p * m).is_integer())
-    coarse = [float(oracles.loss(y, [p] * 4, [1] * 4, m)) for m in (2, 4, 8)]
+    coarse = [float(soft_binned_oracle.loss(y, [p] * 4, [1] * 4, m)) for m in (2, 4, 8)]
     expected = min(expected, *(max(value, 1 / m) for value, m in zip(coarse, (2, 4, 8), strict=True)))
     got = brolly.soft_binned_cdl(y, [p] * 4)
     assert got == (0.0 if p == q else pytest.approx(expected, abs=1e-15))
@@ -84,7 +84,7 @@ def test_by_hand():
     SCDL_4 = 3/8 < 1/2, so m* = 4 and SCDL = 3/8.
     """
     prof = brolly.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
-    assert dict(zip(prof.grid_sizes.tolist(), prof.losses.tolist(), strict=True)) == {2: 0.125, 4: 0.375, 8: 0.4375}
+    assert dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True)) == {2: 0.125, 4: 0.375, 8: 0.4375}
     assert (prof.m_star, prof.value) == (4, 0.375)
     assert prof.regret_bound == 1.0
     assert prof.worst_threshold == (0.25, 0.5)

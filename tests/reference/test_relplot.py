@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from relplot_cases import cases
+from helpers.relplot_cases import cases
 
 import brolly
 from brolly.measures.smooth_ece import _cosines, _smoothed_error

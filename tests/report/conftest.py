@@ -1,7 +1,7 @@
 """One browser for all tests of the report: starting it takes longer than any of them."""
 
 import pytest
-from browsing import Browser
+from helpers.browser import Browser
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ import warnings
 from base64 import b64encode
 from html.parser import HTMLParser
 
-import made
 import numpy as np
 import pytest
+from helpers import report_cases
 
 import brolly
 from brolly.errors import InputError
@@ -46,11 +46,11 @@ class Outline(HTMLParser):
 
 def assess(y, p, **options):
     with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
-        return brolly.assess(y, p, measures=made.QUICK, n_resamples=19, **options)
+        return brolly.assess(y, p, measures=report_cases.QUICK, n_resamples=19, **options)
 
 
 def test_the_policy_names_every_script_and_style_by_its_hash():
-    outline = Outline(render(made.single()))
+    outline = Outline(render(report_cases.single()))
     policy = next(a["content"] for tag, a in outline.elements if a.get("http-equiv") == "Content-Security-Policy")
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["default-src"] == "'none'"
@@ -65,7 +65,7 @@ def test_the_policy_names_every_script_and_style_by_its_hash():
 
 
 def test_nothing_in_the_page_points_outside_and_nothing_is_styled_or_scripted_inline():
-    for tag, attributes in Outline(render(made.several())).elements:
+    for tag, attributes in Outline(render(report_cases.several())).elements:
         assert not {"src", "style", "srcset", "action"} & attributes.keys()
         assert not any(name.startswith("on") for name in attributes)
         assert attributes.get("href", "#").startswith("#"), tag
@@ -80,13 +80,13 @@ def test_embedded_json_reads_back_and_holds_nothing_that_html_knows(text):
 
 
 def test_the_numbers_in_the_page_are_those_of_the_assessment():
-    page = render(made.single())
+    page = render(report_cases.single())
     data = next(data for _, attrs, data in Outline(page).texts if attrs.get("id") == "data")
-    assert json.loads(data) == made.single()
+    assert json.loads(data) == report_cases.single()
 
 
 def test_the_verdict_stands_there_without_scripts():
-    data = made.single()
+    data = report_cases.single()
     page = render(data, title="A & B")
     assert "<title>A &amp; B</title>" in page
     words = html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
@@ -98,7 +98,7 @@ def test_the_verdict_stands_there_without_scripts():
 
 
 def test_write_and_to_html_and_the_method_give_the_same_page(tmp_path):
-    y, bold, _, _ = made.rows(200)
+    y, bold, _, _ = report_cases.rows(200)
     a = assess(y, bold)
     write(a, tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
@@ -109,19 +109,19 @@ def test_write_and_to_html_and_the_method_give_the_same_page(tmp_path):
 
 
 def test_several_assessments_are_a_mapping_and_yet_shown_as_what_they_are():
-    assert render(made.several_object()) == render(made.several())
+    assert render(report_cases.several_object()) == render(report_cases.several())
 
 
 def test_a_million_rows_make_no_larger_a_page_than_a_thousand():
     small, large = ({}, {})
     for n, sizes in ((1000, small), (1_000_000, large)):
-        y, bold, _, _ = made.rows(n)
+        y, bold, _, _ = report_cases.rows(n)
         sizes["page"] = len(render(assess(y, bold)).encode())
     assert large["page"] < min(1.5 * small["page"], LIMIT)
 
 
 def many_segments(k):
-    data = made.single()
+    data = report_cases.single()
     row = data["segments"]["rows"][0]
     rows = [{**row, "label": f"s{i}", "value": i / k / 2, "flagged": i == 3} for i in range(k)]
     data["segments"]["rows"] = rows
@@ -162,7 +162,7 @@ def test_numbers_are_shown_short(show, value, shown):
 
 def edge_cases():
     rng = np.random.default_rng(0)
-    y, p, _, _ = made.rows(3000)
+    y, p, _, _ = report_cases.rows(3000)
     yield "one row", ([1], [0.3], {})
     yield "five rows", ([0, 1, 0, 1, 1], [0.1, 0.9, 0.2, 0.8, 0.5], {})
     yield "one class", (np.zeros(500), rng.random(500), {})

@@ -7,8 +7,8 @@ import csv
 import io
 import json
 
-import made
 import pytest
+from helpers import report_cases
 from selenium.webdriver import ActionChains, Keys
 
 from brolly.report.html import write
@@ -39,14 +39,14 @@ return outside;"""
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write(made.single(), path)
+    write(report_cases.single(), path)
     return path
 
 
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory):
     path = tmp_path_factory.mktemp("comparison") / "report.html"
-    write(made.several(), path, title="Two forecasts")
+    write(report_cases.several(), path, title="Two forecasts")
     return path
 
 
@@ -102,7 +102,7 @@ def mark(browser):
 
 
 def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
-    thresholds = made.single()["advice"]["thresholds"]
+    thresholds = report_cases.single()["advice"]["thresholds"]
     browser.open(report)
     seen, marks = [], []
     for at in (0, 30, 60, 120, len(thresholds) - 1):
@@ -123,7 +123,7 @@ def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
 
 def test_the_costs_move_the_slider_and_the_slider_the_costs(browser, report):
     browser.open(report)
-    thresholds = [t["threshold"] for t in made.single()["advice"]["thresholds"]]
+    thresholds = [t["threshold"] for t in report_cases.single()["advice"]["thresholds"]]
     browser.set(".cost-fp", 10)
     browser.set(".cost-fn", 90)
     at = int(browser.one(".slider").get_attribute("value"))
@@ -159,7 +159,7 @@ def test_the_keyboard_is_enough(browser, report):
 
 def test_hovering_shows_the_numbers(browser, report):
     browser.open(report)
-    for chart in ("regret", "reliability", "histogram", "balance", "measures", "segments"):
+    for chart in ("regret", "reliability", "histogram", "profile", "measures", "segments"):
         svg = browser.one(f'[data-chart="{chart}"] svg')
         texts = f'[data-chart="{chart}"] svg text'
         before = len(browser.texts(texts))
@@ -172,7 +172,7 @@ def test_hovering_shows_the_numbers(browser, report):
 
 def test_tables_sort_and_what_is_not_known_stays_last(browser, report):
     browser.open(report)
-    rows = made.single()["segments"]["rows"]
+    rows = report_cases.single()["segments"]["rows"]
     column = {"SCDL": "value", "p": "p_value"}
     for name, key in column.items():
         head = next(th for th in browser.all("table.segments th") if th.text.startswith(name))
@@ -192,7 +192,7 @@ def test_tables_sort_and_what_is_not_known_stays_last(browser, report):
 
 def test_a_segment_can_be_picked(browser, report):
     browser.open(report)
-    rows = made.single()["segments"]["rows"]
+    rows = report_cases.single()["segments"]["rows"]
     browser.set(".segment-picker select", 1, "change")
     assert browser.texts(".segment-words") == [rows[1]["words"]]
     assert browser.texts("tr.picked td:first-child") == [rows[1]["label"]]
@@ -208,7 +208,7 @@ def click(browser, button):
 
 def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     browser.open(report)
-    data = made.single()
+    data = report_cases.single()
     click(browser, browser.one("#save-json"))
     assert json.loads(browser.downloaded("report.json")) == data
     for button in browser.all(".save"):
@@ -219,13 +219,13 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
     lines = list(csv.reader(io.StringIO(browser.downloaded("advice.csv"))))
     assert [float(line[2]) for line in lines[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
-    for name in ("reliability", "balance", "segments"):
+    for name in ("reliability", "profile", "segments"):
         assert browser.downloaded(f"{name}.csv").count("\r\n") > 2
     assert browser.complaints() == []
 
 
 def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
-    data = made.several()
+    data = report_cases.several()
     for a, name in zip(data["assessments"], HOSTILE[:2], strict=True):
         a["name"] = name
         row = a["segments"]["rows"][0]
@@ -263,7 +263,7 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
 
 def test_a_forecast_can_be_picked_from_several(browser, comparison):
     browser.open(comparison)
-    names = made.several()["names"]
+    names = report_cases.several()["names"]
     assert browser.texts(".legend li") == names
     assert [a.is_displayed() for a in browser.all("article")] == [True, False]
     browser.set("#model", 1, "change")
@@ -284,12 +284,12 @@ def test_it_prints_in_black_on_white(browser, report):
 
 @pytest.mark.parametrize("missing", [["task", "segments", "guarantee", "test"], ["segments"]])
 def test_what_was_not_computed_is_left_out(browser, tmp_path, missing):
-    data = copy.deepcopy(made.single())
+    data = copy.deepcopy(report_cases.single())
     for key in missing:
         data[key] = None
     for measure in data["measures"]:
         measure["low"] = measure["high"] = None
-    data["balance"].update(m_star=None, low=None, high=None)
+    data["profile"].update(m_star=None, low=None, high=None)
     data["regret"].update(worst_task=None, worst_task_words=None)
     write(data, tmp_path / "less.html")
     browser.open(tmp_path / "less.html")

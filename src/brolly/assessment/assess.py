@@ -31,9 +31,9 @@ def assess(
     pos_label: Any = None,
     task: DecisionTask | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: int | np.random.Generator | None = 0,
+    rng: int | np.random.Generator | None = None,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -61,7 +61,7 @@ def assess(
     by : array_like of shape (n,), or mapping of such, optional
         The segment of each row, for rows; a mapping from names to arrays for several columns. Every segment is assessed
         too.
-    confidence : float
+    confidence_level : float
         Of the guarantee, the intervals and the test.
     tolerance : float
         The share of what is at stake that may be lost before it matters: "trust" is said if nobody can lose more,
@@ -119,7 +119,7 @@ def assess(
     >>> print(a.advice_at(0.3))
     Between 0.0625 and 0.3 you should act, though the forecast says not to. Elsewhere follow the forecast.
     """
-    settings = Settings.checked(task, confidence, tolerance, n_resamples, measures, rng)
+    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
     with collect_warnings() as notes:
         step = counter(progress, settings.steps(segments))
@@ -140,7 +140,7 @@ def read(
     if isinstance(y_true, Segments):
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
             raise InputError("Segments bring their own predictions, weights, labels and names: pass them alone")
-        return y_true.whole, y_true
+        return y_true.pooled, y_true
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     segments = None
     if by is not None:
@@ -150,7 +150,7 @@ def read(
             )
         columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
         segments = split(columns, pos_label, by)
-    return sample.compress() if sample.m is None and sample.n > _MANY_ROWS else sample, segments
+    return sample.compress() if sample.grid is None and sample.n > _MANY_ROWS else sample, segments
 
 
 @contextmanager

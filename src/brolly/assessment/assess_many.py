@@ -80,12 +80,12 @@ class AssessmentSet(Mapping[str, Assessment]):
         In the order given; ``s["name"]`` is one of them.
     pairs : tuple of Pair
         Every two of them: the difference of SCDL, its interval and p-value. The intervals hold all at once.
-    confidence : float
+    confidence_level : float
     """
 
     assessments: tuple[Assessment, ...]
     pairs: tuple[Pair, ...]
-    confidence: float
+    confidence_level: float
 
     def __getitem__(self, name: str) -> Assessment:
         return {str(a.name): a for a in self.assessments}[name]
@@ -133,7 +133,7 @@ class AssessmentSet(Mapping[str, Assessment]):
             "schema": SCHEMA,
             "brolly": version("brolly"),
             "measure": MEASURE,
-            "confidence": self.confidence,
+            "confidence_level": self.confidence_level,
             "names": list(self),
             "best": self.best,
             "assessments": [a.to_dict() for a in self.assessments],
@@ -154,7 +154,7 @@ class AssessmentSet(Mapping[str, Assessment]):
     def _repr_html_(self) -> str:
         points = "".join(f"<li>{escape(text)}</li>" for text in self._sentences())
         rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{a.data.n:,}</td><td>{a.balance.value:.4g}</td>"
+            f"<tr><td>{escape(name)}</td><td>{a.summary.n:,}</td><td>{a.profile.value:.4g}</td>"
             f"<td>{a.guarantee.bound:.4g}</td><td>{a.test.p_value:.3g}</td></tr>"
             for name, a in self.items()
         )
@@ -169,9 +169,9 @@ def assess_many(
     pos_label: Any = None,
     task: DecisionTask | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: int | np.random.Generator | None = 0,
+    rng: int | np.random.Generator | None = None,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -186,7 +186,7 @@ def assess_many(
         tells more than two samples; others as two samples.
     sample_weight, pos_label, by
         As for `assess`, for all forecasts alike; these are for rows.
-    task, confidence, tolerance, rng, n_resamples, measures, progress
+    task, confidence_level, tolerance, rng, n_resamples, measures, progress
         As for `assess`.
 
     Returns
@@ -211,7 +211,7 @@ def assess_many(
     """
     if not isinstance(forecasts, Mapping) or not forecasts:
         raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
-    settings = Settings.checked(task, confidence, tolerance, n_resamples, measures, rng)
+    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
     rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
     samples = {name: read(*row, sample_weight, pos_label, by) for name, row in rows.items()}
     couples = list(combinations(rows, 2))
@@ -223,8 +223,13 @@ def assess_many(
             found = compute_parts(sample, segments, settings, generator, step)
         assessments.append(replace(found.assessment(tuple(own)), name=name))
         notes |= own
-    level = 1 - (1 - settings.confidence) / max(1, len(couples))  # so that all intervals hold at once
-    options: dict[str, Any] = {"measure": MEASURE, "level": level, "n_resamples": n_resamples, "rng": generator}
+    confidence_level = 1 - (1 - settings.confidence_level) / max(1, len(couples))  # so that all intervals hold at once
+    options: dict[str, Any] = {
+        "measure": MEASURE,
+        "confidence_level": confidence_level,
+        "n_resamples": n_resamples,
+        "rng": generator,
+    }
     pairs = []
     with collect_warnings() as others:
         for a, b in couples:
@@ -237,7 +242,7 @@ def assess_many(
             step()
     for note in (notes | others).values():
         warnings.warn(note, stacklevel=2)
-    return AssessmentSet(assessments=tuple(assessments), pairs=tuple(pairs), confidence=settings.confidence)
+    return AssessmentSet(assessments=tuple(assessments), pairs=tuple(pairs), confidence_level=settings.confidence_level)
 
 
 def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
-from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.inference.soft_bins import SoftBins
@@ -22,7 +22,7 @@ _SCORES = ("brier_score", "log_score")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rows:
+class DataSummary:
     """What was assessed, in numbers.
 
     Attributes
@@ -48,7 +48,7 @@ class Rows:
     compressed: int | None
 
     @classmethod
-    def of(cls, sample: Sample) -> Rows:
+    def of(cls, sample: Sample) -> DataSummary:
         weights, counts = sample.sample_weight, sample.counts
         return cls(
             n=sample.n,
@@ -57,7 +57,7 @@ class Rows:
             total_weight=sample.total_weight,
             effective_n=sample.effective_n,
             weighted=weights is not None and (counts is None or not np.array_equal(weights, counts)),
-            compressed=sample.m,
+            compressed=sample.grid,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Histogram:
     @classmethod
     def of(cls, sample: Sample) -> Histogram:
         """Exact for a compressed sample too: its cells fit the bars. A prediction of 1 is in the last."""
-        bars = min(_BARS, sample.m or _BARS)
+        bars = min(_BARS, sample.grid or _BARS)
         cells = sample.compress(bars)
         assert cells.sample_weight is not None
         at = np.minimum((cells.y_prob * bars).astype(np.intp), bars - 1)
@@ -202,7 +202,7 @@ class RegretBand:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "null_mu": self.threshold.tolist(),
+            "null_threshold": self.threshold.tolist(),
             "null_low": self.low.tolist(),
             "null_high": self.high.tolist(),
             "null_highest": self.highest,
@@ -219,7 +219,7 @@ class TaskResult:
     regret : SwapRegret
         Of taking the action that is best if the prediction is right.
     rounded : SwapRegret
-        Of acting through a `RoundedResponse` on the chosen grid; for a quadratic task the same as `regret`.
+        Of acting through a `RoundingPolicy` on the chosen grid; for a quadratic task the same as `regret`.
     grid : int
         That grid.
     """
@@ -232,7 +232,7 @@ class TaskResult:
     @classmethod
     def of(cls, sample: Sample, task: DecisionTask, grid: int) -> TaskResult:
         regret = swap_regret(sample, task=task)
-        policy = None if task.is_quadratic else RoundedResponse(task, grid)
+        policy = None if task.is_quadratic else RoundingPolicy(task, grid)
         rounded = regret if policy is None else swap_regret(sample, task=task, response=policy)
         return cls(task=task, regret=regret, rounded=rounded, grid=grid)
 

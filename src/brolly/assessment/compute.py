@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
-from brolly.assessment.components import Estimate, Histogram, RegretBand, Reliability, Rows, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
 from brolly.assessment.text import who
@@ -41,7 +41,7 @@ class Settings:
     """What was asked for."""
 
     task: DecisionTask | None
-    confidence: float
+    confidence_level: float
     tolerance: float
     n_resamples: int
     measures: tuple[Measure, ...]
@@ -51,7 +51,7 @@ class Settings:
     def checked(
         cls,
         task: DecisionTask | None,
-        confidence: float,
+        confidence_level: float,
         tolerance: float,
         n_resamples: int,
         measures: Iterable[str] | None,
@@ -60,17 +60,17 @@ class Settings:
         """The settings, if they can be met."""
         if task is not None and not isinstance(task, DecisionTask):
             raise InputError(f"task must be a DecisionTask; it is {task!r}")
-        for name, value in {"confidence": confidence, "tolerance": tolerance}.items():
+        for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
             if not isinstance(value, int | float | np.number) or not 0 < value < 1:
                 raise InputError(f"{name} must lie in (0, 1); it is {value!r}")
         names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
         unknown = [name for name in names if name not in CATALOGUE]
         if unknown:
-            rule = "measures must be names that brolly.measures() lists"
+            rule = "measures must be names that brolly.list_measures() lists"
             raise InputError.from_offenders(rule, len(unknown), repr(unknown[0]))
         return cls(
             task=task,
-            confidence=float(confidence),
+            confidence_level=float(confidence_level),
             tolerance=float(tolerance),
             n_resamples=n_resamples,
             measures=tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
@@ -106,7 +106,7 @@ class AssessmentParts:
         settings, sample = self.settings, self.sample
         return Assessment(
             name=None,
-            data=Rows.of(sample),
+            summary=DataSummary.of(sample),
             verdict=judge(self._evidence(), self._more(notes)),
             measures=self.estimates,
             reliability=self.reliability,
@@ -114,15 +114,15 @@ class AssessmentParts:
             regret=self.curve,
             regret_band=self.band,
             loss_interval=self.at_worst,
-            balance=self.profile,
-            grid=self.choice,
+            profile=self.profile,
+            grid_choice=self.choice,
             guarantee=self.promise,
             test=self.test,
             advice=self.advice,
             task=self.task,
             segments=self.segments,
-            resolved=sample.m is None or 2 * self.profile.m_star <= sample.m,
-            confidence=settings.confidence,
+            resolved=sample.grid is None or 2 * self.profile.m_star <= sample.grid,
+            confidence_level=settings.confidence_level,
             tolerance=settings.tolerance,
             n_resamples=settings.n_resamples,
             seed=settings.seed,
@@ -133,16 +133,16 @@ class AssessmentParts:
         worst = self.curve.worst_task
         return Evidence(
             n=self.sample.n,
-            confidence=self.settings.confidence,
+            confidence_level=self.settings.confidence_level,
             tolerance=self.settings.tolerance,
             grid=self.reliability.grid,
             loss=self.curve.loss,
             at_least=self.at_worst[0],
             bound=self.promise.bound,
-            bound_grid=self.promise.m,
+            bound_grid=self.promise.grid,
             slack=self.promise.slack,
             p_value=self.test.p_value,
-            chance_value=self.test.null_quantile(self.settings.confidence),
+            chance_value=self.test.null_quantile(self.settings.confidence_level),
             one_class=self.sample.event_rate in (0.0, 1.0),
             whom=None if worst is None else who(worst),
         )
@@ -162,21 +162,28 @@ def compute_parts(
     sample: Sample, segments: Segments | None, settings: Settings, rng: np.random.Generator, step: Callable[[], None]
 ) -> AssessmentParts:
     """Every part of an assessment, in the order of what it costs."""
-    level = settings.confidence
+    confidence_level = settings.confidence_level
     profile, choice = soft_binned_profile(sample), choose_grid(sample)
     grid = shown_grid(choice, sample)
-    promise = guarantee(sample, confidence=level)
-    own = None if settings.task is None else TaskResult.of(sample, settings.task, promise.m)
+    promise = guarantee(sample, confidence_level=confidence_level)
+    own = None if settings.task is None else TaskResult.of(sample, settings.task, promise.grid)
     step()
     # SCDL is drawn from all there is: from coarser cells its draws would not balance, which is slow and says less.
     test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
     step()
-    at_worst = confidence_interval(_fewer(sample), measure=_loss_on(grid), level=level, n_resamples=_DRAWS, rng=rng)
+    at_worst = confidence_interval(
+        _fewer(sample), measure=_loss_on(grid), confidence_level=confidence_level, n_resamples=_DRAWS, rng=rng
+    )
     step()
     reliability, band, advice = _against_chance(sample, grid, settings, rng)
     step()
-    estimates = tuple(_estimate(measure, sample, level, rng, step) for measure in settings.measures)
-    options: dict[str, Any] = {"confidence": level, "n_resamples": settings.n_resamples, "rng": rng, "step": step}
+    estimates = tuple(_estimate(measure, sample, confidence_level, rng, step) for measure in settings.measures)
+    options: dict[str, Any] = {
+        "confidence_level": confidence_level,
+        "n_resamples": settings.n_resamples,
+        "rng": rng,
+        "step": step,
+    }
     table = None if segments is None else judge_segments(segments, sample.total_weight, **options)
     step()
     return AssessmentParts(
@@ -200,13 +207,13 @@ def compute_parts(
 def shown_grid(choice: GridChoice, sample: Sample) -> int:
     """The coarsest grid that loses no more than the best one, within a standard error: its bins say the most each."""
     close = choice.losses <= choice.loss + 1 / math.sqrt(sample.effective_n)
-    grid = int(choice.grid_sizes[close][0])
-    return min(max(grid, _COARSEST), _FINEST, sample.m or _FINEST)
+    grid = int(choice.grids[close][0])
+    return min(max(grid, _COARSEST), _FINEST, sample.grid or _FINEST)
 
 
 def _fewer(sample: Sample) -> Sample:
     """What can be redrawn a thousand times: the rows if they are few, else their compression."""
-    return sample.compress(_CELLS) if (sample.m or sample.n) > _CELLS else sample
+    return sample.compress(_CELLS) if (sample.grid or sample.n) > _CELLS else sample
 
 
 def _loss_on(grid: int) -> Callable[[Sample], float]:
@@ -218,10 +225,10 @@ def _against_chance(
     sample: Sample, grid: int, settings: Settings, rng: np.random.Generator
 ) -> tuple[Reliability, RegretBand, tuple[ThresholdAdvice, ...]]:
     """What is seen in each bin and at each threshold, beside what chance would show."""
-    level = settings.confidence
-    bins = soft_bins(sample, grid, confidence=level)
+    confidence_level = settings.confidence_level
+    bins = soft_bins(sample, grid, confidence_level=confidence_level)
     at = thresholds(settings.task.thresholds if settings.task else ())
-    null = null_band(_fewer(sample), grid=grid, bins=grid, thresholds=at, level=level, rng=rng)
+    null = null_band(_fewer(sample), grid=grid, bins=grid, thresholds=at, confidence_level=confidence_level, rng=rng)
     place = np.searchsorted(null.at, bins.prediction)
     reliability = Reliability(bins=bins, null_low=null.rate_low[place], null_high=null.rate_high[place])
     band = RegretBand(threshold=at, low=null.regret_low, high=null.regret_high, highest=null.regret_limit)
@@ -230,12 +237,14 @@ def _against_chance(
 
 
 def _estimate(
-    measure: Measure, sample: Sample, level: float, rng: np.random.Generator, step: Callable[[], None]
+    measure: Measure, sample: Sample, confidence_level: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> Estimate:
     low = high = None
     if measure.name not in _NO_INTERVAL:
         rows, draws = (sample, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
-        interval = confidence_interval(rows, measure=measure.name, level=level, n_resamples=draws, rng=rng)
+        interval = confidence_interval(
+            rows, measure=measure.name, confidence_level=confidence_level, n_resamples=draws, rng=rng
+        )
         low, high = interval.low, interval.high
     step()
     return Estimate(measure=measure, value=measure(sample), low=low, high=high)

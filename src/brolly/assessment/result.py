@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from brolly.assessment.advice import ThresholdAdvice
-from brolly.assessment.components import Estimate, Histogram, RegretBand, Reliability, Rows, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
 from brolly.assessment.doors import through
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.verdict import Verdict
@@ -32,7 +32,7 @@ class Assessment:
     ----------
     name : str or None
         What the forecast is called, if `assess_many` was told.
-    data : Rows
+    summary : DataSummary
         What was assessed: ``n``, ``event_rate`` and so on.
     verdict : Verdict
         What may be said of it in words: ``grade``, ``headline``, ``sentences``.
@@ -49,9 +49,9 @@ class Assessment:
         What a perfectly calibrated forecast would show.
     loss_interval : tuple of float
         Between which values the worst decision's loss on new rows lies, acting on the same grid.
-    balance : SoftBinnedProfile
+    profile : SoftBinnedProfile
         SCDL on each grid, and where it balances.
-    grid : GridChoice
+    grid_choice : GridChoice
         The loss of acting on each grid.
     guarantee : Guarantee
         What nobody loses more than on new rows.
@@ -65,7 +65,7 @@ class Assessment:
         The same for each segment.
     resolved : bool
         Whether SCDL is that of the rows, and not just the least that the compression can tell.
-    confidence, tolerance : float
+    confidence_level, tolerance : float
         At which level it speaks; which share of the stakes may be lost before it matters.
     n_resamples : int
         How many draws the test took.
@@ -76,7 +76,7 @@ class Assessment:
     """
 
     name: str | None
-    data: Rows
+    summary: DataSummary
     verdict: Verdict
     measures: tuple[Estimate, ...]
     reliability: Reliability
@@ -84,15 +84,15 @@ class Assessment:
     regret: RegretProfile
     regret_band: RegretBand
     loss_interval: tuple[float, float]
-    balance: SoftBinnedProfile
-    grid: GridChoice
+    profile: SoftBinnedProfile
+    grid_choice: GridChoice
     guarantee: Guarantee
     test: CalibrationTest
     advice: tuple[ThresholdAdvice, ...]
     task: TaskResult | None
     segments: SegmentTable | None
     resolved: bool
-    confidence: float
+    confidence_level: float
     tolerance: float
     n_resamples: int
     seed: int | None
@@ -130,8 +130,8 @@ class Assessment:
             "schema": SCHEMA,
             "brolly": version("brolly"),
             "name": self.name,
-            **self.data.to_dict(),
-            "confidence": self.confidence,
+            **self.summary.to_dict(),
+            "confidence_level": self.confidence_level,
             "tolerance": self.tolerance,
             "n_resamples": self.n_resamples,
             "seed": self.seed,
@@ -141,8 +141,8 @@ class Assessment:
             "reliability": self.reliability.to_dict(),
             "histogram": self.histogram.to_dict(),
             "regret": self._regret(),
-            "balance": self._balance(),
-            "grid": self.grid.to_dict(),
+            "profile": self._profile(),
+            "grid_choice": self.grid_choice.to_dict(),
             "guarantee": {**self.guarantee.to_dict(), "words": str(self.guarantee)},
             "test": self._test(),
             "advice": {
@@ -160,18 +160,18 @@ class Assessment:
         ends = {"loss_low": low, "loss_high": high}
         return {**self.regret.to_dict(), **ends, **self.regret_band.to_dict(), "worst_task_words": words}
 
-    def _balance(self) -> dict[str, Any]:
+    def _profile(self) -> dict[str, Any]:
         scdl = {e.measure.name: e for e in self.measures}.get("soft_binned_cdl")
         return {
-            **self.balance.to_dict(),
+            **self.profile.to_dict(),
             "low": scdl and scdl.low,
             "high": scdl and scdl.high,
-            "reciprocals": (1 / self.balance.grid_sizes).tolist(),
+            "reciprocals": (1 / self.profile.grids).tolist(),
             "resolved": self.resolved,
         }
 
     def _test(self) -> dict[str, Any]:
-        high = self.test.null_quantile(self.confidence)
+        high = self.test.null_quantile(self.confidence_level)
         return {**self.test.to_dict(), "null_high": high, "words": self._said("trust")}
 
     def _said(self, about: str) -> str:
@@ -179,8 +179,8 @@ class Assessment:
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "
-        scdl = f"SCDL={self.balance.value:.6g}, bound={self.guarantee.bound:.6g}, p_value={self.test.p_value:.3g}"
-        return f"Assessment({name}{self.verdict.grade!r}, {scdl}, n={self.data.n})"
+        scdl = f"SCDL={self.profile.value:.6g}, bound={self.guarantee.bound:.6g}, p_value={self.test.p_value:.3g}"
+        return f"Assessment({name}{self.verdict.grade!r}, {scdl}, n={self.summary.n})"
 
     def __str__(self) -> str:
         return str(self.verdict)

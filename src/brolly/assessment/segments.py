@@ -89,13 +89,13 @@ class SegmentTable:
     ----------
     by : tuple of str
         What the columns are called.
-    level : float
+    fdr : float
         The false discovery rate: the share of flagged segments that may be flagged by chance.
     rows : tuple of Segment
     """
 
     by: tuple[str, ...]
-    level: float
+    fdr: float
     rows: tuple[Segment, ...]
 
     @property
@@ -119,7 +119,7 @@ class SegmentTable:
             "by": list(self.by),
             "measure": MEASURE,
             "method": "Benjamini-Hochberg",
-            "level": self.level,
+            "fdr": self.fdr,
             "few_rows": FEW_ROWS,
             "rows": [s.to_dict() for s in self.rows],
         }
@@ -152,7 +152,7 @@ def judge_segments(
     segments: Segments,
     total: float,
     *,
-    confidence: float,
+    confidence_level: float,
     n_resamples: int,
     rng: np.random.Generator,
     step: Callable[[], None],
@@ -164,10 +164,10 @@ def judge_segments(
     most x the second must be, for x up to 0.1, and the first for larger ones. Intervals are for those with the smallest
     p-values.
     """
-    level = 1 - confidence
+    fdr = 1 - confidence_level
     small = set(segments.small())
     judged = [key for key in segments if key not in small]
-    again = max(n_resamples, min(_MOST_DRAWS, math.ceil(2 * len(judged) / level)))
+    again = max(n_resamples, min(_MOST_DRAWS, math.ceil(2 * len(judged) / fdr)))
     tests = {}
     for key in judged:
         tests[key] = calibration_test(segments[key], measure=MEASURE, n_resamples=_FIRST_LOOK, rng=rng)
@@ -183,9 +183,9 @@ def judge_segments(
         found: dict[str, Any] = {}
         if key in tests:
             test, q = tests[key], q_values[key]
-            found = {"null_mean": test.null_mean, "p_value": test.p_value, "q_value": q, "flagged": q <= level + 1e-12}
+            found = {"null_mean": test.null_mean, "p_value": test.p_value, "q_value": q, "flagged": q <= fdr + 1e-12}
         if key in near:
-            interval = confidence_interval(sample, measure=MEASURE, level=confidence, rng=rng)
+            interval = confidence_interval(sample, measure=MEASURE, confidence_level=confidence_level, rng=rng)
             found |= {"low": interval.low, "high": interval.high}
         rows.append(
             Segment(
@@ -198,7 +198,7 @@ def judge_segments(
                 **found,
             )
         )
-    return SegmentTable(by=segments.by, level=level, rows=tuple(rows))
+    return SegmentTable(by=segments.by, fdr=fdr, rows=tuple(rows))
 
 
 def _coded(name: str, column: ArrayLike, n: int) -> tuple[list[Any], NDArray[np.intp]]:

@@ -21,7 +21,7 @@ class Evidence:
     ----------
     n : int
         The number of rows.
-    confidence : float
+    confidence_level : float
         At which bound, interval and test speak.
     tolerance : float
         The share of the stakes that may be lost before it matters.
@@ -46,7 +46,7 @@ class Evidence:
     """
 
     n: int
-    confidence: float
+    confidence_level: float
     tolerance: float
     grid: int
     loss: float
@@ -62,7 +62,7 @@ class Evidence:
     @property
     def off(self) -> bool:
         """Whether the test tells the forecast from a perfectly calibrated one."""
-        return self.p_value <= 1 - self.confidence + 1e-12  # 1 - 0.95 is a last bit above 0.05
+        return self.p_value <= 1 - self.confidence_level + 1e-12  # 1 - 0.95 is a last bit above 0.05
 
     @property
     def grade(self) -> Grade:
@@ -157,7 +157,7 @@ def _tested(e: Evidence) -> str:
 
 
 def _promised(e: Evidence) -> str:
-    level = f"{100 * e.confidence:.4g}%"
+    level = f"{100 * e.confidence_level:.4g}%"
     if e.bound >= 1:
         return f"With {level} confidence these rows promise nothing: somebody may lose all that is at stake."
     return (
@@ -170,7 +170,7 @@ def _promised(e: Evidence) -> str:
 def _found(e: Evidence) -> str:
     found = f"On these rows, rounded to 1/{e.grid}, the worst decision gave up {at_most(e.loss)}"
     if e.off and e.at_least > 0:
-        level = f"{100 * e.confidence:.4g}%"
+        level = f"{100 * e.confidence_level:.4g}%"
         return f"{found}; on new rows somebody loses at least {at_least(e.at_least)}, with {level} confidence."
     return f"{found}; how much of that is chance is not known."
 

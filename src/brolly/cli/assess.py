@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--fail-above must be a number that is not negative; it is {arguments.fail_above}")
     check_result(arguments)
     read_in = read(arguments, by=arguments.by)
-    sample = read_in.whole if isinstance(read_in, Segments) else read_in
+    sample = read_in.pooled if isinstance(read_in, Segments) else read_in
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BrollyWarning)  # the profile keeps them, and the verdict says them
         profile = soft_binned_profile(sample, rounding=arguments.rounding)

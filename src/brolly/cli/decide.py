@@ -15,7 +15,7 @@ from brolly.assessment.text import wrapped
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
-from brolly.decisions.policy import RoundedResponse, load_policy
+from brolly.decisions.policy import RoundingPolicy, load_policy
 from brolly.engines.append_columns import rewrite_file
 from brolly.errors import InputError
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _counting(policy: RoundedResponse, taken: Counter[str]) -> Any:
+def _counting(policy: RoundingPolicy, taken: Counter[str]) -> Any:
     """The policy, with its actions counted where they have names."""
 
     def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
@@ -93,7 +93,7 @@ def _counting(policy: RoundedResponse, taken: Counter[str]) -> Any:
     return decide
 
 
-def _summary(arguments: argparse.Namespace, policy: RoundedResponse, rows: int, taken: Counter[str]) -> str:
+def _summary(arguments: argparse.Namespace, policy: RoundingPolicy, rows: int, taken: Counter[str]) -> str:
     counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
     said = f"{one_line(arguments.file)}: {rows:,} {'row' if rows == 1 else 'rows'} decided{counts and ': ' + counts}"
     return f"{wrapped(said)}\n{wrapped(f'Result written to {one_line(str(arguments.output))}')}\n"

@@ -1,4 +1,4 @@
-"""``brolly watch``: a forecast over time, and when it changed."""
+"""``brolly monitor``: a forecast over time, and when it changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output, whole, write_whole
 from brolly.engines.store import load_samples
 from brolly.errors import InputError
-from brolly.inference.monitoring import Timeline, watch
+from brolly.inference.monitoring import Timeline, monitor
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Any]
@@ -29,8 +29,8 @@ threshold.
 """
 _EPILOG = """\
 examples:
-  brolly watch days
-  brolly watch days --window 28 --plot timeline.png
+  brolly monitor days
+  brolly monitor days --window 28 --plot timeline.png
 
 Exit code: 0, or 1 with --fail-on-change if a change was found, or 2 if there is
 an error (one line says which).
@@ -41,7 +41,7 @@ CHANGED = 1
 def add_command(commands: Commands) -> None:
     """Describe the command and its options."""
     parser = commands.add_parser(
-        "watch",
+        "monitor",
         help="print SCDL and its guarantee over time, and when the forecast changed",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -51,7 +51,9 @@ def add_command(commands: Commands) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("folder", metavar="DIR", help="a folder of stored samples, one .parquet file a period")
     parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
-    parser.add_argument("--confidence", metavar="C", type=float, default=0.95, help="of each bound (default: 0.95)")
+    parser.add_argument(
+        "--confidence-level", metavar="C", type=float, default=0.95, help="of each bound (default: 0.95)"
+    )
     parser.add_argument(
         "--alpha", metavar="A", type=float, default=0.01, help="how often no change may be called one (default: 0.01)"
     )
@@ -69,7 +71,7 @@ def add_command(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load, watch, and say what came out."""
+    """Load, monitor, and say what came out."""
     for path in (arguments.output, arguments.plot):
         if path is not None:
             check_output(path)
@@ -77,10 +79,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(arguments.plot)!r}")
     samples = load_samples(arguments.folder)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress:
-        timeline = watch(
+        timeline = monitor(
             samples,
             window=arguments.window,
-            confidence=arguments.confidence,
+            confidence_level=arguments.confidence_level,
             alpha=arguments.alpha,
             shuffle="rows" if arguments.independent_rows else "periods",
             rng=arguments.seed,

@@ -14,7 +14,7 @@ from brolly.cli.output import one_line, say
 from brolly.cli.verdict import rows_read
 from brolly.core.sample.sample import Sample
 from brolly.decisions.grid import choose_grid
-from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 
@@ -36,7 +36,7 @@ examples:
       --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
 
 'brolly decide' applies the policy. Tasks of more than two actions are made in
-Python: brolly.RoundedResponse(task, sample=...).save("policy.json").
+Python: brolly.RoundingPolicy(task, sample=...).save("policy.json").
 Exit code: 0 if there is a policy, 2 if there is an error (one line says which).
 """
 
@@ -88,18 +88,18 @@ def _number(text: str, low: float, high: float, rule: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Read the file, choose the grid, and write the policy."""
     task = _task(arguments)
-    policy = RoundedResponse(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
+    policy = RoundingPolicy(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
     check_result(arguments)
     sample = read(arguments)
     assert isinstance(sample, Sample)
     grid = choose_grid(sample)
-    policy = RoundedResponse(task, grid.best, seed=arguments.seed)
+    policy = RoundingPolicy(task, grid.grid, seed=arguments.seed)
     policy.save(arguments.output)
     if not arguments.quiet:
         said = [
             rows_read(files_read(arguments), sample, arguments.weight),
             one_line(str(task)),
-            f"Grid 1/{grid.best}: on these rows nobody who acts on probabilities rounded to it, whatever the "
+            f"Grid 1/{grid.grid}: on these rows nobody who acts on probabilities rounded to it, whatever the "
             f"decision and its costs, loses more than {at_most(grid.loss)} of what is at stake per case (best "
             "minus worst outcome), compared with the best change of actions in hindsight.",
             f"Policy written to {one_line(str(arguments.output))}",

@@ -1,4 +1,4 @@
-"""``brolly store``: compress the rows of files to one small file, for ``brolly watch`` and for merging."""
+"""``brolly store``: compress the rows of files to one small file, for ``brolly monitor`` and for merging."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DESCRIPTION = """\
 Compress the predictions and outcomes in files to one small Parquet file.
 
 All that brolly computes can be computed from it, whatever the number of rows.
-Stored samples can be merged: write one a day, and watch them.
+Stored samples can be merged: write one a day, and monitor them.
 """
 _EPILOG = """\
 examples:
   brolly store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
-  brolly watch days --window 7
+  brolly monitor days --window 7
 """
 
 
@@ -32,7 +32,7 @@ def add_command(commands: Commands) -> None:
     """Describe the command and its options."""
     parser = commands.add_parser(
         "store",
-        help="compress files to one small file that can be merged and watched",
+        help="compress files to one small file that can be merged and monitored",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -47,4 +47,4 @@ def rows_read(file: str, sample: Sample, weight: str | None) -> str:
 
 def _is_resolved(sample: Sample, profile: SoftBinnedProfile) -> bool:
     """Whether the value is that of the rows, and not just the least that the compression can tell."""
-    return sample.m is None or 2 * profile.m_star <= sample.m
+    return sample.grid is None or 2 * profile.m_star <= sample.grid

@@ -132,7 +132,7 @@ class RegretCurve(Frozen):
 
     def points(self, mu: ArrayLike) -> CurvePoints:
         """The curve at any thresholds in [0, 1]: their distinct values, increasing, with both limits at each."""
-        asked = as_numbers(mu, "mu")
+        asked = as_numbers(mu, "threshold")
         outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
         if outside.size:
             first = int(outside[0])
@@ -142,7 +142,7 @@ class RegretCurve(Frozen):
     def __call__(self, mu: ArrayLike) -> Floats:
         """The larger side of the curve at any thresholds in [0, 1], in any order and shape."""
         points = self.points(mu)
-        value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "mu"))]
+        value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "threshold"))]
         return value
 
     def corners(self) -> CurvePoints:

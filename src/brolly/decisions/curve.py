@@ -24,7 +24,7 @@ _ROUNDING = 1e-15  # a loss no larger than this is none
 class WorstThreshold(NamedTuple):
     """The highest point of a regret curve."""
 
-    mu: float
+    threshold: float
     regret: float
 
 
@@ -34,11 +34,11 @@ class RegretProfile(Frozen):
 
     Attributes
     ----------
-    mu, regret : ndarray
-        The curve, to be drawn as straight lines from point to point; where it jumps the same mu stands
+    threshold, regret : ndarray
+        The curve, to be drawn as straight lines from point to point; where it jumps the same threshold stands
         there twice, with both sides.
     worst : WorstThreshold
-        ``worst.mu`` and ``worst.regret``: the highest point (the first of several).
+        ``worst.threshold`` and ``worst.regret``: the highest point (the first of several).
     loss : float
         The most that any task with payoffs in [0, 1] loses: CDL for ``swaps="all"``.
     worst_task : DecisionTask or None
@@ -51,7 +51,7 @@ class RegretProfile(Frozen):
         The number of rows.
     """
 
-    mu: Floats
+    threshold: Floats
     regret: Floats
     worst: WorstThreshold
     loss: float
@@ -62,20 +62,20 @@ class RegretProfile(Frozen):
     _curve: RegretCurve = field(repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self.mu, self.regret)
+        freeze(self.threshold, self.regret)
 
-    def __call__(self, mu: ArrayLike) -> Any:
+    def __call__(self, threshold: ArrayLike) -> Any:
         """The regret at any thresholds in [0, 1]; at a jump its larger side."""
-        return self._curve(mu)[()]
+        return self._curve(threshold)[()]
 
     @property
     def net_benefit(self) -> Floats:
-        """The net benefit lost at each of `mu`, in the units of decision curves: ``regret / (1 - mu)``.
+        """The net benefit lost at each of `threshold`, in the units of decision curves: ``regret / (1 - mu)``.
 
         True positives per row, as decision curve analysis counts: a false positive costs the odds
         ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite where the regret is not 0.
         """
-        inner = self.regret[:-1] / (1 - self.mu[:-1])
+        inner = self.regret[:-1] / (1 - self.threshold[:-1])
         # The last piece of the curve is a line; if it ends in 0 its ratio to 1 - mu is the same all along.
         last = math.inf if self.regret[-1] > 0 else inner[-1]
         benefit = np.append(inner, last)
@@ -87,18 +87,18 @@ class RegretProfile(Frozen):
         return {
             "result": "regret_curve",
             "loss": self.loss,
-            "worst": {"mu": self.worst.mu, "regret": self.worst.regret},
+            "worst": {"threshold": self.worst.threshold, "regret": self.worst.regret},
             "worst_task": self.worst_task and self.worst_task.to_dict(),
             "swaps": self.swaps,
             "grid": self.grid,
             "n": self.n,
-            "mu": self.mu.tolist(),
+            "threshold": self.threshold.tolist(),
             "regret": self.regret.tolist(),
         }
 
     def __repr__(self) -> str:
         grid = "" if self.grid is None else f", grid={self.grid}"
-        worst = f"worst=({self.worst.mu:.6g}, {self.worst.regret:.6g})"
+        worst = f"worst=({self.worst.threshold:.6g}, {self.worst.regret:.6g})"
         return f"RegretProfile(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
 
     def __str__(self) -> str:
@@ -190,16 +190,16 @@ def regret_curve(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     if grid is None:
-        curve = RegretCurve.from_table(sample.distinct(), swaps)
+        curve = RegretCurve.from_table(sample._distinct_table(), swaps)
     else:
         grid = check_fine_enough(sample, check_grid(grid, "grid"))
-        curve = RegretCurve.from_rounded(RoundedSample.from_sums(sample.cell_sums(grid), grid), swaps)
+        curve = RegretCurve.from_rounded(RoundedSample.from_sums(sample._cell_sums(grid), grid), swaps)
     mu, regret = _outline(curve)
     corners = curve.corners()
     top = int(corners.value.argmax())
     chord = curve.chord()
     return RegretProfile(
-        mu=mu,
+        threshold=mu,
         regret=regret,
         worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
         loss=min(2 * chord.value, 1.0),  # which it exceeds by rounding alone
@@ -213,8 +213,10 @@ def regret_curve(
 
 def check_fine_enough(sample: Sample, m: int) -> int:
     """Accept a grid that the sample still knows exactly."""
-    if sample.m is not None and m > sample.m:
-        raise InputError(f"the sample is compressed to m = {sample.m:,}, which says nothing exact of a grid of {m:,}")
+    if sample.grid is not None and m > sample.grid:
+        raise InputError(
+            f"the sample is compressed to grid = {sample.grid:,}, which says nothing exact of a grid of {m:,}"
+        )
     return m
 
 

@@ -26,13 +26,13 @@ class GridChoice(Frozen):
 
     Attributes
     ----------
-    best : int
+    grid : int
         The m with the smallest loss (the smallest such m).
     loss : float
         The loss there: nobody gave up a larger share of what was at stake on these rows.
     bound : float
         What the paper promises there.
-    grid_sizes : ndarray of int
+    grids : ndarray of int
         The grids looked at: 2, 4, 8 and so on.
     losses : ndarray of float
         CDL(S_m) for each: the largest swap regret of any decision maker who rounds to 1/m, exactly.
@@ -42,56 +42,56 @@ class GridChoice(Frozen):
         The number of rows.
     """
 
-    best: int
+    grid: int
     loss: float
     bound: float
-    grid_sizes: NDArray[np.int64]
+    grids: NDArray[np.int64]
     losses: Floats
     bounds: Floats
     n: int
 
     def __post_init__(self) -> None:
-        freeze(self.grid_sizes, self.losses, self.bounds)
+        freeze(self.grids, self.losses, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in built-in types, ready for JSON."""
         return {
             "result": "choose_grid",
-            "best": self.best,
+            "grid": self.grid,
             "loss": self.loss,
             "bound": self.bound,
             "n": self.n,
-            "grid_sizes": self.grid_sizes.tolist(),
+            "grids": self.grids.tolist(),
             "losses": self.losses.tolist(),
             "bounds": self.bounds.tolist(),
         }
 
     def __repr__(self) -> str:
-        return f"GridChoice(best={self.best}, loss={self.loss:.6g}, bound={self.bound:.6g}, n={self.n})"
+        return f"GridChoice(grid={self.grid}, loss={self.loss:.6g}, bound={self.bound:.6g}, n={self.n})"
 
     def __str__(self) -> str:
-        lines = [f"{'m':>8}  {'loss':>8}  {'bound':>8}"]
+        lines = [f"{'grid':>8}  {'loss':>8}  {'bound':>8}"]
         for m, loss, bound in self._rows():
-            lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.best)}")
+            lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.grid)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{m}{' *' * (m == self.best)}</td><td>{loss:.4f}</td><td>{bound:.4f}</td></tr>"
+            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{loss:.4f}</td><td>{bound:.4f}</td></tr>"
             for m, loss, bound in self._rows()
         )
-        head = "<tr><th>m</th><th>CDL(S<sub>m</sub>)</th><th>2 SCDL<sub>m</sub> + 2/m</th></tr>"
-        return f"<p>Act on multiples of <b>1/{self.best}</b> ({self.n:,} rows)</p><table>{head}{rows}</table>"
+        head = "<tr><th>grid</th><th>CDL(S<sub>m</sub>)</th><th>2 SCDL<sub>m</sub> + 2/m</th></tr>"
+        return f"<p>Act on multiples of <b>1/{self.grid}</b> ({self.n:,} rows)</p><table>{head}{rows}</table>"
 
     def _rows(self) -> list[tuple[int, float, float]]:
-        return list(zip(self.grid_sizes.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True))
+        return list(zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True))
 
 
 def choose_grid(
     y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
     *,
-    largest: int | None = None,
+    max_grid: int | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> GridChoice:
@@ -108,7 +108,7 @@ def choose_grid(
         The outcomes: 0 or 1, or any two labels with `pos_label`.
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
-    largest : int, optional
+    max_grid : int, optional
         The finest grid to look at, a power of two. If not said, the first from :math:`4 \sqrt n` on (at
         least 64; n counts as ``Sample.effective_n`` where there are weights), or that of the compression.
     sample_weight : array_like of shape (n,), optional
@@ -153,9 +153,9 @@ def choose_grid(
     >>> y = rng.random(300) < p**1.5
     >>> choice = brolly.choose_grid(y, p)
     >>> choice
-    GridChoice(best=16, loss=0.0456906, bound=0.161056, n=300)
+    GridChoice(grid=16, loss=0.0456906, bound=0.161056, n=300)
     >>> print(choice)
-           m      loss     bound
+        grid      loss     bound
            2    0.1255    1.0000
            4    0.0783    0.5000
            8    0.0484    0.2643
@@ -165,15 +165,15 @@ def choose_grid(
          128    0.0943    0.1070
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    finest = _finest(sample) if largest is None else check_fine_enough(sample, check_grid(largest, "largest"))
+    finest = _finest(sample) if max_grid is None else check_fine_enough(sample, check_grid(max_grid, "max_grid"))
     grids = [2**k for k in range(1, finest.bit_length())]
     losses, bounds = np.array([_loss_and_bound(sample, m) for m in grids]).T
     at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])
     return GridChoice(
-        best=grids[at],
+        grid=grids[at],
         loss=float(losses[at]),
         bound=float(bounds[at]),
-        grid_sizes=np.array(grids, np.int64),
+        grids=np.array(grids, np.int64),
         losses=losses.copy(),
         bounds=bounds.copy(),
         n=sample.n,
@@ -183,11 +183,11 @@ def choose_grid(
 def _finest(sample: Sample) -> int:
     """The first grid whose rounding costs less than half of what chance does, as far as the sample knows it."""
     enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
-    return min(max(64, enough), sample.m or LARGEST_GRID)
+    return min(max(64, enough), sample.grid or LARGEST_GRID)
 
 
 def _loss_and_bound(sample: Sample, m: int) -> tuple[float, float]:
-    rounded = RoundedSample.from_sums(sample.cell_sums(m), m)
+    rounded = RoundedSample.from_sums(sample._cell_sums(m), m)
     exact = 2 * RegretCurve.from_rounded(rounded).chord().value
     soft, _ = worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
     return min(exact, 1.0), min(2 * soft / sample.total_weight + 2 / m, 1.0)

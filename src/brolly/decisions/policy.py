@@ -27,13 +27,13 @@ from brolly.errors import InputError
 _BLOCK = 1 << 15  # rows that are worked on together: what is made for them stays in the second cache
 _ROWS_PER_THREAD = 1 << 18  # fewer are done sooner than a thread has started
 _FORMAT, _VERSION = "brolly policy", 1
-_KEYS = ("format", "version", "m", "rounding", "seed", "task")
+_KEYS = ("format", "version", "grid", "rounding", "seed", "task")
 _NAMES = Names(prob="p")
 _NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
-class RoundedResponse:
+class RoundingPolicy:
     r"""Act on probabilities with a guarantee: round each to a grid, then take the best action there.
 
     Whoever acts on the raw probabilities can lose however well they are calibrated; whoever acts through
@@ -46,11 +46,11 @@ class RoundedResponse:
     ----------
     task : DecisionTask
         What is at stake.
-    m : int, optional
+    grid : int, optional
         The grid ``1/m``: a power of two, up to 2**20. Left out, it is chosen for `sample`.
     sample : Sample, optional
-        Past predictions and outcomes to choose `m` for: the grid on which acting loses least there
-        (`brolly.choose_grid`, which is for soft rounding). No grid is good for all predictions, so one of `m` and
+        Past predictions and outcomes to choose `grid` for: the grid on which acting loses least there
+        (`brolly.choose_grid`, which is for soft rounding). No grid is good for all predictions, so one of `grid` and
         `sample` is needed.
     rounding : {"soft", "hard"}
         Soft: to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. Hard:
@@ -79,7 +79,7 @@ class RoundedResponse:
     --------
     >>> import brolly
     >>> task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    >>> policy = brolly.RoundedResponse(task, 8, seed=7)
+    >>> policy = brolly.RoundingPolicy(task, 8, seed=7)
     >>> policy.round([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
     [0.375, 0.25, 0.25, 0.875]
     >>> policy.decide([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
@@ -89,7 +89,7 @@ class RoundedResponse:
     """
 
     task: DecisionTask
-    m: int
+    grid: int
     rounding: Rounding
     seed: int
     _grid: Floats
@@ -99,7 +99,7 @@ class RoundedResponse:
     def __init__(
         self,
         task: DecisionTask,
-        m: int | None = None,
+        grid: int | None = None,
         *,
         sample: Sample | None = None,
         rounding: Rounding = "soft",
@@ -108,13 +108,13 @@ class RoundedResponse:
         if not isinstance(task, DecisionTask):
             raise InputError(f"task must be a DecisionTask; it is {task!r}")
         check_rounding(rounding)
-        grid = _grid_size(m, sample, rounding)
-        points = np.arange(grid + 1) / grid
+        size = _grid_size(grid, sample, rounding)
+        points = np.arange(size + 1) / size
         best = task.best_index(points) if task.actions else np.zeros(0, np.intp)
         index = best.astype(np.uint8 if len(task.actions) <= 256 else np.intp)
         freeze(points, index)
-        values = (task, grid, rounding, _check_seed(seed), points, index, key_of(seed))
-        for name, value in zip(("task", "m", "rounding", "seed", "_grid", "_index", "_key"), values, strict=True):
+        values = (task, size, rounding, _check_seed(seed), points, index, key_of(seed))
+        for name, value in zip(("task", "grid", "rounding", "seed", "_grid", "_index", "_key"), values, strict=True):
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
@@ -197,13 +197,13 @@ class RoundedResponse:
         if not self.task.actions:
             raise InputError("a quadratic task has no list of actions: its action is the rounded probability itself")
         prob = _checked(p).astype(np.float64)
-        low = np.floor(self.m * prob)
-        up = self.m * prob - low if self.rounding == "soft" else np.zeros(len(prob))
+        low = np.floor(self.grid * prob)
+        up = self.grid * prob - low if self.rounding == "soft" else np.zeros(len(prob))
         cell = low.astype(np.intp)
         shares = np.zeros((len(prob), len(self.task.actions)))
         rows = np.arange(len(prob))
         shares[rows, self._index[cell]] = 1 - up
-        shares[rows, self._index[np.minimum(cell + 1, self.m)]] += up
+        shares[rows, self._index[np.minimum(cell + 1, self.grid)]] += up
         return shares
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -215,14 +215,14 @@ class RoundedResponse:
         return {
             "format": _FORMAT,
             "version": _VERSION,
-            "m": self.m,
+            "grid": self.grid,
             "rounding": self.rounding,
             "seed": self.seed,
             "task": self.task.to_dict(),
         }
 
     @classmethod
-    def from_dict(cls, data: Any) -> RoundedResponse:
+    def from_dict(cls, data: Any) -> RoundingPolicy:
         """The policy that `to_dict` wrote."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise InputError(f"a policy must be an object with 'format': '{_FORMAT}'")
@@ -236,19 +236,19 @@ class RoundedResponse:
         if strange:
             raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))} alone; it has {strange[0]!r}")
         task = DecisionTask.from_dict(data["task"])
-        return cls(task, check_grid(data["m"]), rounding=data["rounding"], seed=data["seed"])
+        return cls(task, check_grid(data["grid"]), rounding=data["rounding"], seed=data["seed"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RoundedResponse.from_dict, (self.to_dict(),)  # the tables are quicker made than sent
+        return RoundingPolicy.from_dict, (self.to_dict(),)  # the tables are quicker made than sent
 
     def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, RoundedResponse) else NotImplemented
+        return self.to_dict() == other.to_dict() if isinstance(other, RoundingPolicy) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((self.m, self.rounding, self.seed, self.task))
+        return hash((self.grid, self.rounding, self.seed, self.task))
 
     def __repr__(self) -> str:
-        return f"RoundedResponse({self.task!r}, m={self.m}, rounding={self.rounding!r}, seed={self.seed})"
+        return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed})"
 
     def _apply(
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
@@ -284,7 +284,7 @@ class RoundedResponse:
         if x is None:
             return False
         plain = np.ascontiguousarray(prob[rows], np.float64)
-        return choose(plain, x, self._key, self.m, ids is not None, table, out[rows])
+        return choose(plain, x, self._key, self.grid, ids is not None, table, out[rows])
 
     def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
         """The ids that the rounding needs: none if it is hard."""
@@ -301,8 +301,8 @@ class RoundedResponse:
         return array if self.rounding == "soft" else None
 
 
-def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
-    """Read a policy that `RoundedResponse.save` wrote.
+def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
+    """Read a policy that `RoundingPolicy.save` wrote.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
     Examples
     --------
     >>> import brolly, tempfile
-    >>> policy = brolly.RoundedResponse(brolly.DecisionTask.threshold(0.35), 32)
+    >>> policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 32)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     policy.save(f"{folder}/policy.json")
     ...     brolly.load_policy(f"{folder}/policy.json") == policy
@@ -335,7 +335,7 @@ def load_policy(path: str | os.PathLike[str]) -> RoundedResponse:
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
         raise InputError(f"{path} is not JSON: {error}") from error
     try:
-        return RoundedResponse.from_dict(data)
+        return RoundingPolicy.from_dict(data)
     except InputError as error:
         raise InputError(f"{path} holds no policy: {error}") from error
 
@@ -352,20 +352,20 @@ def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no number there")
 
 
-def _grid_size(m: int | None, sample: Sample | None, rounding: Rounding) -> int:
-    if (m is None) == (sample is None):
+def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding) -> int:
+    if (grid is None) == (sample is None):
         raise InputError(
-            "m is missing: pass m, or sample=brolly.Sample(y_true, y_prob) to have it chosen for past outcomes"
-            if m is None
-            else "m and sample must not both be given: a sample is there to choose m for"
+            "grid is missing: pass grid, or sample=brolly.Sample(y_true, y_prob) to have it chosen for past outcomes"
+            if grid is None
+            else "grid and sample must not both be given: a sample is there to choose grid for"
         )
-    if m is not None:
-        return check_grid(m)
+    if grid is not None:
+        return check_grid(grid)
     if not isinstance(sample, Sample):
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
-        raise InputError("m is missing: a grid is chosen for soft rounding alone, hard rounding needs its m")
-    return choose_grid(sample).best
+        raise InputError("grid is missing: it is chosen for soft rounding alone, hard rounding needs its own")
+    return choose_grid(sample).grid
 
 
 def _check_seed(seed: int) -> int:

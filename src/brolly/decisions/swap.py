@@ -174,7 +174,7 @@ def swap_regret(
         knows every outcome.
     response : object with a method ``probabilities(p)``, optional
         How somebody acts who does not take the best action at p: the probability of each of ``task.actions``,
-        of shape (n, k), such as a `RoundedResponse`. The regret is the expected one.
+        of shape (n, k), such as a `RoundingPolicy`. The regret is the expected one.
     sample_weight : array_like of shape (n,), optional
         How much each row counts.
     pos_label : object, optional
@@ -226,7 +226,7 @@ def swap_regret(
     if task.is_quadratic:
         value, swaps = _quadratic(sample, response)
     else:
-        swaps = _swaps(_masses(sample.distinct(), task, response, per), task, per, sample.total_weight)
+        swaps = _swaps(_masses(sample._distinct_table(), task, response, per), task, per, sample.total_weight)
         value = math.fsum(swap.saves for swap in swaps)
     weights = sample.sample_weight
     weighted = weights is not None and (sample.counts is None or not np.array_equal(weights, sample.counts))
@@ -245,7 +245,7 @@ def _quadratic(sample: Sample, response: Response | None) -> tuple[float, tuple[
         raise InputError(
             "response needs a task with finitely many actions; a quadratic task has every number in [0, 1]"
         )
-    table = sample.distinct()
+    table = sample._distinct_table()
     weight = table.negative + table.positive
     best = table.positive / weight
     saves = weight * (table.prob - best) ** 2 / sample.total_weight

@@ -30,23 +30,23 @@ class ThresholdMixture(Frozen):
 
     Attributes
     ----------
-    mu : ndarray
+    threshold : ndarray
         The thresholds.
     weight : ndarray
         The weight of each, as a share of the task's scale.
     density : float
-        The weight per unit of mu that lies on all of [0, 1] besides; 0 for finitely many actions.
+        The weight per unit of threshold that lies on all of [0, 1] besides; 0 for finitely many actions.
     """
 
-    mu: Floats
+    threshold: Floats
     weight: Floats
     density: float
 
     def __post_init__(self) -> None:
-        freeze(self.mu, self.weight)
+        freeze(self.threshold, self.weight)
 
     def __repr__(self) -> str:
-        return f"ThresholdMixture({len(self.mu)} thresholds, density={self.density:g})"
+        return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,15 +128,15 @@ class DecisionTask:
         return cls.from_payoffs([[0.0, -false_negative], [-false_positive, 0.0]], actions=check_names(actions, 2))
 
     @classmethod
-    def threshold(cls, mu: float, *, actions: Sequence[str] = _TWO) -> DecisionTask:
-        """Two actions, the second from the probability `mu` on: the paper's task, for any threshold.
+    def threshold(cls, threshold: float, *, actions: Sequence[str] = _TWO) -> DecisionTask:
+        """Two actions, the second from the probability `threshold` on: the paper's task, for any threshold.
 
         ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: a false alarm costs mu and a miss 1 - mu, of payoffs in [0, 1].
         Its regret in these units, predictions told apart, is the regret curve at mu.
 
         Parameters
         ----------
-        mu : float
+        threshold : float
             The threshold, above 0 and below 1: at the ends there would be nothing to decide.
         actions : pair of str
             What the two are called, the one for low probabilities first.
@@ -147,9 +147,9 @@ class DecisionTask:
         >>> brolly.DecisionTask.threshold(0.35)
         DecisionTask(actions=('wait', 'act'), thresholds=(0.35,), scale=0.65)
         """
-        if not is_number(mu) or not 0 < mu < 1:
-            raise InputError(f"mu must lie in (0, 1); it is {mu!r}")
-        mu = float(mu)
+        if not is_number(threshold) or not 0 < threshold < 1:
+            raise InputError(f"threshold must lie in (0, 1); it is {threshold!r}")
+        mu = float(threshold)
         payoffs = ((1.0, mu), (1 - mu, 1.0))
         return cls(actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,))
 
@@ -274,10 +274,10 @@ class DecisionTask:
         :math:`\int (1-\mu)\,d\nu` or :math:`\int \mu\,d\nu` above 1.
         """
         if self.is_quadratic:
-            return ThresholdMixture(mu=np.zeros(0), weight=np.zeros(0), density=2.0)
+            return ThresholdMixture(threshold=np.zeros(0), weight=np.zeros(0), density=2.0)
         chosen = self.matrix[list(self.order)]
         weight = np.diff(chosen[:, 1] - chosen[:, 0]) / self.scale
-        return ThresholdMixture(mu=np.array(self.thresholds), weight=weight, density=0.0)
+        return ThresholdMixture(threshold=np.array(self.thresholds), weight=weight, density=0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The task in built-in types, ready for JSON; `from_dict` reads it."""

@@ -42,7 +42,7 @@ class SampleAccumulator:
         self._tally.add(rows)
 
     def result(self) -> Sample:
-        return Sample.from_cells(self._tally.cells())
+        return Sample._from_cells(self._tally.cells())
 
 
 class Segmenting:

@@ -30,7 +30,7 @@ def scan(
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
     where: Any = None,
-    m: int = 2**16,
+    grid: int = 2**16,
     pos_label: Any = None,
     view: Literal["top-label", "one-vs-rest"] | None = None,
     labels: Sequence[Any] | None = None,
@@ -39,7 +39,7 @@ def scan(
     """Read predictions and outcomes where they are, however many: one sample, or one for each segment.
 
     Rows are read a batch at a time and compressed at once (see `Sample.compress`), in memory that does not
-    grow with their number: `soft_binned_cdl` is the same as on the rows for every grid up to `m`.
+    grow with their number: `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def scan(
     where : str or expression, optional
         Which rows count: text such as ``"p is not null and region = 'north'"``, which means the same
         everywhere (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
-    m : int
+    grid : int
         The grid of the compression: a power of two, up to 2**20.
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1. Text is read as the type of the column.
@@ -74,7 +74,7 @@ def scan(
     Returns
     -------
     Sample or Segments
-        Compressed to `m`; with `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
+        Compressed to `grid`; with `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
 
     Raises
     ------
@@ -92,14 +92,14 @@ def scan(
     stand in double quotes, text stands in single ones. A comparison with a null or a NaN is false.
 
     With `by`, memory follows the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
-    that while rows are read, and never more of them than rows. Choose a smaller `m` for very many segments.
+    that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments.
 
     Examples
     --------
     >>> import brolly
     >>> rows = {"p": [0.1, 0.8, 0.6, None], "y": [0, 1, 1, 0], "region": ["n", "n", "s", "s"]}
     >>> brolly.scan(rows, where="p is not null")
-    Sample(n=3, events=2, m=65536)
+    Sample(n=3, events=2, grid=65536)
     >>> brolly.scan(rows, by="region", where="p is not null")
     Segments(2 by region, n=3)
     >>> brolly.scan(rows)
@@ -108,26 +108,26 @@ def scan(
     brolly.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
     roles = replace(Roles.of(prob, outcome, weight, by, where), pos_label=pos_label)
-    check_grid(m)
+    check_grid(grid)
     if _is_elsewhere(source):
         from brolly.engines.pushdown import aggregate
 
         if view is not None or labels is not None:
             raise InputError("several classes can be read from rows in this process only, not from another engine")
         with _own_names(roles):
-            return aggregate(source, roles, m, progress=progress).result()
+            return aggregate(source, roles, grid, progress=progress).result()
     need_pyarrow()
     from brolly.engines.sources import local_sources
 
     sources = local_sources(source, roles.needed(), roles.native)
-    intake = _intake(roles, m, view, labels, parse=sources[0].parse)
+    intake = _intake(roles, grid, view, labels, parse=sources[0].parse)
     _feed(sources, roles, intake, progress)
     with _own_names(roles):
         return intake.result()
 
 
 def _intake(
-    roles: Roles, m: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
+    roles: Roles, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
 ) -> Intake | ClassIntake:
     """What takes the rows: as two classes, or as several."""
     from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
@@ -135,9 +135,9 @@ def _intake(
     from brolly.engines.multiclass import class_intake
 
     if view is not None or labels is not None or not isinstance(roles.prob, str):
-        return class_intake(roles, m, view, labels, parse=parse)
+        return class_intake(roles, grid, view, labels, parse=parse)
     sink: Sink = (
-        SegmentAccumulator(roles.by, m, weighted=roles.weight is not None) if roles.by else SampleAccumulator(m)
+        SegmentAccumulator(roles.by, grid, weighted=roles.weight is not None) if roles.by else SampleAccumulator(grid)
     )
     return Intake(roles, sink, parse=parse)
 

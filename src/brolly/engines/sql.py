@@ -19,7 +19,7 @@ def sql(
     table: str | Sequence[str],
     prob: str,
     outcome: str,
-    m: int = 2**16,
+    grid: int = 2**16,
     by: str | Sequence[str] | None = None,
     *,
     weight: str | None = None,
@@ -40,7 +40,7 @@ def sql(
     prob, outcome, weight : str
         The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database will not turn
         booleans into numbers (PostgreSQL, Snowflake, BigQuery).
-    m : int
+    grid : int
         The grid of the compression: a power of two, up to 2**20.
     by : str or sequence of str, optional
         The columns that make the segments.
@@ -71,12 +71,12 @@ def sql(
     >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
     >>> statement = brolly.sql("predictions", "p", "y", 1024, dialect="sqlite")
     >>> brolly.Sample.from_table(db.execute(statement))
-    Sample(n=4, events=2, m=1024)
+    Sample(n=4, events=2, grid=1024)
     """
     columns = (by,) if isinstance(by, str) else tuple(by or ())
     condition = None if where is None else parse(where)
     roles = Roles(prob=prob, outcome=outcome, weight=weight, by=columns, where=condition, pos_label=pos_label)
-    return statement(table, roles, check_grid(m), find_dialect(dialect))
+    return statement(table, roles, check_grid(grid), find_dialect(dialect))
 
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ _INTEGERS = ("cell", "outcome", "count")
 _SUMS = ("weight", "weight_rest", "rise", "rise_rest", "squares")
 
 
-def save_sample(sample: Sample, path: str | os.PathLike[str], *, m: int = 2**16) -> None:
+def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**16) -> None:
     """Write a sample to a small Parquet file that `load_sample` reads back to the last bit.
 
     The file has one row for each occupied (cell, outcome), whatever the number of rows behind them. Samples
@@ -33,10 +33,10 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, m: int = 2**16)
     Parameters
     ----------
     sample : Sample
-        Compressed already, or else compressed to `m` first.
+        Compressed already, or else compressed to `grid` first.
     path : str or path-like
         Where to write; the file is there whole or not at all.
-    m : int
+    grid : int
         The grid, where the sample holds rows: a power of two, up to 2**20.
 
     Examples
@@ -46,12 +46,12 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, m: int = 2**16)
     >>> path = os.path.join(tempfile.mkdtemp(), "2026-03-02.parquet")
     >>> brolly.save_sample(monday, path)
     >>> brolly.load_sample(path)
-    Sample(n=3, events=2, m=65536)
+    Sample(n=3, events=2, grid=65536)
     """
     need_pyarrow()
     from pyarrow import parquet
 
-    cells = (sample if sample.m is not None else sample.compress(m)).cells()
+    cells = (sample if sample.grid is not None else sample.compress(grid))._cells
     target = Path(path)
     with whole(target) as temporary, writing(target):
         parquet.write_table(_table(cells), temporary, compression="zstd")
@@ -76,7 +76,7 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
     path = os.fspath(path)
     with reading(path):
         table = parquet.read_table(path)
-        return Sample.from_cells(_cells(path, table))
+        return Sample._from_cells(_cells(path, table))
 
 
 def load_samples(folder: str | os.PathLike[str]) -> dict[str, Sample]:
@@ -111,7 +111,7 @@ def _table(cells: CellTable) -> pa.Table:
         "rise_rest": cells.rise[1],
         "squares": cells.squares,
     }
-    about = {_KEY: json.dumps({"format": _FORMAT, "m": cells.m})}
+    about = {_KEY: json.dumps({"format": _FORMAT, "grid": cells.m})}
     return pa.table(columns).replace_schema_metadata(about)
 
 
@@ -146,4 +146,4 @@ def _grid(path: str, table: pa.Table) -> int:
     said = json.loads(about)
     if said.get("format") != _FORMAT:
         raise InputError(f"{path} was stored in format {said.get('format')}; this brolly reads format {_FORMAT}")
-    return check_grid(said.get("m"))
+    return check_grid(said.get("grid"))

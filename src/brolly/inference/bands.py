@@ -30,7 +30,7 @@ class NullBand:
     regret_low, regret_high : ndarray
         The band of the regret curve at each of them, one at a time.
     regret_limit : float
-        What the whole curve (at these thresholds) stays below with probability `level`.
+        What the whole curve (at these thresholds) stays below with probability `confidence_level`.
     at : ndarray
         The points ``j / bins``.
     rate_low, rate_high : ndarray
@@ -40,7 +40,7 @@ class NullBand:
         How many soft bins, less one.
     grid : int or None
         The grid that predictions are rounded to before the regret curve is taken.
-    swaps, level, n_resamples, n, seed
+    swaps, confidence_level, n_resamples, n, seed
         As asked for; the number of rows.
     """
 
@@ -54,7 +54,7 @@ class NullBand:
     bins: int
     grid: int | None
     swaps: Swaps
-    level: float
+    confidence_level: float
     n_resamples: int
     n: int
     seed: int | None
@@ -65,7 +65,7 @@ class NullBand:
     def to_dict(self) -> dict[str, Any]:
         """All of it in built-in types, ready for JSON (where NaN is None)."""
         arrays = ("thresholds", "regret_low", "regret_high", "at", "rate_low", "rate_high")
-        facts = ("regret_limit", "bins", "grid", "swaps", "level", "n_resamples", "n", "seed")
+        facts = ("regret_limit", "bins", "grid", "swaps", "confidence_level", "n_resamples", "n", "seed")
         return {
             "result": "null_band",
             "method": "predictions kept, outcomes redrawn",
@@ -76,7 +76,7 @@ class NullBand:
     def __repr__(self) -> str:
         return (
             f"NullBand(regret_limit={self.regret_limit:.6g}, thresholds={len(self.thresholds)}, bins={self.bins}, "
-            f"level={self.level:g}, n={self.n})"
+            f"level={self.confidence_level:g}, n={self.n})"
         )
 
 
@@ -90,7 +90,7 @@ def null_band(
     grid: int | None = None,
     swaps: Swaps = "all",
     bins: int = 16,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     n_resamples: int = 199,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -110,7 +110,7 @@ def null_band(
         As for `regret_curve`.
     bins : int
         The grid of the soft bins of the reliability diagram: a power of two.
-    level : float
+    confidence_level : float
         The probability that a calibrated forecaster stays within.
     n_resamples : int
         How many calibrated forecasters are drawn.
@@ -132,7 +132,11 @@ def null_band(
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    level, size, bins = check_share(level, "level"), check_resamples(n_resamples), check_grid(bins)
+    confidence_level, size, bins = (
+        check_share(confidence_level, "confidence_level"),
+        check_resamples(n_resamples),
+        check_grid(bins),
+    )
     check_swaps(swaps)
     grid = grid if grid is None else check_grid(grid)
     mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
@@ -145,26 +149,26 @@ def null_band(
     def one(stream: Rng) -> Floats:
         redrawn = pooled.sample(atoms.redraw(stream, coin))
         if grid is None:
-            curve = RegretCurve.from_table(redrawn.distinct(), swaps)
+            curve = RegretCurve.from_table(redrawn._distinct_table(), swaps)
         else:
-            curve = RegretCurve.from_rounded(RoundedSample.from_sums(redrawn.cell_sums(grid), grid), swaps)
+            curve = RegretCurve.from_rounded(RoundedSample.from_sums(redrawn._cell_sums(grid), grid), swaps)
         return np.concatenate([curve(mu), event_rates(redrawn, bins)])
 
     draws = draw_many(one, size, generator, progress, width=len(mu) + bins + 1)
-    tails = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     (regret_low, rate_low), (regret_high, rate_high) = (np.split(tail, [len(mu)]) for tail in tails)
     return NullBand(
         thresholds=mu,
         regret_low=regret_low,
         regret_high=regret_high,
-        regret_limit=float(np.quantile(draws[:, : len(mu)].max(axis=1), level)),
+        regret_limit=float(np.quantile(draws[:, : len(mu)].max(axis=1), confidence_level)),
         at=np.arange(bins + 1) / bins,
         rate_low=rate_low,
         rate_high=rate_high,
         bins=bins,
         grid=grid,
         swaps=swaps,
-        level=level,
+        confidence_level=confidence_level,
         n_resamples=size,
         n=sample.n,
         seed=seed,
@@ -173,7 +177,7 @@ def null_band(
 
 def event_rates(sample: Sample, bins: int) -> Floats:
     """The event rate of the rows rounded softly to each ``j / bins``; NaN where there are none."""
-    rounded = RoundedSample.from_sums(sample.cell_sums(bins), bins)
+    rounded = RoundedSample.from_sums(sample._cell_sums(bins), bins)
     rates = np.full(bins + 1, np.nan)
     some = rounded.weight > 0
     rates[rounded.index[some]] = rounded.positive[some] / rounded.weight[some]

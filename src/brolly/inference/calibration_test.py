@@ -89,7 +89,7 @@ class CalibrationTest:
             "p_value": self.p_value,
             "null_mean": self.null_mean,
             "null_band": list(self.null_band),
-            "level": 0.95,
+            "confidence_level": 0.95,
             "n_resamples": self.n_resamples,
             "n": self.n,
             "seed": self.seed,
@@ -143,7 +143,7 @@ def calibration_test(
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1.
     measure : str or callable
-        A name of `measures()`, or a function that takes one `Sample`. Large values must speak against calibration.
+        A name of `list_measures()`, or a function that takes one `Sample`. Large values must speak against calibration.
     n_resamples : int
         How many calibrated forecasters are drawn. The p-value is a multiple of ``1/(n_resamples + 1)``.
     rng : None, int or numpy.random.Generator
@@ -225,11 +225,11 @@ def calibration_test(
 
 def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...]:
     """Warn where a redrawn SCDL balances on a grid so fine that the cells of the sample show in it."""
-    if sample.m is None or not statistic.soft_binned or value * sample.m >= _CELLS_A_BIN:
+    if sample.grid is None or not statistic.soft_binned or value * sample.grid >= _CELLS_A_BIN:
         return ()
     note = ResolutionWarning(
-        f"SCDL redrawn from cells is about {value:.2g}, too fine for m = {sample.m:,}: the rows of a cell are taken to "
-        f"share one prediction, which calls for m of {_CELLS_A_BIN}/SCDL or more"
+        f"SCDL redrawn from cells is about {value:.2g}, too fine for grid = {sample.grid:,}: the rows of a cell are "
+        f"taken to share one prediction, which calls for a grid of {_CELLS_A_BIN}/SCDL or more"
     )
     warnings.warn(note, stacklevel=3)
     return (str(note),)

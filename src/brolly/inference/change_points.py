@@ -140,7 +140,7 @@ def find_changes(
 
 def _by_period(samples: Sequence[Sample]) -> tuple[Ints, Ints, Floats]:
     """Rows, events and the sum of predictions, for every period and cell of one coarse grid."""
-    grids = {sample.m for sample in samples}
+    grids = {sample.grid for sample in samples}
     if None in grids:
         raise InputError("samples must be compressed: call compress(m) on each first")
     n = sum(sample.n for sample in samples)
@@ -149,7 +149,7 @@ def _by_period(samples: Sequence[Sample]) -> tuple[Ints, Ints, Floats]:
     shape = (len(samples), m + 1)
     counts, events, sums = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape)
     for period, sample in enumerate(samples):
-        cells = sample.cells().coarsen(m)
+        cells = sample._cells.coarsen(m)
         cell, event = cells.slot >> 1, cells.slot & 1 == 1
         np.add.at(counts[period], cell, cells.count)
         np.add.at(events[period], cell[event], cells.count[event])

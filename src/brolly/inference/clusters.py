@@ -18,7 +18,7 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
 
     For bounds a group is one draw: a row counts like one of the weight of the whole group.
     """
-    if sample.m is not None:
+    if sample.grid is not None:
         raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
     n = len(sample.y_prob)
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)

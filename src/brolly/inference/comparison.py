@@ -42,7 +42,7 @@ class Comparison:
         The measure of each.
     paired : bool
         Whether both forecast the same rows.
-    level, measure, n_a, n_b, n_resamples, seed
+    confidence_level, measure, n_a, n_b, n_resamples, seed
         As asked for; the number of rows of each.
     """
 
@@ -54,7 +54,7 @@ class Comparison:
     value_a: float
     value_b: float
     paired: bool
-    level: float
+    confidence_level: float
     measure: str
     n_a: int
     n_b: int
@@ -68,7 +68,18 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in built-in types, ready for JSON."""
-        names = ("difference", "low", "high", "p_value", "null", "value_a", "value_b", "paired", "level", "measure")
+        names = (
+            "difference",
+            "low",
+            "high",
+            "p_value",
+            "null",
+            "value_a",
+            "value_b",
+            "paired",
+            "confidence_level",
+            "measure",
+        )
         more = ("n_a", "n_b", "n_resamples", "seed", "better")
         return {
             "result": "compare",
@@ -87,7 +98,7 @@ class Comparison:
         return (
             f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
             f"The difference {self.difference:.4g} lies between {self.low:.4g} and {self.high:.4g} with "
-            f"{self.level:.0%} confidence (p = {self.p_value:.3g})."
+            f"{self.confidence_level:.0%} confidence (p = {self.p_value:.3g})."
         )
 
     def _repr_html_(self) -> str:
@@ -104,7 +115,7 @@ def compare(
     groups: ArrayLike | None = None,
     paired: bool = True,
     measure: str | Measuring = "soft_binned_cdl",
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     n_resamples: int = 999,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -130,8 +141,8 @@ def compare(
         False for two samples, ``compare(sample_a, sample_b, paired=False)``, which must have no rows in common. A
         compressed sample no longer knows its rows, so two of them cannot be paired.
     measure : str or callable
-        A name of `measures()`, or a function that takes one `Sample`.
-    level : float
+        A name of `list_measures()`, or a function that takes one `Sample`.
+    confidence_level : float
         How often the interval is to be right.
     n_resamples : int
         How many samples are drawn for the interval, and as many for the p-value.
@@ -174,7 +185,7 @@ def compare(
     ('b', 0.005)
     """
     statistic, size = as_statistic(measure), check_resamples(n_resamples)
-    level, (generator, seed) = check_share(level, "level"), as_seed(rng)
+    confidence_level, (generator, seed) = check_share(confidence_level, "confidence_level"), as_seed(rng)
     if isinstance(y_true, Sample) or isinstance(y_prob_a, Sample):
         a, b = _independent(y_true, y_prob_a, y_prob_b, paired, groups, sample_weight, pos_label)
     else:
@@ -187,7 +198,7 @@ def compare(
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     difference = value_a - value_b
     redrawn = draws[:, 0]
-    low, high = Basic(difference, np.sort(redrawn)).ends(level)
+    low, high = Basic(difference, np.sort(redrawn)).ends(confidence_level)
     if paired:
         as_large = int((np.abs(draws[:, 1]) >= abs(difference) - _ROUNDING).sum())
         p_value = (1 + as_large) / (size + 1)
@@ -202,7 +213,7 @@ def compare(
         value_a=value_a,
         value_b=value_b,
         paired=paired,
-        level=level,
+        confidence_level=confidence_level,
         measure=statistic.name,
         n_a=a.n,
         n_b=b.n,

@@ -30,8 +30,8 @@ class Guarantee:
 
     Attributes
     ----------
-    m : int
-        The grid to act on: round predictions at random, without bias, to multiples of ``1/m``.
+    grid : int
+        The grid to act on: round predictions at random, without bias, to multiples of ``1/grid``.
     bound : float
         With the stated confidence nobody loses more there, as a share of the range of their payoffs.
     plug_in : float
@@ -43,7 +43,7 @@ class Guarantee:
         comparison: taking the smaller of the two after the fact is not covered by the confidence.
     method : {"adaptive", "hoeffding"}
         Which inequality the bound is from.
-    confidence : float
+    confidence_level : float
         The chance that a sample like this gives a bound that holds is at least this.
     n : int
         The number of rows.
@@ -51,7 +51,7 @@ class Guarantee:
         The number of groups of rows, if rows of a group depend on each other.
     effective_n : float
         How many equally weighted independent rows would tell as much.
-    grid_sizes : ndarray of int
+    grids : ndarray of int
         The grids looked at. The bounds hold for all of them at once.
     bounds, plug_ins : ndarray of float
         For each of them the bound and the loss on the sample.
@@ -59,22 +59,22 @@ class Guarantee:
         Reasons to read it with care.
     """
 
-    m: int
+    grid: int
     bound: float
     plug_in: float
     hoeffding: float
     method: Method
-    confidence: float
+    confidence_level: float
     n: int
     groups: int | None
     effective_n: float
-    grid_sizes: NDArray[np.int64]
+    grids: NDArray[np.int64]
     bounds: Floats
     plug_ins: Floats
     warnings: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        freeze(self.grid_sizes, self.bounds, self.plug_ins)
+        freeze(self.grids, self.bounds, self.plug_ins)
 
     @property
     def slack(self) -> float:
@@ -86,8 +86,8 @@ class Guarantee:
         return {
             "result": "guarantee",
             "method": self.method,
-            "confidence": self.confidence,
-            "m": self.m,
+            "confidence_level": self.confidence_level,
+            "grid": self.grid,
             "bound": self.bound,
             "plug_in": self.plug_in,
             "slack": self.slack,
@@ -95,24 +95,24 @@ class Guarantee:
             "n": self.n,
             "groups": self.groups,
             "effective_n": self.effective_n,
-            "grid_sizes": self.grid_sizes.tolist(),
+            "grids": self.grids.tolist(),
             "bounds": self.bounds.tolist(),
             "plug_ins": self.plug_ins.tolist(),
             "warnings": list(self.warnings),
         }
 
     def __repr__(self) -> str:
-        how = f"confidence={self.confidence:g}, method={self.method!r}, n={self.n}"
-        return f"Guarantee(bound={self.bound:.6g}, m={self.m}, plug_in={self.plug_in:.6g}, {how})"
+        how = f"confidence={self.confidence_level:g}, method={self.method!r}, n={self.n}"
+        return f"Guarantee(bound={self.bound:.6g}, grid={self.grid}, plug_in={self.plug_in:.6g}, {how})"
 
     def __str__(self) -> str:
         return "\n".join([self._promise(), self._meaning(), self._assumption(), *self.warnings])
 
     def _promise(self) -> str:
         return (
-            f"With {percent(self.confidence)} confidence, nobody who acts on these predictions, rounded at random to "
-            f"multiples of 1/{self.m}, loses on average more than {self.bound:.2%} of the range of their payoffs "
-            "by trusting them."
+            f"With {percent(self.confidence_level)} confidence, nobody who acts on these predictions, rounded at "
+            f"random to multiples of 1/{self.grid}, loses on average more than {self.bound:.2%} of the range of "
+            "their payoffs by trusting them."
         )
 
     def _meaning(self) -> str:
@@ -127,21 +127,19 @@ class Guarantee:
         uneven = self.effective_n < (self.groups or self.n) * (1 - 1e-12)
         fixed = "weights" if self.groups is None else "weights and sizes of groups"
         weights = f", and that the {fixed} were fixed in advance" if uneven else ""
-        grids = "the grid" if len(self.grid_sizes) == 1 else f"the {len(self.grid_sizes)} grids tried"
+        grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
         return (
             f"It assumes that the {what} were drawn independently from the population on which the predictions will be "
-            f"used{weights}, and that {grids} ({', '.join(f'1/{m}' for m in self.grid_sizes.tolist())}) did not depend "
-            f"on them. It fails for at most {percent(1 - self.confidence)} of such samples."
+            f"used{weights}, and that {grids} ({', '.join(f'1/{m}' for m in self.grids.tolist())}) did not depend "
+            f"on them. It fails for at most {percent(1 - self.confidence_level)} of such samples."
         )
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{m}{' *' * (m == self.m)}</td><td>{plug_in:.4f}</td><td>{bound:.4f}</td></tr>"
-            for m, plug_in, bound in zip(
-                self.grid_sizes.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True
-            )
+            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{plug_in:.4f}</td><td>{bound:.4f}</td></tr>"
+            for m, plug_in, bound in zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
         )
-        head = "<tr><th>m</th><th>loss on the rows</th><th>bound</th></tr>"
+        head = "<tr><th>grid</th><th>loss on the rows</th><th>bound</th></tr>"
         return f"{''.join(f'<p>{escape(line)}</p>' for line in str(self).splitlines())}<table>{head}{rows}</table>"
 
 
@@ -151,8 +149,8 @@ def guarantee(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-    confidence: float = 0.95,
-    grids: int | Iterable[int] | None = None,
+    confidence_level: float = 0.95,
+    grid: int | Iterable[int] | None = None,
     groups: ArrayLike | None = None,
     method: Method = "adaptive",
 ) -> Guarantee:
@@ -161,7 +159,7 @@ def guarantee(
     A number measured on a sample is about the sample. This one is about the population it came from: at
     any size of sample, for any distribution of predictions and outcomes, with the confidence you ask for. It
     holds for every decision maker at once who rounds predictions at random, without bias, to multiples of
-    ``1/m`` and takes the best action there (`RoundedResponse` does).
+    ``1/m`` and takes the best action there (`RoundingPolicy` does).
 
     Parameters
     ----------
@@ -173,9 +171,9 @@ def guarantee(
         How much each row counts; fixed before the outcomes were seen.
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1.
-    confidence : float
+    confidence_level : float
         The chance, at least, of a sample whose bound holds.
-    grids : int or iterable of int, optional
+    grid : int or iterable of int, optional
         The grids to choose from, powers of two, fixed before the rows were seen. Each costs a little. If not
         said: 4, 8 and so on up to the first from :math:`\sqrt n` on (at least 8; n counts as
         ``Sample.effective_n``), or up to that of the compression.
@@ -189,7 +187,7 @@ def guarantee(
     Returns
     -------
     Guarantee
-        `bound` on the best grid `m`; prints what is promised to whom.
+        `bound` on the best `grid`; prints what is promised to whom.
 
     Warns
     -----
@@ -230,20 +228,20 @@ def guarantee(
     >>> y = rng.random(5000) < p
     >>> g = brolly.guarantee(y, p)
     >>> g
-    Guarantee(bound=0.0163948, m=32, plug_in=0.0034561, confidence=0.95, method='adaptive', n=5000)
+    Guarantee(bound=0.0163948, grid=32, plug_in=0.0034561, confidence_level=0.95, method='adaptive', n=5000)
     >>> round(g.hoeffding, 4)
     0.0472
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    check_confidence(confidence)
+    check_confidence(confidence_level)
     if method not in ("adaptive", "hoeffding"):
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
     cells, draws = _table(sample, 2, groups)
     effective_n = sample.total_weight**2 / float(cells.squares.sum())
-    chosen = _grids(sample, grids, effective_n)
+    chosen = _grids(sample, grid, effective_n)
     if chosen[-1] > cells.m:
         cells, draws = _table(sample, chosen[-1], groups)
-    delta = (1 - confidence) / len(chosen)
+    delta = (1 - confidence_level) / len(chosen)
     evidence = [BoundInputs.from_cells(cells, m, draws) for m in chosen]
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
@@ -253,26 +251,26 @@ def guarantee(
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Guarantee(
-        m=chosen[best],
+        grid=chosen[best],
         bound=float(bounds[best]),
         plug_in=float(plug_ins[best]),
         hoeffding=float(simple.min()),
         method=method,
-        confidence=float(confidence),
+        confidence_level=float(confidence_level),
         n=sample.n,
         groups=draws,
         effective_n=effective_n,
-        grid_sizes=np.array(chosen, np.int64),
+        grids=np.array(chosen, np.int64),
         bounds=bounds,
         plug_ins=plug_ins,
         warnings=tuple(map(str, notes)),
     )
 
 
-def check_confidence(confidence: float) -> None:
+def check_confidence(confidence_level: float) -> None:
     """Accept a probability that is neither 0 nor 1."""
-    if not is_share(confidence):
-        raise InputError(f"confidence must lie between 0 and 1; it is {confidence!r}")
+    if not is_share(confidence_level):
+        raise InputError(f"confidence must lie between 0 and 1; it is {confidence_level!r}")
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
@@ -283,17 +281,17 @@ def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
 
 def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable, int | None]:
     """The sums on some grid at least that fine, and the number of groups."""
-    cells = sample.cell_table(m)
+    cells = sample._cell_table(m)
     return (cells, None) if groups is None else clustered(sample, cells, groups)
 
 
-def _grids(sample: Sample, grids: int | Iterable[int] | None, effective_n: float) -> list[int]:
+def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float) -> list[int]:
     """The grids asked for, increasing, each once; the defaults if none are."""
-    if grids is None:
-        return default_grids(effective_n, sample.m or LARGEST_GRID)
-    asked = [grids] if isinstance(grids, int | np.integer) else list(grids)
+    if grid is None:
+        return default_grids(effective_n, sample.grid or LARGEST_GRID)
+    asked = [grid] if isinstance(grid, int | np.integer) else list(grid)
     if not asked:
-        raise InputError("grids must name at least one grid")
+        raise InputError("grid must name at least one grid")
     return sorted({check_fine_enough(sample, check_grid(m)) for m in asked})
 
 

@@ -28,7 +28,7 @@ class IntervalMethod(Protocol):
     @property
     def corrected(self) -> float: ...
 
-    def ends(self, level: float) -> tuple[float, float]: ...
+    def ends(self, confidence_level: float) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +42,8 @@ class Percentile:
     def corrected(self) -> float:
         return 2 * self.estimate - float(self.draws.mean())
 
-    def ends(self, level: float) -> tuple[float, float]:
-        tail = (1 - level) / 2
+    def ends(self, confidence_level: float) -> tuple[float, float]:
+        tail = (1 - confidence_level) / 2
         return quantile(self.draws, tail), quantile(self.draws, 1 - tail)
 
 
@@ -57,8 +57,8 @@ class Basic(Percentile):
     def corrected(self) -> float:
         return self.estimate - self.scale * (float(self.draws.mean()) - self.estimate)
 
-    def ends(self, level: float) -> tuple[float, float]:
-        low, high = Percentile(self.estimate, self.draws).ends(level)
+    def ends(self, confidence_level: float) -> tuple[float, float]:
+        low, high = Percentile(self.estimate, self.draws).ends(confidence_level)
         return self.estimate - self.scale * (high - self.estimate), self.estimate - self.scale * (low - self.estimate)
 
 
@@ -75,13 +75,13 @@ class Inversion:
         """The population whose samples show more than was seen half of the time."""
         return self._where(0.5)
 
-    def ends(self, level: float) -> tuple[float, float]:
+    def ends(self, confidence_level: float) -> tuple[float, float]:
         """The values of the first and the last population for which what was seen is not in a tail.
 
         Values that samples share (SCDL has them at 1/m) count as seen in either tail, and an end that lies anywhere
         between two populations is then the outer one.
         """
-        tail = (1 - level) / 2
+        tail = (1 - confidence_level) / 2
         return self._where(1 - tail), self._where(tail, last=True)
 
     def _where(self, share: float, *, last: bool = False) -> float:
@@ -109,7 +109,7 @@ def residual_curve(sample: Sample, atoms: Atoms) -> Floats:
         residual = (positive - weight * prob) / (weight + _PRIOR_ROWS * each)
     else:
         m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
-        rounded = RoundedSample.from_sums(sample.cell_sums(m), m)
+        rounded = RoundedSample.from_sums(sample._cell_sums(m), m)
         # The predictions on average at a grid point are those of the rows that are rounded there, not the point itself.
         said = np.zeros(m + 1)
         cell = np.minimum(np.floor(prob * m).astype(np.int64), m - 1)

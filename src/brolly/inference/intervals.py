@@ -35,7 +35,7 @@ class ConfidenceInterval:
         The measure of the sample. Chance adds to it, so near calibration it can lie above the interval.
     low, high : float
         The interval.
-    level : float
+    confidence_level : float
         How often such intervals are right, as far as the method goes.
     method : {"inversion", "percentile", "basic", "subsampling"}
         How it was made.
@@ -56,7 +56,7 @@ class ConfidenceInterval:
     estimate: float
     low: float
     high: float
-    level: float
+    confidence_level: float
     method: str
     measure: str
     corrected: float
@@ -72,14 +72,14 @@ class ConfidenceInterval:
         """How much chance adds to the estimate, by the method's account."""
         return self.estimate - self.corrected
 
-    def at(self, level: float) -> ConfidenceInterval:
+    def at(self, confidence_level: float) -> ConfidenceInterval:
         """The interval of another level, from the same draws."""
-        low, high = _ends(self._law, self._range, level)
-        return replace(self, level=level, low=low, high=high)
+        low, high = _ends(self._law, self._range, confidence_level)
+        return replace(self, confidence_level=confidence_level, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in built-in types, ready for JSON."""
-        numbers = ("estimate", "low", "high", "level", "corrected", "bias")
+        numbers = ("estimate", "low", "high", "confidence_level", "corrected", "bias")
         facts = ("method", "measure", "n_resamples", "n", "seed")
         return {
             "result": "confidence_interval",
@@ -89,14 +89,14 @@ class ConfidenceInterval:
 
     def __repr__(self) -> str:
         return (
-            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, level={self.level:g}, "
+            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, level={self.confidence_level:g}, "
             f"estimate={self.estimate:.6g}, measure={self.measure!r}, method={self.method!r}, n={self.n})"
         )
 
     def __str__(self) -> str:
         lines = [
             f"{self.measure} lies between {self.low:.4g} and {self.high:.4g} in the population, with "
-            f"{self.level:.0%} confidence ({self.method}).",
+            f"{self.confidence_level:.0%} confidence ({self.method}).",
             f"Of the sample's own {self.estimate:.4g} about {self.bias:.2g} is chance.",
             *(f"Note: {note}." for note in self.warnings),
         ]
@@ -114,7 +114,7 @@ def confidence_interval(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     measure: str | Measuring = "soft_binned_cdl",
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     method: Method = "auto",
     n_resamples: int = 199,
     rng: Seed = None,
@@ -139,8 +139,8 @@ def confidence_interval(
     groups : array_like of shape (n,), optional
         Rows of the same group (patient, site, day) depend on each other: whole groups are drawn.
     measure : str or callable
-        A name of `measures()`, or a function that takes one `Sample`.
-    level : float
+        A name of `list_measures()`, or a function that takes one `Sample`.
+    confidence_level : float
         How often the interval is to be right.
     method : {"auto", "inversion", "percentile", "basic", "subsampling"}
         "auto" takes "inversion"; "percentile" for scores, which have no boundary; "subsampling" with `groups`.
@@ -200,19 +200,19 @@ def confidence_interval(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     statistic = as_statistic(measure)
-    level, size = check_share(level, "level"), check_resamples(n_resamples)
+    confidence_level, size = check_share(confidence_level, "confidence_level"), check_resamples(n_resamples)
     chosen = _choose(method, statistic, grouped=groups is not None)
     generator, seed = as_seed(rng)
     atoms = as_atoms(sample, groups)
     law = _law(chosen, sample, atoms, statistic, size, generator, progress)
     known = CATALOGUE.get(statistic.name)
     limits = known.range if known else (-np.inf, np.inf)
-    low, high = _ends(law, limits, level)
+    low, high = _ends(law, limits, confidence_level)
     return ConfidenceInterval(
         estimate=float(statistic.function(sample)),
         low=low,
         high=high,
-        level=level,
+        confidence_level=confidence_level,
         method=chosen,
         measure=statistic.name,
         corrected=float(np.clip(law.corrected, *limits)),
@@ -275,6 +275,6 @@ def _law(
     return (Basic if method == "basic" else Percentile)(observed, np.sort(draws[:, 0]))
 
 
-def _ends(law: IntervalMethod, limits: tuple[float, float], level: float) -> tuple[float, float]:
-    low, high = np.clip(law.ends(check_share(level, "level")), *limits)
+def _ends(law: IntervalMethod, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
+    low, high = np.clip(law.ends(check_share(confidence_level, "confidence_level")), *limits)
     return float(low), float(high)

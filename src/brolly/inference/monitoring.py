@@ -18,7 +18,7 @@ from brolly.measures.soft_binned import soft_binned_profile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Window:
+class MonitoringWindow:
     """One line of a `Timeline`: the rows of the periods up to `label`.
 
     Attributes
@@ -31,8 +31,8 @@ class Window:
         SCDL of these rows.
     bound : float
         What nobody loses more of, in the population, with the confidence asked for, ...
-    m : int
-        ... acting on predictions rounded to multiples of ``1/m``.
+    grid : int
+        ... acting on predictions rounded to multiples of ``1/grid``.
     """
 
     label: str
@@ -40,29 +40,29 @@ class Window:
     event_rate: float
     value: float
     bound: float
-    m: int
+    grid: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """What `watch` returns; `print` shows it as a table.
+    """What `monitor` returns; `print` shows it as a table.
 
     Attributes
     ----------
-    windows : tuple of Window
+    windows : tuple of MonitoringWindow
         One for each period, in order of time.
     changes : tuple of Change
         When outcomes began to relate to predictions differently; empty where chance explains everything.
     length : int
         How many periods a window spans (fewer at the start).
-    confidence, alpha, shuffle, n_resamples, seed
+    confidence_level, alpha, shuffle, n_resamples, seed
         What was asked.
     """
 
-    windows: tuple[Window, ...]
+    windows: tuple[MonitoringWindow, ...]
     changes: tuple[Change, ...]
     length: int
-    confidence: float
+    confidence_level: float
     alpha: float
     shuffle: str
     n_resamples: int
@@ -79,24 +79,26 @@ class Timeline:
     def __str__(self) -> str:
         changed = {change.label: change for change in self.changes}
         width = max(6, *(len(window.label) for window in self.windows))
-        lines = [f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence:.0%})':>14}  rounding"]
+        lines = [
+            f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence_level:.0%})':>14}  rounding"
+        ]
         for w in self.windows:
             if w.label in changed:
                 p = changed[w.label].p_value
                 lines.append(f"{'':<{width}}  changed here: chance alone does this {p:.2g} of the time")
-            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.m}")
+            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.grid}")
         return "\n".join(lines)
 
 
-def watch(
+def monitor(
     samples: Mapping[str, Sample],
     *,
     window: int = 1,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     alpha: float = 0.01,
     shuffle: Shuffle = "periods",
     n_resamples: int = 999,
-    rng: Seed = 0,
+    rng: Seed = None,
     progress: Progress | None = None,
 ) -> Timeline:
     """What acting on a forecast can cost, period by period, and when that changed.
@@ -107,7 +109,7 @@ def watch(
         A compressed sample for each period, in order of time, all on one grid (see `load_samples`).
     window : int
         How many periods each line of the answer merges.
-    confidence : float
+    confidence_level : float
         Of each line's bound, for that line alone.
     alpha : float
         How often a stretch of periods without a change may be said to have one.
@@ -133,7 +135,7 @@ def watch(
     --------
     >>> import brolly
     >>> days = {"Mon": brolly.Sample([0, 1, 1], [0.2, 0.7, 0.6]), "Tue": brolly.Sample([0, 1], [0.1, 0.8])}
-    >>> line = brolly.watch({day: sample.compress() for day, sample in days.items()}, window=2)
+    >>> line = brolly.monitor({day: sample.compress() for day, sample in days.items()}, window=2)
     >>> line
     Timeline(2 periods, 0 changes, last=0.09)
     >>> line.windows[1].n
@@ -151,15 +153,15 @@ def watch(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BrollyWarning)  # few rows in a day are no news
         for done, (label, merged) in enumerate(zip(samples, _sliding(list(samples.values()), window), strict=True)):
-            promise = guarantee(merged, confidence=confidence)
+            promise = guarantee(merged, confidence_level=confidence_level)
             lines.append(
-                Window(
+                MonitoringWindow(
                     label=str(label),
                     n=merged.n,
                     event_rate=merged.event_rate,
                     value=soft_binned_profile(merged).value,
                     bound=promise.bound,
-                    m=promise.m,
+                    grid=promise.grid,
                 )
             )
             if progress is not None:
@@ -168,7 +170,7 @@ def watch(
         windows=tuple(lines),
         changes=changes,
         length=int(window),
-        confidence=confidence,
+        confidence_level=confidence_level,
         alpha=alpha,
         shuffle=shuffle,
         n_resamples=n_resamples,

@@ -205,12 +205,12 @@ class UnevenCells(Atoms):
 
 def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
     """What is redrawn of this sample."""
-    if sample.m is not None:
+    if sample.grid is not None:
         if groups is not None:
             raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
         return _from_cells(sample._cells)
     if sample.sample_weight is None and groups is None:
-        table = sample.distinct()
+        table = sample._distinct_table()
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)

@@ -24,21 +24,21 @@ class SampleSize:
     n : int
         From so many rows on it will, whatever the distribution, if the loss on the rows is at most `loss`; or, with
         `like`, if the rows are like these.
-    least : int
+    minimum : int
         With fewer rows it never can, not even for perfect predictions of 0 and 1.
-    simple : int
+    hoeffding : int
         What Hoeffding's inequality would need in place of `n`.
-    target, confidence, loss : float
+    target, confidence_level, loss : float
         What was asked for, and the assumed loss on the rows.
     like : int or None
         How many rows there were of which future ones were assumed to be like.
     """
 
     n: int
-    least: int
-    simple: int
+    minimum: int
+    hoeffding: int
     target: float
-    confidence: float
+    confidence_level: float
     loss: float
     like: int | None
 
@@ -60,13 +60,13 @@ class SampleSize:
         )
         return (
             f"{self.n:,} rows are enough to promise a loss of at most {self.target:.2%} with "
-            f"{percent(self.confidence)} confidence, {given}. Fewer than {self.least:,} are never enough."
+            f"{percent(self.confidence_level)} confidence, {given}. Fewer than {self.minimum:,} are never enough."
         )
 
 
 def sample_size(
     target: float = 0.02,
-    confidence: float = 0.95,
+    confidence_level: float = 0.95,
     *,
     loss: float = 0.0,
     like: Sample | None = None,
@@ -81,7 +81,7 @@ def sample_size(
     ----------
     target : float
         The promise: nobody loses more than this share of the range of their payoffs. Above `loss`, below 1.
-    confidence : float
+    confidence_level : float
         As for `guarantee`.
     loss : float
         The loss you expect on the rows: CDL(S_m) on some of the grids. Chance alone makes it about
@@ -95,7 +95,7 @@ def sample_size(
 
     Notes
     -----
-    `n` and `least` come from the very formulas of `guarantee`, for rows of equal weight and its default grids: the
+    `n` and `minimum` come from the very formulas of `guarantee`, for rows of equal weight and its default grids: the
     largest bound that rows with that loss can have, and the smallest of all. With weights, `Sample.effective_n` has to
     reach `n`, and a little more.
 
@@ -109,14 +109,14 @@ def sample_size(
     4,379 rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows is at
     most 0.00%, whatever the predictions. Fewer than 101 are never enough.
     """
-    check_confidence(confidence)
+    check_confidence(confidence_level)
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         loss = _loss(like)
     if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
-    delta = 1 - confidence
+    delta = 1 - confidence_level
 
     def best(n: int) -> float:
         return extremes(n, 0.0, delta / len(default_grids(n)))[0]
@@ -124,15 +124,12 @@ def sample_size(
     def worst(n: int) -> float:
         return extremes(n, loss, delta / len(default_grids(n)))[1]
 
-    def simple(n: int) -> float:
-        return hoeffding(loss, n, delta / len(default_grids(n)))
-
     return SampleSize(
         n=_always(worst, target) if like is None else _first(_Projection(like, delta), target),
-        least=_first(best, target),
-        simple=_always(simple, target),
+        minimum=_first(best, target),
+        hoeffding=_always(lambda n: hoeffding(loss, n, delta / len(default_grids(n))), target),
         target=float(target),
-        confidence=float(confidence),
+        confidence_level=float(confidence_level),
         loss=float(loss),
         like=None if like is None else like.n,
     )
@@ -150,19 +147,19 @@ class _Projection:
         grids = [m for m in default_grids(n) if m <= _finest(self.sample)]
         for m in grids:
             if m not in self.evidence:
-                self.evidence[m] = BoundInputs.from_cells(self.sample.cell_table(m), m)
+                self.evidence[m] = BoundInputs.from_cells(self.sample._cell_table(m), m)
         found = (replace(self.evidence[m], n=n, effective_n=float(n)) for m in grids)
         return min(adaptive(evidence, self.delta / len(default_grids(n))) for evidence in found)
 
 
 def _finest(sample: Sample) -> int:
     """Finer grids than these rows would be tried on say of single rows what more of them will not."""
-    return default_grids(sample.effective_n, sample.m or _MOST)[-1]
+    return default_grids(sample.effective_n, sample.grid or _MOST)[-1]
 
 
 def _loss(sample: Sample) -> float:
-    grids = default_grids(sample.effective_n, sample.m or _MOST)
-    return min(BoundInputs.from_cells(sample.cell_table(m), m).plug_in() for m in grids)
+    grids = default_grids(sample.effective_n, sample.grid or _MOST)
+    return min(BoundInputs.from_cells(sample._cell_table(m), m).plug_in() for m in grids)
 
 
 def _segments() -> list[tuple[int, int]]:

@@ -45,7 +45,7 @@ class SegmentTests:
         The share of false alarms among the segments found that is allowed, on average.
     method : {"bh", "by"}
         How p-values are adjusted.
-    few : int
+    min_rows : int
         Segments of fewer rows are not judged.
     measure : str
         Which measure.
@@ -65,7 +65,7 @@ class SegmentTests:
     q_value: Floats
     alpha: float
     method: Literal["bh", "by"]
-    few: int
+    min_rows: int
     measure: str
     n_resamples: int
     seed: int | None
@@ -94,7 +94,7 @@ class SegmentTests:
             "method": f"exact Monte Carlo tests, {_METHODS[self.method]} over segments",
             "measure": self.measure,
             "alpha": self.alpha,
-            "few": self.few,
+            "min_rows": self.min_rows,
             "n": int(self.n.sum()),
             "n_resamples": self.n_resamples,
             "seed": self.seed,
@@ -144,7 +144,7 @@ def segment_tests(
     measure: str | Measuring = "soft_binned_cdl",
     alpha: float = 0.05,
     method: Literal["bh", "by"] = "bh",
-    few: int = FEW_ROWS,
+    min_rows: int = FEW_ROWS,
     n_resamples: int = 999,
     rng: Seed = None,
     progress: Progress | None = None,
@@ -165,7 +165,7 @@ def segment_tests(
     method : {"bh", "by"}
         "bh" for segments of different rows, whose tests are independent; "by" for any others, such as the classes of
         ``view="one-vs-rest"``, where every row is in each segment. It finds less.
-    few : int
+    min_rows : int
         Segments of fewer rows are flagged and not judged, nor do they cost the others power.
     n_resamples : int
         How many calibrated forecasters are drawn for each segment.
@@ -217,7 +217,7 @@ def segment_tests(
         warnings.simplefilter("ignore", BrollyWarning)  # what they say of single segments is counted instead
         for at, (sample, stream) in enumerate(zip(segments.values(), generator.spawn(len(keys)), strict=True)):
             rows[at] = sample.n
-            if sample.n >= few:
+            if sample.n >= min_rows:
                 test = calibration_test(sample, measure=measure, n_resamples=size, rng=stream)
                 value[at], p_value[at] = test.statistic, test.p_value
                 notes += test.warnings[:1]
@@ -237,7 +237,7 @@ def segment_tests(
         q_value=q_value,
         alpha=float(alpha),
         method=method,
-        few=few,
+        min_rows=min_rows,
         measure=statistic.name,
         n_resamples=size,
         seed=seed,

@@ -37,7 +37,7 @@ class SoftBins:
         Its interval, each bin on its own.
     low_all, high_all : ndarray
         Its interval, wide enough for all bins at once.
-    confidence : float
+    confidence_level : float
     n : int
         The number of rows.
     """
@@ -52,7 +52,7 @@ class SoftBins:
     high: Floats
     low_all: Floats
     high_all: Floats
-    confidence: float
+    confidence_level: float
     n: int
 
     def __post_init__(self) -> None:
@@ -60,10 +60,12 @@ class SoftBins:
         freeze(self.low, self.high, self.low_all, self.high_all)
 
     def __repr__(self) -> str:
-        return f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, confidence={self.confidence:g}, n={self.n})"
+        return (
+            f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, confidence={self.confidence_level:g}, n={self.n})"
+        )
 
 
-def soft_bins(sample: Sample, grid: int, *, confidence: float = 0.95) -> SoftBins:
+def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> SoftBins:
     r"""The event rate in each soft bin of a grid, with intervals.
 
     Parameters
@@ -71,7 +73,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence: float = 0.95) -> SoftBin
     sample : Sample
     grid : int
         A power of two, no finer than a compressed sample knows.
-    confidence : float
+    confidence_level : float
         Of the intervals.
 
     Returns
@@ -103,14 +105,14 @@ def soft_bins(sample: Sample, grid: int, *, confidence: float = 0.95) -> SoftBin
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_fine_enough(sample, check_grid(grid))
-    rounded = RoundedSample.from_sums(sample.cell_sums(grid), grid)
+    rounded = RoundedSample.from_sums(sample._cell_sums(grid), grid)
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
     squares, predictions = (column[index] for column in _sums(sample, grid))
     effective = np.maximum(1.0, weight**2 / squares)
-    low, high = _clopper_pearson(rate, effective, 1 - confidence)
-    low_all, high_all = _clopper_pearson(rate, effective, (1 - confidence) / len(index))
+    low, high = _clopper_pearson(rate, effective, 1 - confidence_level)
+    low_all, high_all = _clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
     return SoftBins(
         grid=grid,
         prediction=index / grid,
@@ -122,14 +124,14 @@ def soft_bins(sample: Sample, grid: int, *, confidence: float = 0.95) -> SoftBin
         high=high,
         low_all=low_all,
         high_all=high_all,
-        confidence=confidence,
+        confidence_level=confidence_level,
         n=sample.n,
     )
 
 
 def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
     """The sums of squared weights and of predictions in every bin of the grid, from cells much finer than it."""
-    cells = sample.cell_table(_FINE * grid)
+    cells = sample._cell_table(_FINE * grid)
     _, prob, weight, _ = cells.rows()
     below = np.minimum((prob * grid).astype(np.intp), grid)
     up = prob * grid - below

@@ -95,7 +95,7 @@ class Pooled:
         some = weight > 0
         negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
         table = DistinctTable(self._prob[some], negative[some], positive[some])
-        return Sample.from_distinct(table, self._n)
+        return Sample._from_distinct(table, self._n)
 
 
 class SoftBinned:

@@ -118,7 +118,7 @@ def binned_calibration_error(
     edges = np.arange(1, m + 1) / m
     if strategy == "quantile":
         sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-        bins = BinSums.from_distinct(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
+        bins = BinSums.from_distinct(sample._distinct_table(), _quantiles(sample._distinct_table(), edges[:-1]))
         return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
     # In the rounded form an edge belongs to the bin above it: what lies up to the next smaller double lies below.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
@@ -143,7 +143,7 @@ def _sums(
         if len(rows):
             return BinSums.from_rows(rows, m, edges), float(len(rows))
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return sample.bin_sums(m, edges), sample.total_weight
+    return sample._bin_sums(m, edges), sample.total_weight
 
 
 def _check(n_bins: int, strategy: str, form: str) -> int:

@@ -126,7 +126,7 @@ class Measurements(Mapping[str, float]):
         return _html(self._rows())
 
 
-def measures() -> Catalogue:
+def list_measures() -> Catalogue:
     """Every measure that brolly computes: name, symbol, range, cost, what it promises, reference.
 
     Returns
@@ -137,9 +137,9 @@ def measures() -> Catalogue:
     Examples
     --------
     >>> import brolly
-    >>> brolly.measures()["soft_binned_cdl"].actionable
+    >>> brolly.list_measures()["soft_binned_cdl"].actionable
     'everyone (all swaps)'
-    >>> brolly.measures()["brier_score"]([0, 1, 1], [0.5, 0.5, 1.0])
+    >>> brolly.list_measures()["brier_score"]([0, 1, 1], [0.5, 0.5, 1.0])
     0.16666666666666666
     """
     return CATALOGUE

@@ -82,5 +82,5 @@ def cutoff_calibration_error(
     0.0625
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    prefix = np.cumsum(residuals(sample.distinct()))
+    prefix = np.cumsum(residuals(sample._distinct_table()))
     return float(max(prefix.max(), 0.0) - min(prefix.min(), 0.0)) / sample.total_weight

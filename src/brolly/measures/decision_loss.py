@@ -113,7 +113,7 @@ def calibration_decision_loss(
     0.0
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    envelope = RegretCurve.from_table(sample.distinct(), swaps).chord().value
+    envelope = RegretCurve.from_table(sample._distinct_table(), swaps).chord().value
     return min(2 * envelope, 1.0)  # which it exceeds by rounding alone
 
 

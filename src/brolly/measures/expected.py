@@ -79,4 +79,4 @@ def expected_calibration_error(
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return float(np.abs(residuals(sample.distinct())).sum()) / sample.total_weight
+    return float(np.abs(residuals(sample._distinct_table())).sum()) / sample.total_weight

@@ -93,7 +93,7 @@ def interval_calibration_error(
     0.375
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample.distinct()
+    table = sample._distinct_table()
     residual = residuals(table) / sample.total_weight
     prefix = np.concatenate([[0.0], np.cumsum(residual)])
     best = float(np.abs(residual).sum())  # ECE, the limit of ever narrower bins; so a width of 1 cannot win

@@ -82,7 +82,7 @@ def lower_distance_to_calibration(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     g = check_power_of_two(grid, "grid", _LARGEST)
-    rounded = RoundedSample.from_sums(sample.cell_sums(g), g)
+    rounded = RoundedSample.from_sums(sample._cell_sums(g), g)
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight
     negative[rounded.index] = np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight

@@ -69,6 +69,6 @@ def smooth_calibration_error(
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample.distinct()
+    table = sample._distinct_table()
     residual = table.positive * (1 - table.prob) - table.negative * table.prob  # the sum of w (y - p)
     return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)

@@ -119,7 +119,7 @@ def smooth_ece(
     error = _pointwise_error(sample)
     if error <= tolerance:
         return 0.0  # smooth ECE is at most ECE
-    finest = sample.m or LARGEST_GRID
+    finest = sample.grid or LARGEST_GRID
     g = min(_FIRST_GRID, finest)
     while (s := _fixed_point(_cosines(sample, g), error, tolerance, final=g == finest)) is None:
         g = min(4 * g, finest)
@@ -128,9 +128,9 @@ def smooth_ece(
 
 def _pointwise_error(sample: Sample) -> float:
     """ECE; where that would take a long sort, or is lost by compression, its upper bound E|y - p|."""
-    if sample.m is None and sample.n < _FEW_ROWS:
-        return float(np.abs(residuals(sample.distinct())).sum()) / sample.total_weight
-    sums = sample.cell_sums(1)
+    if sample.grid is None and sample.n < _FEW_ROWS:
+        return float(np.abs(residuals(sample._distinct_table())).sum()) / sample.total_weight
+    sums = sample._cell_sums(1)
     said = ((sums.slot >> 1) * sums.weight + sums.rise) / sums.m
     return float(np.where(sums.slot & 1, sums.weight - said, said).sum()) / sample.total_weight
 
@@ -142,9 +142,9 @@ def _split_error(g: int, s: float, error: float) -> float:
 
 def _cosines(sample: Sample, g: int) -> Floats:
     """a_0 ... a_g of the residuals on the grid 1/g."""
-    if sample.m is None and g > sample.grids()[-2]:  # one more pass costs less than the transform, or than sorting
+    if sample.grid is None and g > sample._grids()[-2]:  # one more pass costs less than the transform, or than sorting
         sample = sample.compress(g)
-    rounded = RoundedSample.from_sums(sample.cell_sums(g), g)
+    rounded = RoundedSample.from_sums(sample._cell_sums(g), g)
     residual = np.zeros(g + 1)
     residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
     return np.fft.rfft(residual, 2 * g).real

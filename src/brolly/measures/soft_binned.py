@@ -31,11 +31,11 @@ class SoftBinnedProfile(Frozen):
         SCDL, in [0, 1/2]; 0 is perfect.
     m_star : int or inf
         The grid that balances loss and rounding; infinite when the sample is perfectly calibrated.
-    grid_sizes : ndarray of int
+    grids : ndarray of int
         The grids looked at, increasing, the last of them ``2 * m_star`` (for a compressed sample none finer
         than its own): all up to 2**16, and of finer ones those that the search needed.
     losses : ndarray of float
-        SCDL_m for each of them. It grows with m, while ``1 / grid_sizes`` falls.
+        SCDL_m for each of them. It grows with m, while ``1 / grids`` falls.
     thresholds : ndarray of float
         For each grid the ``i/m`` at which the loss is largest: those who act above a probability
         between ``i/m`` and ``(i+1)/m`` are hurt most.
@@ -49,7 +49,7 @@ class SoftBinnedProfile(Frozen):
 
     value: float
     m_star: int | float
-    grid_sizes: NDArray[np.int64]
+    grids: NDArray[np.int64]
     losses: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     rounding: Rounding
@@ -57,7 +57,7 @@ class SoftBinnedProfile(Frozen):
     warnings: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        freeze(self.grid_sizes, self.losses, self.thresholds)
+        freeze(self.grids, self.losses, self.thresholds)
 
     @property
     def regret_bound(self) -> float:
@@ -69,14 +69,14 @@ class SoftBinnedProfile(Frozen):
         """
         if math.isinf(self.m_star):
             return 0.0
-        return min(1.0, 2 * float(self.losses[self.grid_sizes == self.m_star][0]) + 2 / self.m_star)
+        return min(1.0, 2 * float(self.losses[self.grids == self.m_star][0]) + 2 / self.m_star)
 
     @property
     def worst_threshold(self) -> tuple[float, float] | None:
         """Between which probabilities those act who are hurt most; None if nobody is."""
         if math.isinf(self.m_star):
             return None
-        low = float(self.thresholds[self.grid_sizes == self.m_star][0])
+        low = float(self.thresholds[self.grids == self.m_star][0])
         return low, min(1.0, low + 1 / self.m_star)
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class SoftBinnedProfile(Frozen):
             "worst_threshold": self.worst_threshold and list(self.worst_threshold),
             "rounding": self.rounding,
             "n": self.n,
-            "grid_sizes": self.grid_sizes.tolist(),
+            "grids": self.grids.tolist(),
             "losses": self.losses.tolist(),
             "thresholds": self.thresholds.tolist(),
             "warnings": list(self.warnings),
@@ -102,7 +102,7 @@ class SoftBinnedProfile(Frozen):
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{m}{' *' * (m == self.m_star)}</td><td>{loss:.6f}</td><td>{1 / m:.6f}</td></tr>"
-            for m, loss in zip(self.grid_sizes.tolist(), self.losses.tolist(), strict=True)
+            for m, loss in zip(self.grids.tolist(), self.losses.tolist(), strict=True)
         )
         return (
             f"<p>SCDL = <b>{self.value:.4g}</b> ({self.rounding} rounding, {self.n:,} rows)</p>"
@@ -215,13 +215,13 @@ def soft_binned_profile(
     >>> prof = brolly.soft_binned_profile(y, p)
     >>> prof
     SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', n=1000)
-    >>> prof.grid_sizes
+    >>> prof.grids
     array([  2,   4,   8,  16,  32,  64, 128])
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     balance = _balance(sample, rounding)
     m = 2
-    while m <= min(2 * balance.m_star, sample.m or _SHOWN_GRID, _SHOWN_GRID):
+    while m <= min(2 * balance.m_star, sample.grid or _SHOWN_GRID, _SHOWN_GRID):
         balance.loss(m)
         m *= 2
     notes = _notes(sample, balance.m_star)
@@ -232,7 +232,7 @@ def soft_binned_profile(
     return SoftBinnedProfile(
         value=balance.value,
         m_star=balance.m_star,
-        grid_sizes=np.array(grids, np.int64),
+        grids=np.array(grids, np.int64),
         losses=np.array(losses),
         thresholds=np.array(thresholds) / np.array(grids),
         rounding=rounding,
@@ -245,11 +245,11 @@ def _balance(sample: Sample, rounding: Rounding) -> Balance:
     check_rounding(rounding)
 
     def worst(m: int) -> tuple[float, int]:
-        rounded = RoundedSample.from_sums(sample.cell_sums(m), m, rounding)
+        rounded = RoundedSample.from_sums(sample._cell_sums(m), m, rounding)
         return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
 
     # Of a compressed sample nothing finer is known: its own grid is the best that can be promised.
-    return Balance(worst, sample.grids(), sample.total_weight, otherwise=sample.m or math.inf)
+    return Balance(worst, sample._grids(), sample.total_weight, otherwise=sample.grid or math.inf)
 
 
 class Balance:
@@ -311,10 +311,10 @@ def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
         notes.append(FewRowsWarning(f"{rows} few: chance alone can explain much of the value"))
     if sample.event_rate in (0.0, 1.0):
         notes.append(OneClassWarning(f"every outcome is {sample.event_rate:.0f}: the other side is untested"))
-    if sample.m is not None and 2 * m_star > sample.m:
+    if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
             ResolutionWarning(
-                f"the rows' value is below what a sample compressed to m = {sample.m:,} can resolve: "
+                f"the rows' value is below what a sample compressed to grid = {sample.grid:,} can resolve: "
                 "it is at most the one given"
             )
         )

@@ -71,7 +71,7 @@ def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
     rows = []
     for index in range(start, stop):
         law = random_law(np.random.default_rng([seed, 6, index]))
-        curve = RegretCurve.from_table(law.sample().distinct())
+        curve = RegretCurve.from_table(law.sample()._distinct_table())
         row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord().value, float(curve.corners().value.max()))}
         for m in _GRIDS:
             row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = law.decision_loss(m) / (2 * law.soft_loss(m) + 2 / m)
@@ -94,9 +94,9 @@ def judge(seed: int, name: str) -> dict[str, Any]:
     y, p = _forecasts(seed, name)
     sample = Sample(y, p)
     grid, profile = choose_grid(sample), soft_binned_profile(sample)
-    curve = RegretCurve.from_table(sample.distinct())
+    curve = RegretCurve.from_table(sample._distinct_table())
     loss, highest = 2 * curve.chord().value, float(curve.corners().value.max())
-    grids = zip(grid.grid_sizes.tolist(), grid.losses.tolist(), grid.bounds.tolist(), strict=True)
+    grids = zip(grid.grids.tolist(), grid.losses.tolist(), grid.bounds.tolist(), strict=True)
     choice = {
         "forecasts": name,
         "rows": sample.n,
@@ -105,8 +105,8 @@ def judge(seed: int, name: str) -> dict[str, Any]:
         "CDL / sup R": loss / highest,
         "m*": profile.m_star,
         "paper's bound at m*": profile.regret_bound,
-        "exact loss at m*": grid.losses[grid.grid_sizes == profile.m_star].tolist()[0],
-        "chosen grid": grid.best,
+        "exact loss at m*": grid.losses[grid.grids == profile.m_star].tolist()[0],
+        "chosen grid": grid.grid,
         "exact loss there": grid.loss,
         "paper's bound / that": profile.regret_bound / grid.loss,
     }

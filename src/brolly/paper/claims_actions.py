@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from brolly.core.arrays import Floats
-from brolly.decisions.policy import RoundedResponse
+from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.measures.cutoff import cutoff_calibration_error
@@ -60,7 +60,7 @@ def _theorem_4_2(rng: np.random.Generator, effort: int) -> list[Finding]:
     def task_regret(law: Law) -> float:
         task = DecisionTask.from_payoffs(rng.random((3, 2)))
         m = int(2 ** rng.integers(1, 5))
-        regret = swap_regret(law.sample(), task=task, response=RoundedResponse(task, m)).in_units
+        regret = swap_regret(law.sample(), task=task, response=RoundingPolicy(task, m)).in_units
         return ratio(regret, law.decision_loss(m))
 
     def objective(law: Law) -> float:

@@ -176,7 +176,7 @@ def _lemma_2_1(rng: np.random.Generator, effort: int) -> list[Finding]:
 )
 def _lemma_2_2(rng: np.random.Generator, effort: int) -> list[Finding]:
     def sup(law: Law) -> float:
-        return float(RegretCurve.from_table(law.sample().distinct()).corners().value.max())
+        return float(RegretCurve.from_table(law.sample()._distinct_table()).corners().value.max())
 
     return [
         search("sup R / CDL", 1, lambda law: ratio(sup(law), cdl(law)), rng, effort),

@@ -73,7 +73,7 @@ def segments(a: Assessment, ax: Axes | None = None) -> Axes:
         colour, marker = (GREY, "x") if s.small else (VERMILION, "D") if s.flagged else (BLUE, "o")
         _point(ax, y, s.value, s.low, s.high, colour, marker)
     line: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.5}
-    ax.axvline(a.balance.value, label=f"all rows: {a.balance.value:.3g}", **line)
+    ax.axvline(a.profile.value, label=f"all rows: {a.profile.value:.3g}", **line)
     ax.set_yticks(at, [plain(f"{_short(s.label)} ({s.n:,})") for s in shown])
     ax.set(xlabel="SCDL (0 is perfect)", ylim=(-0.7 - 0.25 * len(shown), len(shown) - 0.3))  # room for the legend
     ax.set_xlim(left=0)

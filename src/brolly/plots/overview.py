@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.result import Assessment
-from brolly.plots.balance import balance
 from brolly.plots.bars import measures
+from brolly.plots.profile import profile
 from brolly.plots.regret import regret
 from brolly.plots.reliability import reliability
 from brolly.plots.style import new_figure
@@ -18,7 +18,7 @@ _SIZE = (11.0, 8.5)
 
 
 def overview(a: Assessment, **options: Any) -> Figure:
-    """The four panels in one figure: reliability, regret, balance, measures.
+    """The four panels in one figure: reliability, regret, profile, measures.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def overview(a: Assessment, **options: Any) -> Figure:
     """
     figure = new_figure(**{"figsize": _SIZE, **options})
     panels = figure.subplots(2, 2)
-    for ax, draw in zip(panels.flat, (reliability, regret, balance, measures), strict=True):
+    for ax, draw in zip(panels.flat, (reliability, regret, profile, measures), strict=True):
         draw(a, ax)
     figure.suptitle(a.verdict.headline)
     return figure

@@ -32,12 +32,12 @@ def regret(a: Assessment, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax, curve, band = as_axes(ax), a.regret, a.regret_band
-    label = f"if calibrated ({100 * a.confidence:.4g}%)"
+    label = f"if calibrated ({100 * a.confidence_level:.4g}%)"
     ax.fill_between(band.threshold, 0, band.high, color=PALE, linewidth=0, label=label)
-    ax.plot(curve.mu, curve.regret, color=BLUE, linewidth=1.5, label="this forecast")
+    ax.plot(curve.threshold, curve.regret, color=BLUE, linewidth=1.5, label="this forecast")
     if curve.worst.regret > 0:
         mark: dict[str, Any] = {"marker": "D", "color": VERMILION, "linestyle": "none"}
-        ax.plot([curve.worst.mu], [curve.worst.regret], label=f"hurt most: {curve.worst.mu:.3g}", **mark)
+        ax.plot([curve.worst.threshold], [curve.worst.regret], label=f"hurt most: {curve.worst.threshold:.3g}", **mark)
     for k, mu in enumerate(a.task.task.thresholds if a.task else ()):
         ax.axvline(mu, color=GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
     ax.set(xlim=(0, 1), xlabel="threshold: act from this probability on", ylabel="regret per row")

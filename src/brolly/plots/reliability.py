@@ -59,7 +59,7 @@ def _band(ax: Axes, a: Assessment) -> None:
         x = bins.prediction[0]
         ax.plot([x, x], [null.null_low[0], null.null_high[0]], color=PALE, linewidth=8, solid_capstyle="butt")
         return
-    label = f"if calibrated ({100 * a.confidence:.4g}%)"
+    label = f"if calibrated ({100 * a.confidence_level:.4g}%)"
     ax.fill_between(bins.prediction, null.null_low, null.null_high, color=PALE, linewidth=0, label=label, zorder=1)
 
 

@@ -19,7 +19,7 @@ def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     line : Timeline
-        What `brolly.watch` returned.
+        What `brolly.monitor` returned.
     ax : matplotlib Axes, optional
         Where to draw; new axes if not said.
 
@@ -29,7 +29,7 @@ def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
     """
     ax = as_axes(ax)
     place = range(len(line.windows))
-    promise = f"nobody loses more than this ({line.confidence:.0%})"
+    promise = f"nobody loses more than this ({line.confidence_level:.0%})"
     ax.plot(
         place, [w.bound for w in line.windows], color=ORANGE, linestyle="--", marker="s", markersize=3, label=promise
     )

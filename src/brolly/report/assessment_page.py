@@ -45,9 +45,9 @@ def fields(a: Dict, index: int, *, alone: bool) -> dict[str, str]:
         "tiles": _tiles(a),
         "warnings": "".join(f'<p class="note">{escape(_sentence(text))}</p>' for text in _unsaid(a)),
         "advice": escape(_first_advice(a)),
-        "confidence": percent(a["confidence"]),
+        "confidence_level": percent(a["confidence_level"]),
         "grid": str(a["regret"]["grid"]),
-        "crossing": "" if a["balance"]["m_star"] is None else f", at m* = {a['balance']['m_star']}",
+        "crossing": "" if a["profile"]["m_star"] is None else f", at m* = {a['profile']['m_star']}",
         "advice_table": _advice_table(a),
         "reliability_table": _reliability_table(a),
         "balance_table": _balance_table(a),
@@ -78,21 +78,21 @@ def _tile(term: str, value: str, more: str) -> str:
     )
 
 
-def _scdl_interval(scdl: Dict, confidence: float) -> str:
+def _scdl_interval(scdl: Dict, confidence_level: float) -> str:
     """The interval, with the reason when it leaves out the value that it stands under."""
-    words = interval(scdl["low"], scdl["high"], confidence) or "no interval"
+    words = interval(scdl["low"], scdl["high"], confidence_level) or "no interval"
     outside = scdl["high"] is not None and scdl["value"] > scdl["high"]
     return f"{words} on new rows like these: part of the value is chance" if outside else words
 
 
 def _tiles(a: Dict) -> str:
-    scdl, worst = a["balance"], a["regret"]
+    scdl, worst = a["profile"], a["regret"]
     guarantee, test, task = a.get("guarantee"), a.get("test"), a.get("task")
     tiles = [
         _tile(
             "SCDL (0 is perfect, 0.5 the worst)",
             number(scdl["value"]) if scdl["resolved"] else f"at most {number(scdl['value'])}",
-            _scdl_interval(scdl, a["confidence"]),
+            _scdl_interval(scdl, a["confidence_level"]),
         ),
         _tile(
             "Lost at worst on these rows",
@@ -101,7 +101,8 @@ def _tiles(a: Dict) -> str:
         ),
     ]
     if guarantee is not None:
-        more = f"of what is at stake, with {percent(guarantee['confidence'])} confidence, rounded to 1/{guarantee['m']}"
+        level = percent(guarantee["confidence_level"])
+        more = f"of what is at stake, with {level} confidence, rounded to 1/{guarantee['grid']}"
         tiles.append(_tile("Lost at most on new rows like these", at_most(guarantee["bound"]), more))
     if test is not None:
         more = "how often a perfectly calibrated forecast of this size looks as bad"
@@ -153,12 +154,12 @@ def _reliability_table(a: Dict) -> str:
 
 def _balance_table(a: Dict) -> str:
     columns = [
-        Column("Steps m", item("grid_sizes"), count),
+        Column("Steps m", item("grids"), count),
         Column("SCDL on 1/m", item("losses"), number),
         Column("1/m", item("reciprocals"), number),
     ]
-    rows = columns_of(a["balance"], "grid_sizes", "losses", "reciprocals")
-    return folded("These points as a table", table("SCDL on each grid", "balance", columns, rows))
+    rows = columns_of(a["profile"], "grids", "losses", "reciprocals")
+    return folded("These points as a table", table("SCDL on each grid", "profile", columns, rows))
 
 
 def _measures_table(a: Dict) -> str:
@@ -170,7 +171,7 @@ def _measures_table(a: Dict) -> str:
         Column("Whom it promises something", item("promise")),
         Column("In brolly", item("name")),
     ]
-    caption = f"All measures with {percent(a['confidence'])} intervals"
+    caption = f"All measures with {percent(a['confidence_level'])} intervals"
     return table(caption, "measures", columns, a["measures"])
 
 
@@ -193,7 +194,7 @@ def _segments(a: Dict, index: int) -> str:
     note = f"<p>{count(rest)} more segments are not on this page; the worst {MAX_SEGMENTS} are.</p>" if rest else ""
     most = " Drawn are the 40 largest values." if len(segments["rows"]) > DRAWN_SEGMENTS else ""
     about = (
-        f"Red: off beyond chance, at a false discovery rate of {percent(segments['level'])} ({segments['method']}). "
+        f"Red: off beyond chance, at a false discovery rate of {percent(segments['fdr'])} ({segments['method']}). "
         f"Grey dot: fewer than {count(segments['few_rows'])} rows, not judged. Grey tick: what a perfectly calibrated "
         f"forecast of that many rows shows on average.{most}"
     )

@@ -77,17 +77,17 @@ globalThis.brolly = (() => {
     const worst = curve.worst;
     const hurt = worst.regret > 0 ? [worst] : [];
     return plot(
-      `Regret curve: highest at the threshold ${number(worst.mu)} with ${number(worst.regret)}; at yours, ${number(here.threshold)}, it is ${number(here.regret)}.`,
+      `Regret curve: highest at the threshold ${number(worst.threshold)} with ${number(worst.regret)}; at yours, ${number(here.threshold)}, it is ${number(here.regret)}.`,
       width,
       {
         height: Math.min(340, Math.max(240, width * 0.5)), marginTop: 26,
         x: probability(width < 480 ? "threshold to act from" : "threshold: the probability from which somebody acts"), y: upward("lost per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
         marks: [
-          Plot.areaY(curve.null_mu, { x: curve.null_mu, y: curve.null_high, fill: colours.band }),
-          Plot.line(curve.mu, { x: curve.mu, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
+          Plot.areaY(curve.null_threshold, { x: curve.null_threshold, y: curve.null_high, fill: colours.band }),
+          Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
           Plot.ruleY([0], { stroke: colours.soft }),
-          Plot.dot(hurt, { x: "mu", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
-          Plot.text(hurt, { x: "mu", y: "regret", text: (d) => `hurt most: ${number(d.mu)}`, dy: -12, textAnchor: inText(worst.mu), fill: colours.ink }),
+          Plot.dot(hurt, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
+          Plot.text(hurt, { x: "threshold", y: "regret", text: (d) => `hurt most: ${number(d.threshold)}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
           Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
           Plot.text([here], {
@@ -125,8 +125,8 @@ globalThis.brolly = (() => {
     });
   }
 
-  function balance(a, width) {
-    const { grid_sizes: m, losses, reciprocals, m_star } = a.balance;
+  function profile(a, width) {
+    const { grids: m, losses, reciprocals, m_star } = a.profile;
     const all = m.map((size, i) => ({ size, loss: losses[i], width: reciprocals[i] }));
     const points = all.filter((d) => d.size <= Math.max(2 ** 16, 4 * (m_star ?? 0))); // what a perfect forecast has beyond is flat
     return plot(`SCDL on each grid against the width of the grid${m_star ? `; they cross at 1/${m_star}` : ""}.`, width, {
@@ -177,7 +177,7 @@ globalThis.brolly = (() => {
   function together(set, width, what) {
     const lines = set.assessments.flatMap((a, i) =>
       what === "regret"
-        ? a.regret.mu.map((x, k) => ({ x, y: a.regret.regret[k], i, name: a.name }))
+        ? a.regret.threshold.map((x, k) => ({ x, y: a.regret.regret[k], i, name: a.name }))
         : a.reliability.prediction.map((x, k) => ({ x, y: a.reliability.event_rate[k], i, name: a.name })),
     );
     const many = d3.group(lines, (d) => d.i);
@@ -193,6 +193,6 @@ globalThis.brolly = (() => {
     });
   }
 
-  const charts = { reliability, histogram, regret, strip, balance, measures, segments, "all-regret": (s, w) => together(s, w, "regret"), "all-reliability": (s, w) => together(s, w, "reliability") };
+  const charts = { reliability, histogram, regret, strip, profile, measures, segments, "all-regret": (s, w) => together(s, w, "regret"), "all-reliability": (s, w) => together(s, w, "reliability") };
   return { charts, number, models, dashes };
 })();

@@ -32,9 +32,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def interval(low: float | None, high: float | None, confidence: float) -> str:
+def interval(low: float | None, high: float | None, confidence_level: float) -> str:
     """The interval in words, or nothing where there is none."""
-    return "" if low is None or high is None else f"{percent(confidence)} interval {number(low)} to {number(high)}"
+    return (
+        "" if low is None or high is None else f"{percent(confidence_level)} interval {number(low)} to {number(high)}"
+    )
 
 
 def items(texts: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ def check_power_of_two(value: int, name: str, largest: int) -> int:
     return int(value)
 
 
-def check_grid(m: int, name: str = "m") -> int:
+def check_grid(m: int, name: str = "grid") -> int:
     """Accept a number of cells that the compression can be exact for."""
     return check_power_of_two(m, name, LARGEST_GRID)
 
@@ -99,8 +99,8 @@ class CellTable(Frozen):
         """The sums of both samples' rows together."""
         if self.m != other.m:
             raise InputError(
-                f"samples must be compressed to the same m to be added; they have m = {self.m:,} and "
-                f"m = {other.m:,}: compress the finer one again with m={min(self.m, other.m)}"
+                f"samples must be compressed to the same grid to be added; they have grid = {self.m:,} and "
+                f"grid = {other.m:,}: compress the finer one again with grid={min(self.m, other.m)}"
             )
         if not len(self.slot) or not len(other.slot):
             return self if len(self.slot) else other
@@ -116,7 +116,7 @@ class CellTable(Frozen):
     def coarsen(self, m: int) -> CellTable:
         """The same rows on a coarser grid: exactly what a pass over them at `m` would give."""
         if m > self.m:
-            raise InputError(f"a sample compressed to m = {self.m:,} cannot be made finer; m is {m:,}")
+            raise InputError(f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}")
         cell, rise = self.slot >> 1, self.rise
         for _ in range(self.m.bit_length() - m.bit_length()):
             # The rows of an odd cell stand one cell higher above the foot of the pair.

@@ -15,14 +15,14 @@ from brolly.errors import InputError
 
 
 class Accumulator:
-    """Take rows a batch at a time, in memory that depends on `m` alone.
+    """Take rows a batch at a time, in memory that depends on `grid` alone.
 
-    Accumulators of the same `m` can be added, pickled and sent to another process; how the rows were
+    Accumulators of the same `grid` can be added, pickled and sent to another process; how the rows were
     split, and in which order they came, does not change the result (but, with weights, the last bit).
 
     Parameters
     ----------
-    m : int
+    grid : int
         The grid of the compression (see `Sample.compress`): a power of two, up to 2**20.
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1.
@@ -32,22 +32,22 @@ class Accumulator:
     >>> import brolly
     >>> monday, tuesday = brolly.Accumulator(), brolly.Accumulator()
     >>> monday.update([0, 1], [0.1, 0.8]).update([1], [0.6])
-    Accumulator(n=3, m=65536)
+    Accumulator(n=3, grid=65536)
     >>> tuesday.update([0], [0.3])
-    Accumulator(n=1, m=65536)
+    Accumulator(n=1, grid=65536)
     >>> brolly.soft_binned_cdl((monday + tuesday).sample())
     0.078125
     """
 
-    __slots__ = ("_other", "_seen", "_tally", "m", "n", "pos_label")
+    __slots__ = ("_other", "_seen", "_tally", "grid", "n", "pos_label")
 
-    def __init__(self, m: int = 2**16, *, pos_label: Any = None) -> None:
-        self.m = check_grid(m)
+    def __init__(self, grid: int = 2**16, *, pos_label: Any = None) -> None:
+        self.grid = check_grid(grid)
         self.pos_label = pos_label
         self.n = 0  # rows of positive weight
         self._seen = 0
         self._other: Any = None  # the label that is not the event, once there was one
-        self._tally = Tally(self.m)
+        self._tally = Tally(self.grid)
 
     def update(
         self,
@@ -76,7 +76,7 @@ class Accumulator:
                 f"accumulators must have the same pos_label to be added; they have {self.pos_label!r} and "
                 f"{other.pos_label!r}"
             )
-        both = Accumulator(self.m, pos_label=self.pos_label)
+        both = Accumulator(self.grid, pos_label=self.pos_label)
         both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
         both._take(self._tally.cells().merge(other._tally.cells()), self.n + other.n)
         return both
@@ -88,7 +88,7 @@ class Accumulator:
         """The compressed sample of all rows so far."""
         if not self._seen:
             raise InputError("the accumulator holds no rows yet")
-        return Sample.from_cells(self._tally.cells())
+        return Sample._from_cells(self._tally.cells())
 
     def _take(self, cells: CellTable, n: int) -> None:
         self._tally.merge(cells)
@@ -97,7 +97,7 @@ class Accumulator:
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            "m": self.m,
+            "grid": self.grid,
             "pos_label": self.pos_label,
             "other": self._other,
             "n": self.n,
@@ -105,12 +105,12 @@ class Accumulator:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        Accumulator.__init__(self, state["m"], pos_label=state["pos_label"])
+        Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
         self._other = state["other"]
         self._take(state["cells"], state["n"])
 
     def __repr__(self) -> str:
-        return f"Accumulator(n={self.n}, m={self.m})"
+        return f"Accumulator(n={self.n}, grid={self.grid})"
 
 
 def _one_label(one: Any, another: Any, rule: str) -> Any:

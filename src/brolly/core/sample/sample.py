@@ -53,7 +53,7 @@ class Sample:
         The weighted share of rows where the event happened.
     effective_n : float
         How many equally weighted rows would tell as much: ``(sum w)^2 / sum w^2``.
-    m : int or None
+    grid : int or None
         The grid of the compression, None while the sample holds its rows.
     y_true, y_prob, sample_weight, counts : ndarray
         The rows; after compression one row for each occupied (cell, outcome), where `counts` says how
@@ -73,7 +73,7 @@ class Sample:
     0.078125
     """
 
-    m: int | None
+    grid: int | None
     y_true: NDArray[Any]
     y_prob: NDArray[Any]
     sample_weight: NDArray[Any] | None
@@ -152,7 +152,7 @@ class Sample:
         return Segments.from_samples(samples, by=["class"])
 
     @classmethod
-    def from_cells(cls, cells: CellTable) -> Self:
+    def _from_cells(cls, cells: CellTable) -> Self:
         """A compressed sample from its sums."""
         return cls._held(cells, None)
 
@@ -163,7 +163,7 @@ class Sample:
         return self
 
     @classmethod
-    def from_distinct(cls, table: DistinctTable, n: int) -> Self:
+    def _from_distinct(cls, table: DistinctTable, n: int) -> Self:
         """A sample whose rows are pooled and in order already: nothing is checked or sorted again.
 
         For those who draw many samples with the same predictions; `n` says how many rows stand behind it.
@@ -202,7 +202,7 @@ class Sample:
         sums = read_table(rows)
         if sums.by:
             raise InputError(f"rows are of segments by {', '.join(sums.by)}: read them with Segments.from_table")
-        return cls.from_cells(sums.store.cells(0))
+        return cls._from_cells(sums.store.cells(0))
 
     def _hold(self, cells: CellTable, rows: Rows | None) -> None:
         total = float(cells.weight[0].sum())
@@ -227,14 +227,14 @@ class Sample:
         self._distinct = None
         self._fine = None
         if rows is None:
-            self.m = cells.m
+            self.grid = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
             freeze(self.y_true, self.y_prob)
         else:
             self._show(rows)
 
     def _show(self, rows: Rows) -> None:
-        self.m = self.counts = None
+        self.grid = self.counts = None
         self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
         self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
 
@@ -253,39 +253,35 @@ class Sample:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._held, (self._cells, self._rows)  # the rows once, and nothing that follows from them
 
-    def compress(self, m: int = 2**16) -> Sample:
+    def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
 
-        `soft_binned_cdl` and its profile are the same as on the rows for every grid up to `m`, whatever
+        `soft_binned_cdl` and its profile are the same as on the rows for every grid up to `grid`, whatever
         the number of rows. Each other measure says in its Notes how far this can move it: most by
         about ``1/m``, those that tell all predictions apart (CDL, ECE) down to what cells tell apart. The
-        result has at most ``2 (m + 1)`` rows, and ``a.compress(m) + b.compress(m)`` is the sample of all
+        result has at most ``2 (m + 1)`` rows, and ``a.compress(grid) + b.compress(grid)`` is the sample of all
         rows of both (``sum`` adds many).
 
         Parameters
         ----------
-        m : int
+        grid : int
             A power of two, up to 2**20.
         """
-        m = check_grid(m)
-        return Sample.from_cells(self._cells.coarsen(m) if self._rows is None else tally(self._rows, m))
+        grid = check_grid(grid)
+        return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else tally(self._rows, grid))
 
     def __add__(self, other: object) -> Sample:
         if not isinstance(other, Sample):
             return NotImplemented
-        if self.m is None or other.m is None:
-            raise InputError("only compressed samples can be added: call compress(m) on both first")
-        return Sample.from_cells(self._cells.merge(other._cells))
+        if self.grid is None or other.grid is None:
+            raise InputError("only compressed samples can be added: call compress(grid) on both first")
+        return Sample._from_cells(self._cells.merge(other._cells))
 
     def __radd__(self, other: object) -> Sample:
         return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
 
-    def cells(self) -> CellTable:
-        """The sums by (cell, outcome): all of a compressed sample, or those of a first pass over the rows."""
-        return self._cells
-
-    def grids(self) -> list[int]:
-        """The grids at which `cell_sums` changes its way, from the cheapest to the finest.
+    def _grids(self) -> list[int]:
+        """The grids at which `_cell_sums` changes its way, from the cheapest to the finest.
 
         For many rows two more passes come before the sort that the finest grid needs. A compressed
         sample knows its own grid and nothing finer.
@@ -295,33 +291,33 @@ class Sample:
         passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
         return [self._first, *passes, FINEST_GRID]
 
-    def cell_sums(self, m: int) -> CellSums:
+    def _cell_sums(self, m: int) -> CellSums:
         """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is.
 
         Which grid that is depends on `m` and the rows alone: what was asked before, or is being asked by
         another thread, cannot show in the last bit.
         """
-        grid = next((g for g in self.grids() if g >= m), FINEST_GRID)
+        grid = next((g for g in self._grids() if g >= m), FINEST_GRID)
         if grid < FINEST_GRID:
             return self._pass(grid).sums()
         if self._fine is None:
-            self._fine = self.distinct().sums()
+            self._fine = self._distinct_table().sums()
         return self._fine
 
-    def cell_table(self, m: int) -> CellTable:
+    def _cell_table(self, m: int) -> CellTable:
         """The sums with counts and squared weights, on a grid as fine as ``1/m`` (or the compression's own)."""
         return self._cells if self._rows is None else self._pass(max(m, self._first))
 
-    def bin_sums(self, n: int, edges: Floats) -> BinSums:
+    def _bin_sums(self, n: int, edges: Floats) -> BinSums:
         """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).
 
         After compression all predictions of a cell go where their mean goes.
         """
         if self._rows is None:
-            return BinSums.from_distinct(self.distinct(), edges)
+            return BinSums.from_distinct(self._distinct_table(), edges)
         return BinSums.from_rows(self._rows, n, edges)
 
-    def distinct(self) -> DistinctTable:
+    def _distinct_table(self) -> DistinctTable:
         """The sample with equal predictions pooled, in increasing order (made once, then kept).
 
         After compression all predictions of a cell count as equal, at their mean.
@@ -337,7 +333,7 @@ class Sample:
 
     def __repr__(self) -> str:
         cells = self._cells
-        grid = "" if self.m is None else f", m={self.m}"
+        grid = "" if self.grid is None else f", grid={self.grid}"
         weighted = "" if np.array_equal(cells.weight[0], cells.count) else f", total_weight={self.total_weight:.6g}"
         return f"Sample(n={self.n}, events={self._events}{grid}{weighted})"
 

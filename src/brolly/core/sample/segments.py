@@ -81,15 +81,15 @@ class GroupedCells:
     def result(self) -> Sample | Segments:
         """The sample, or with columns that tell segments apart one of each."""
         if not self.by:
-            return Sample.from_cells(self.store.cells(0))
+            return Sample._from_cells(self.store.cells(0))
         counts = self.store.counts(len(self.keys))
         # A segment whose rows all have weight zero has no rows.
         numbers = {_key(self.keys[i]): i for i in np.flatnonzero(counts).tolist()}
         return Segments(
             self.by,
             {key: int(counts[i]) for key, i in numbers.items()},
-            lambda key: Sample.from_cells(self.store.cells(numbers[key])),
-            lambda: Sample.from_cells(reduce(CellTable.merge, self.store.stretches(), CellTable.empty(self.store.m))),
+            lambda key: Sample._from_cells(self.store.cells(numbers[key])),
+            lambda: Sample._from_cells(reduce(CellTable.merge, self.store.stretches(), CellTable.empty(self.store.m))),
         )
 
 
@@ -104,9 +104,9 @@ class Segments(Mapping[Any, Sample]):
     ----------
     by : tuple of str
         The columns that tell the segments apart.
-    rows : dict
+    counts : dict
         The number of rows (of positive weight) in each segment.
-    whole : Sample
+    pooled : Sample
         All segments together.
 
     Examples
@@ -117,27 +117,27 @@ class Segments(Mapping[Any, Sample]):
     >>> regions
     Segments(2 by region, n=4)
     >>> regions["n"]
-    Sample(n=2, events=1, m=65536)
-    >>> regions.measure(brolly.brier_score)
+    Sample(n=2, events=1, grid=65536)
+    >>> regions.map(brolly.brier_score)
     {'n': 0.15625, 's': 0.03125}
-    >>> regions.whole
-    Sample(n=4, events=3, m=65536)
+    >>> regions.pooled
+    Sample(n=4, events=3, grid=65536)
     """
 
     def __init__(
         self,
         by: tuple[str, ...],
-        rows: Mapping[Any, int],
+        counts: Mapping[Any, int],
         sample: Callable[[Any], Sample],
-        whole: Callable[[], Sample],
+        pooled: Callable[[], Sample],
     ) -> None:
-        if not rows:
+        if not counts:
             raise InputError("there are no segments: every row has weight zero")
         self.by = by
-        self.rows = {key: rows[key] for key in sorted(rows, key=_order)}
+        self.counts = {key: counts[key] for key in sorted(counts, key=_order)}
         self._sample = sample
-        self._make_whole = whole
-        self._whole: Sample | None = None
+        self._make_pooled = pooled
+        self._pooled: Sample | None = None
 
     @classmethod
     def from_samples(cls, samples: Mapping[Any, Sample], by: Sequence[str]) -> Segments:
@@ -151,11 +151,11 @@ class Segments(Mapping[Any, Sample]):
             What tells the segments apart.
         """
 
-        def whole() -> Sample:
-            grid = min((s.m for s in samples.values() if s.m is not None), default=_WHOLE_GRID)
+        def pooled() -> Sample:
+            grid = min((s.grid for s in samples.values() if s.grid is not None), default=_WHOLE_GRID)
             return reduce(Sample.__add__, (s.compress(grid) for s in samples.values()))
 
-        return cls(tuple(by), {key: s.n for key, s in samples.items()}, samples.__getitem__, whole)
+        return cls(tuple(by), {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
 
     @classmethod
     def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
@@ -176,44 +176,44 @@ class Segments(Mapping[Any, Sample]):
         return result
 
     @property
-    def whole(self) -> Sample:
+    def pooled(self) -> Sample:
         """All segments together, compressed."""
-        if self._whole is None:
-            self._whole = self._make_whole()
-        return self._whole
+        if self._pooled is None:
+            self._pooled = self._make_pooled()
+        return self._pooled
 
-    def small(self, few: int = FEW_ROWS) -> list[Any]:
-        """The segments of fewer than `few` rows: too small to be judged on their own."""
-        return [key for key, n in self.rows.items() if n < few]
+    def small(self, min_rows: int = FEW_ROWS) -> list[Any]:
+        """The segments of fewer than `min_rows` rows: too small to be judged on their own."""
+        return [key for key, n in self.counts.items() if n < min_rows]
 
-    def measure(self, measure: Callable[..., Value], /, **options: Any) -> dict[Any, Value]:
+    def map(self, function: Callable[..., Value], /, **options: Any) -> dict[Any, Value]:
         """Any function of a sample, for each segment: a measure, an interval, a test.
 
         Parameters
         ----------
-        measure : callable
+        function : callable
             Called with the `Sample` of each segment.
         **options
             Passed on to it.
         """
-        return {key: measure(sample, **options) for key, sample in self.items()}
+        return {key: function(sample, **options) for key, sample in self.items()}
 
     def __getitem__(self, key: Any) -> Sample:
-        if key not in self.rows:
+        if key not in self.counts:
             raise KeyError(key)
         return self._sample(key)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.rows)
+        return iter(self.counts)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.counts)
 
     def __repr__(self) -> str:
-        return f"Segments({len(self):,} by {', '.join(self.by)}, n={sum(self.rows.values())})"
+        return f"Segments({len(self):,} by {', '.join(self.by)}, n={sum(self.counts.values())})"
 
     def __str__(self) -> str:
-        shown = list(self.rows.items())[:_SHOWN]
+        shown = list(self.counts.items())[:_SHOWN]
         width = max(len(_words(key)) for key, _ in shown)
         lines = [f"{_words(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
         more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PLAIN = 1 << 12  # finer grids are better read as powers of two
 
 
-def balance(a: Assessment, ax: Axes | None = None) -> Axes:
+def profile(a: Assessment, ax: Axes | None = None) -> Axes:
     """SCDL on every grid, and one over the grid: the first grows, the second falls, and SCDL is where they meet.
 
     Parameters
@@ -27,8 +27,8 @@ def balance(a: Assessment, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, profile = as_axes(ax), a.balance
-    m = profile.grid_sizes
+    ax, profile = as_axes(ax), a.profile
+    m = profile.grids
     ax.plot(m, 1 / m, color=ORANGE, linestyle="--", marker="s", markersize=4, label="1/m, the rounding")
     some = profile.losses > 0
     ax.plot(m[some], profile.losses[some], color=BLUE, marker="o", markersize=4, label="SCDL$_m$, the loss")
