@@ -111,15 +111,15 @@ def _generate_segments(_: str, n: int) -> None:
 
 
 def _by_segment(n: int, m: int) -> None:
-    found = _scan(_stream(n, segments=_SEGMENTS), by="s", m=m)
+    found = _scan(_stream(n, segments=_SEGMENTS), by="s", grid=m)
     assert len(found) == _SEGMENTS
-    assert found.whole.n == n
+    assert found.pooled.n == n
 
 
 TASKS: dict[str, Callable[[str, int], None]] = {
     "reading the two columns": _read_lean,
     "reading them with a row group ahead (PyArrow's default)": _read,
-    "scan, m = 1,024": lambda file, _: _scan(file, m=1024) and None,
+    "scan, m = 1,024": lambda file, _: _scan(file, grid=1024) and None,
     "scan, m = 65,536": lambda file, _: _scan(file) and None,
     "scan of a Polars LazyFrame, m = 65,536": _polars,
     "scan of a DuckDB relation, m = 65,536": _duckdb,

@@ -71,7 +71,7 @@ def real() -> None:
     tell("flights", a)
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
     kept = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line = brolly.watch(kept, window=14)
+    line = brolly.monitor(kept, window=14)
     figure = Figure(figsize=(9, 4.8), layout="constrained")
     brolly.plots.timeline(line, figure.subplots())
     save(figure, "flights-days")

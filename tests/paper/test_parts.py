@@ -116,7 +116,7 @@ def test_spearman_agrees_with_scipy():
     r, low, high = spearman(a, b)
     assert r == pytest.approx(spearmanr(a, b).statistic, abs=1e-12)
     assert low < r < high
-    narrow = spearman(a, b, level=0.5)
+    narrow = spearman(a, b, confidence_level=0.5)
     assert low < narrow[1] < narrow[2] < high
     assert spearman([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]) == pytest.approx((1, 1, 1))
     assert np.isnan(spearman([1, 1, 1, 1], [1, 2, 3, 4])).all()

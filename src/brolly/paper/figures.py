@@ -129,7 +129,7 @@ def _judge(predictor: LogisticPredictor, x: Any, y: Any) -> dict[str, float]:
     return {**regrets, **{name: measure(sample) for name, measure in MEASURES.items()}}
 
 
-def spearman(a: ArrayLike, b: ArrayLike, level: float = _LEVEL) -> tuple[float, float, float]:
+def spearman(a: ArrayLike, b: ArrayLike, confidence_level: float = _LEVEL) -> tuple[float, float, float]:
     """Spearman's rank correlation and its interval, by Fisher's z with the variance of Bonett and Wright (2000).
 
     Examples
@@ -149,5 +149,5 @@ def spearman(a: ArrayLike, b: ArrayLike, level: float = _LEVEL) -> tuple[float, 
     r = max(-1.0, min(1.0, r))
     if abs(r) > 1 - 1e-12:
         return r, r, r
-    half = float(norm.ppf((1 + level) / 2)) * math.sqrt((1 + r * r / 2) / (ranks.shape[1] - 3))
+    half = float(norm.ppf((1 + confidence_level) / 2)) * math.sqrt((1 + r * r / 2) / (ranks.shape[1] - 3))
     return r, math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
