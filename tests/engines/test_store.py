@@ -86,6 +86,11 @@ def stored(tmp_path, **changes):
         ({"weight": pa.array([1.0, np.inf, 1.0])}, "a sum is not finite"),
         ({"weight": pa.array([1.0, -1.0, 1.0])}, "a weight is not positive"),
         ({"squares": pa.array([1.0, 0.0, 1.0])}, "a weight is not positive"),
+        ({"squares": pa.array([1.0, 2.0, 1.0])}, "squares do not fit weight and count"),
+        ({"count": pa.array([1, 1, 3]), "weight": pa.array([1.0, 1.0, 3.0])}, "squares do not fit weight and count"),
+        ({"rise": pa.array([0.0, 0.25, 0.0])}, "what it holds does not match its checksum"),
+        ({"about": {"grid": 16}}, "what it holds does not match its checksum"),
+        ({"about": {"digest": None}}, "what it holds does not match its checksum"),
         ({"rise": pa.array([0.0, 1.5, 0.0])}, "a rise lies outside its cell"),
         ({"rise": pa.array([0.0, 0.0, 0.5])}, "a rise lies outside its cell"),
     ],
@@ -107,7 +112,32 @@ def test_other_formats_and_grids_are_refused(tmp_path):
     with pytest.raises(brolly.InputError, match="was stored in format 9; this brolly reads format 1"):
         brolly.load_sample(stored(tmp_path, about={"format": 9}))
     with pytest.raises(brolly.InputError, match=r"grid must be a power of two from 2 to 1,048,576; it is 12"):
-        brolly.load_sample(stored(tmp_path, about={"m": 12}))
+        brolly.load_sample(stored(tmp_path, about={"grid": 12}))
+
+
+@pytest.mark.parametrize("about", ["", "[", "3", "[1]", "null", '{"format": 1}', "[" * 100_000])
+def test_damaged_metadata_is_an_input_error(tmp_path, about):
+    path = stored(tmp_path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"brolly": about}), path)
+    with pytest.raises(brolly.InputError, match="is a damaged sample: what it says about itself cannot be read"):
+        brolly.load_sample(path)
+
+
+def test_no_flipped_bit_changes_a_number(tmp_path):
+    """Each byte of a file in turn has one bit flipped: refused, or the same sample."""
+    path = tmp_path / "day.parquet"
+    brolly.save_sample(brolly.Sample(Y, P, sample_weight=W), path, grid=8)
+    whole, sample = path.read_bytes(), brolly.load_sample(path)
+    refused = 0
+    for place in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            same(brolly.load_sample(path), sample)
+        except brolly.InputError:
+            refused += 1
+    assert refused > len(whole) / 3
 
 
 def test_other_files_are_refused(tmp_path):

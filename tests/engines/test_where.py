@@ -185,3 +185,23 @@ def test_any_condition(tree):
     rows = [dict(zip("xn", pair, strict=True)) for pair in zip(X, ROWS["n"].to_pylist(), strict=True)]
     expected = [at for at, row in enumerate(rows) if holds(tree, row)]
     assert keep(parse(words(tree)), ROWS)["at"].to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(" * 1500 + "x > 0" + ")" * 1500, "where must not have more than 100 brackets within each other"),
+        ("not (" * 101 + "x > 0" + ")" * 101, "where must not have more than 100 brackets within each other"),
+        ("x > " + "9" * 4400, "where a number that a double can hold should be"),
+        ("x > 1e999", "where a number that a double can hold should be"),
+    ],
+)
+def test_conditions_past_all_measure_are_refused(text, message):
+    with pytest.raises(brolly.InputError, match=message):
+        parse(text)
+
+
+def test_long_conditions_are_read():
+    assert keep(parse("not " * 5001 + "x > 0"), ROWS) == keep(parse("not x > 0"), ROWS)
+    assert keep(parse(" or ".join(["x > 0"] * 3000)), ROWS) == keep(parse("x > 0"), ROWS)
+    assert keep(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == keep(parse("x > 0"), ROWS)

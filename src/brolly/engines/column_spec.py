@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from brolly.engines.where import Condition, columns_of, parse
 from brolly.errors import InputError
 
@@ -41,7 +43,12 @@ class Roles:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.pos_label, np.generic):
+            object.__setattr__(self, "pos_label", self.pos_label.item())
         columns = [*self.columns(), *self.by]
+        ours = [column for column in self.by if column.lower().startswith("brolly_")]
+        if ours:
+            raise InputError(f"by must not name columns that begin with brolly_, as the sums do; it is {ours[0]!r}")
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""
             raise InputError(f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}")

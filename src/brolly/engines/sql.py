@@ -8,7 +8,7 @@ from typing import Any
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.groupby_result import code_of
 from brolly.engines.column_spec import Roles
-from brolly.engines.dialects import Dialect, find_dialect, literal
+from brolly.engines.dialects import Dialect, find_dialect
 from brolly.engines.where import parse
 from brolly.errors import InputError
 
@@ -130,7 +130,7 @@ def _read(roles: Roles, dialect: Dialect) -> str:
     columns = {"p": dialect.double.format(dialect.identifier(str(roles.prob)))}
     columns["y"] = dialect.double.format(outcome)
     if roles.pos_label is not None:
-        label = literal(roles.pos_label)
+        label = dialect.literal(roles.pos_label)
         columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
         if _names_others(roles):
             columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"

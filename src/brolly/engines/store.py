@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brolly.core.atomic_write import whole, writing
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.sample.sample import Sample
+from brolly.engines.databases import first_line
 from brolly.engines.files import need_pyarrow, reading
 from brolly.errors import InputError
 
@@ -54,7 +58,7 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
     cells = (sample if sample.grid is not None else sample.compress(grid))._cells
     target = Path(path)
     with whole(target) as temporary, writing(target):
-        parquet.write_table(_table(cells), temporary, compression="zstd")
+        parquet.write_table(_table(cells), temporary, compression="zstd", write_page_checksum=True)
 
 
 def load_sample(path: str | os.PathLike[str]) -> Sample:
@@ -71,11 +75,17 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
         Where the file cannot be read, or is no stored sample.
     """
     need_pyarrow()
+    import pyarrow as pa
     from pyarrow import parquet
 
     path = os.fspath(path)
     with reading(path):
-        table = parquet.read_table(path)
+        try:
+            table = parquet.read_table(path, page_checksum_verification=True)
+        except (OSError, pa.ArrowException):
+            raise  # `reading` says it
+        except Exception as error:  # a damaged file can break any rule of its format
+            raise InputError(f"{path} is a damaged sample: {first_line(error)}") from error
         return Sample._from_cells(_cells(path, table))
 
 
@@ -111,12 +121,21 @@ def _table(cells: CellTable) -> pa.Table:
         "rise_rest": cells.rise[1],
         "squares": cells.squares,
     }
-    about = {_KEY: json.dumps({"format": _FORMAT, "grid": cells.m})}
-    return pa.table(columns).replace_schema_metadata(about)
+    about = {"format": _FORMAT, "grid": cells.m, "digest": _digest(cells.m, columns)}
+    return pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
+
+
+def _digest(grid: int, columns: Mapping[str, NDArray[Any]]) -> str:
+    """A checksum of all that a stored sample holds: a bit that changes on a disk changes it."""
+    digest = hashlib.sha256(f"{_FORMAT} {grid}".encode())
+    for name in (*_INTEGERS, *_SUMS):
+        kind = "<i8" if name in _INTEGERS else "<f8"
+        digest.update(np.ascontiguousarray(columns[name], kind).tobytes())
+    return digest.hexdigest()
 
 
 def _cells(path: str, table: pa.Table) -> CellTable:
-    m = _grid(path, table)
+    m, digest = _about(path, table)
     for names, kind in ((_INTEGERS, np.int64), (_SUMS, np.float64)):
         for name in names:
             if name not in table.column_names or table[name].null_count:
@@ -135,15 +154,21 @@ def _cells(path: str, table: pa.Table) -> CellTable:
     fault = cells.fault()
     if fault is not None or not np.isin(column["outcome"], (0, 1)).all():
         raise InputError(f"{path} is a damaged sample: {fault or 'an outcome is neither 0 nor 1'}")
+    if _digest(m, column) != digest:
+        raise InputError(f"{path} is a damaged sample: what it holds does not match its checksum")
     return cells
 
 
-def _grid(path: str, table: pa.Table) -> int:
-    """What the file says about itself."""
+def _about(path: str, table: pa.Table) -> tuple[int, str]:
+    """The grid and the checksum that the file states."""
     about = (table.schema.metadata or {}).get(_KEY)
     if about is None:
         raise InputError(f"{path} is no stored sample: write one with 'brolly store' or brolly.save_sample")
-    said = json.loads(about)
-    if said.get("format") != _FORMAT:
-        raise InputError(f"{path} was stored in format {said.get('format')}; this brolly reads format {_FORMAT}")
-    return check_grid(said.get("grid"))
+    try:
+        said = json.loads(about)
+        stored, grid, digest = said["format"], said["grid"], said["digest"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InputError(f"{path} is a damaged sample: what it says about itself cannot be read") from None
+    if stored != _FORMAT:
+        raise InputError(f"{path} was stored in format {stored!r:.20}; this brolly reads format {_FORMAT}")
+    return check_grid(grid), digest

@@ -14,6 +14,7 @@ true or false for a row: one that compares a null or a NaN is false, whichever w
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _TOKEN = re.compile(
 )
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _SPELT = {"==": "=", "<>": "!="}
+_DEEPEST = 100  # brackets within brackets
 _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 
 
@@ -100,10 +102,11 @@ def fold(
     if not isinstance(condition, Both | Either):
         return leaf(condition)
     join = both if isinstance(condition, Both) else either
-    first, *rest = (fold(part, leaf, both, either) for part in condition.parts)
-    for part in rest:
-        first = join(first, part)
-    return first
+    parts = [fold(part, leaf, both, either) for part in condition.parts]
+    while len(parts) > 1:  # in pairs: databases limit how deep an expression may be
+        pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        parts = pairs + parts[2 * len(pairs) :]
+    return parts[0]
 
 
 def parse(text: str) -> Condition:
@@ -120,6 +123,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._depth = 0
         self._kind, self._value = "", ""
         self._next()
 
@@ -140,11 +144,15 @@ class _Parser:
         return parts[0] if len(parts) == 1 else (Either if negated else Both)(tuple(parts))
 
     def _one(self, negated: bool) -> Condition:
-        if self._take("not"):
-            return self._one(not negated)
+        while self._take("not"):
+            negated = not negated
         if self._take("("):
+            self._depth += 1
+            if self._depth > _DEEPEST:
+                raise InputError(f"where must not have more than {_DEEPEST} brackets within each other")
             inside = self.either(negated=negated)
             self._must(")")
+            self._depth -= 1
             return inside
         return self._leaf(negated)
 
@@ -179,8 +187,11 @@ class _Parser:
     def _literal(self) -> Literal:
         kind, value = self._kind, self._value
         if kind == "number":
+            number = float(value)
+            if math.isinf(number):
+                raise self._error("a number that a double can hold")
             self._next()
-            return float(value) if re.search("[.eE]", value) or abs(int(value)) >= 1 << 63 else int(value)
+            return number if re.search("[.eE]", value) or abs(number) >= 1 << 63 else int(value)
         if kind == "text" or (kind == "keyword" and value in ("true", "false")):
             self._next()
             return value if kind == "text" else value == "true"

@@ -101,7 +101,7 @@ cdef inline uint64_t place(const cython.floating* at, Py_ssize_t step, Py_ssize_
         x = <double>p[r] + 0.0  # turns -0.0 into 0.0
         u = bits_of(x)
         bad |= u | (ONE - u)  # the top bit is set when x < 0, x > 1 or x is NaN
-        scaled = x * m
+        scaled = (x if (x >= 0.0) & (x <= 1.0) else 0.0) * m  # no double outside can be turned into an integer
         k = <int32_t>scaled
         slot[r] = 2 * k
         offset[r] = bits_of(1.0 + (scaled - k)) - ONE
@@ -150,7 +150,7 @@ cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32
             bad |= bits_of(y[r] * y[r] - y[r])  # y (y - 1) = 0 for 0 and 1 alone
         else:
             seen |= y[r]
-        slot[r] += <int32_t>y[r]
+        slot[r] += <int32_t>(y[r] == 1)
     return bad | (<uint64_t>seen >> 1)
 
 

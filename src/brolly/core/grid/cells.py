@@ -83,6 +83,7 @@ class CellTable(Frozen):
         weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
         top = self.slot >> 1 == self.m
         seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights are 0
+        tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
         # An offset lies in [0, 1), and in the cell of p = 1 it is 0; a rounded sum may reach the end.
         faults = {
             "it has no rows": not len(self.slot),
@@ -91,6 +92,10 @@ class CellTable(Frozen):
             "a count is not positive": (self.count <= 0).any(),
             "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
             "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
+            # Cauchy and Schwarz, and that no weight is negative; a sum of rounded squares may overstep it a little.
+            "squares do not fit weight and count": (
+                (self.squares > weight**2 * (1 + 1e-9)) | (self.squares * self.count < weight**2 * (1 - 1e-9) - tiny)
+            ).any(),
             "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
         }
         return next((fault for fault, found in faults.items() if found), None)
