@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import brolly
-from brolly.inference.interval_methods import Line
+from brolly.inference.interval_methods import PopulationPath
 from brolly.inference.resampling import quantile
 from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
@@ -63,7 +63,7 @@ def cases() -> dict[str, Population]:
 def held(sample: brolly.Sample, measure: str, truth: float, rng: np.random.Generator) -> list[bool]:
     """Whether the intervals by inversion, at each of the levels, hold the true value."""
     statistic, atoms = as_statistic(measure), as_atoms(sample)
-    line = Line(sample, atoms, statistic.on(atoms), keep=statistic.pools)
+    line = PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
     low, high = 0.0, 1.0
     if line.value(0.0) < truth:
         while line.value(high) < truth and high < 2**12:

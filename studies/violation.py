@@ -27,7 +27,7 @@ SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000)
 FEWER = {10_000: 200, 100_000: 50}  # at most so many samples of so many rows
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {"confidence_level": 0.95},
-    "one grid": {"confidence_level": 0.5, "grids": 8},
+    "one grid": {"confidence_level": 0.5, "grid": 8},
 }
 METHODS = ("adaptive", "hoeffding")
 

@@ -129,7 +129,7 @@ def test_rows_that_are_groups_of_their_own(method):
         assert_allclose(alone.bounds, none.bounds, atol=1e-9)
         assert alone.groups == none.n
         assert none.groups is None
-    fine = {"grids": 2**14, "method": method}
+    fine = {"grid": 2**14, "method": method}
     assert guarantee(y, p, groups=np.arange(3000), **fine).bound == pytest.approx(guarantee(y, p, **fine).bound)
 
 
@@ -159,7 +159,7 @@ def test_groups_by_enumeration(weight):
         chance = math.prod(c for *_, c in rows)
         y, p = [rows[k][1] for k in group], [rows[k][0] for k in group]
         for method in wrong:
-            options = {"grids": 4, "confidence_level": 1 - delta, "method": method, "sample_weight": weight}
+            options = {"grid": 4, "confidence_level": 1 - delta, "method": method, "sample_weight": weight}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", brolly.FewRowsWarning)
                 wrong[method] += chance * (guarantee(y, p, groups=group, **options).bound < truth)
@@ -176,7 +176,7 @@ def test_what_it_says():
     y, p = [0, 0, 0, 1, 1, 1, 1, 0] * 125, [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75] * 125
     g = guarantee(y, p, grid=(4, 8), confidence_level=0.9)
     assert repr(g) == (
-        f"Guarantee(bound={g.bound:.6g}, m=4, plug_in=0, confidence=0.9, method='adaptive', n=1000)"
+        f"Guarantee(bound={g.bound:.6g}, grid=4, plug_in=0, confidence_level=0.9, method='adaptive', n=1000)"
     )  # fmt: skip
     assert str(g) == (
         "With 90% confidence, nobody who acts on these predictions, rounded at random to multiples of 1/4, loses on "
@@ -201,7 +201,7 @@ def test_it_goes_into_json():
     data = json.loads(json.dumps(g.to_dict()))
     assert data["result"] == "guarantee"
     for name in (
-        "m",
+        "grid",
         "bound",
         "plug_in",
         "slack",
@@ -231,13 +231,13 @@ def test_too_few_rows_promise_nothing(n, words):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 1.0}, "confidence must lie between 0 and 1; it is 1.0"),
-        ({"confidence_level": 95}, "confidence must lie between 0 and 1; it is 95"),
+        ({"confidence_level": 1.0}, "confidence_level must be a number between 0 and 1, both excluded; it is 1.0"),
+        ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1, both excluded; it is 95"),
         ({"method": "magic"}, "method must be 'adaptive' or 'hoeffding'; it is 'magic'"),
-        ({"grids": []}, "grids must name at least one grid"),
+        ({"grid": []}, "grid must name at least one grid"),
         ({"groups": [1, 2]}, "groups need rows: a compressed sample no longer knows which rows belong together"),
-        ({"grids": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
-        ({"grids": (4, 128)}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
+        ({"grid": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
+        ({"grid": (4, 128)}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):

@@ -68,7 +68,7 @@ def test_the_result_is_small_and_ready_for_json():
     assert (told["seed"], told["shuffle"]) == (5, "rows")
     assert (told["length"], told["n_resamples"]) == (1, 199)
     assert told["windows"][0] == {
-        name: getattr(line.windows[0], name) for name in ("label", "n", "event_rate", "value", "bound", "m")
+        name: getattr(line.windows[0], name) for name in ("label", "n", "event_rate", "value", "bound", "grid")
     }
     assert told["changes"][0]["index"] == 1
     assert brolly.monitor(days(1), rng=np.random.default_rng(0)).seed is None

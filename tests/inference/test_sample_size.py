@@ -102,10 +102,10 @@ def test_how_it_prints():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"confidence_level": 0}, "confidence must lie between 0 and 1; it is 0"),
+        ({"confidence_level": 0}, "confidence_level must be a number between 0 and 1, both excluded; it is 0"),
         ({"loss": 1}, "loss must lie in [0, 1); it is 1"),
         ({"target": "x"}, "target must lie above the loss of the rows, 0, and below 1; it is 'x'"),
-        ({"confidence_level": None}, "confidence must lie between 0 and 1; it is None"),
+        ({"confidence_level": None}, "confidence_level must be a number between 0 and 1, both excluded; it is None"),
         ({"target": 1.0}, "target must lie above the loss of the rows, 0, and below 1; it is 1.0"),
         ({"target": 0.05, "loss": 0.1}, "target must lie above the loss of the rows, 0.1, and below 1; it is 0.05"),
         ({"target": 1e-7}, f"target must be larger: {4**20:,} rows would not be enough; it is 1e-07"),

@@ -76,7 +76,7 @@ class NullBand:
     def __repr__(self) -> str:
         return (
             f"NullBand(regret_limit={self.regret_limit:.6g}, thresholds={len(self.thresholds)}, bins={self.bins}, "
-            f"level={self.confidence_level:g}, n={self.n})"
+            f"confidence_level={self.confidence_level:g}, n={self.n})"
         )
 
 

@@ -19,7 +19,7 @@ from brolly.decisions.curve import check_fine_enough
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bounds import BoundInputs, adaptive, hoeffding
 from brolly.inference.clusters import clustered
-from brolly.inference.resampling import is_share
+from brolly.inference.resampling import check_share
 
 Method = Literal["adaptive", "hoeffding"]
 
@@ -102,7 +102,7 @@ class Guarantee:
         }
 
     def __repr__(self) -> str:
-        how = f"confidence={self.confidence_level:g}, method={self.method!r}, n={self.n}"
+        how = f"confidence_level={self.confidence_level:g}, method={self.method!r}, n={self.n}"
         return f"Guarantee(bound={self.bound:.6g}, grid={self.grid}, plug_in={self.plug_in:.6g}, {how})"
 
     def __str__(self) -> str:
@@ -233,7 +233,7 @@ def guarantee(
     0.0472
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    check_confidence(confidence_level)
+    check_share(confidence_level, "confidence_level")
     if method not in ("adaptive", "hoeffding"):
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
     cells, draws = _table(sample, 2, groups)
@@ -265,12 +265,6 @@ def guarantee(
         plug_ins=plug_ins,
         warnings=tuple(map(str, notes)),
     )
-
-
-def check_confidence(confidence_level: float) -> None:
-    """Accept a probability that is neither 0 nor 1."""
-    if not is_share(confidence_level):
-        raise InputError(f"confidence must lie between 0 and 1; it is {confidence_level!r}")
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:

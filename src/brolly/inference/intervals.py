@@ -89,7 +89,7 @@ class ConfidenceInterval:
 
     def __repr__(self) -> str:
         return (
-            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, level={self.confidence_level:g}, "
+            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, confidence_level={self.confidence_level:g}, "
             f"estimate={self.estimate:.6g}, measure={self.measure!r}, method={self.method!r}, n={self.n})"
         )
 

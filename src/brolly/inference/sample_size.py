@@ -9,8 +9,8 @@ from typing import Any
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 from brolly.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
-from brolly.inference.guarantee import check_confidence, default_grids, percent
-from brolly.inference.resampling import is_share
+from brolly.inference.guarantee import default_grids, percent
+from brolly.inference.resampling import check_share, is_share
 
 _MOST = 4**20  # rows: beyond, nobody will wait
 
@@ -109,7 +109,7 @@ def sample_size(
     4,379 rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows is at
     most 0.00%, whatever the predictions. Fewer than 101 are never enough.
     """
-    check_confidence(confidence_level)
+    check_share(confidence_level, "confidence_level")
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:

@@ -202,7 +202,7 @@ def segment_tests(
     >>> rng = np.random.default_rng(0)
     >>> p, s = rng.random(6000), rng.integers(0, 20, 6000)
     >>> y = rng.random(6000) < np.where(s == 7, p**3, p)      # one segment of twenty is off
-    >>> segments = brolly.scan({"p": p, "y": y.astype(int), "s": s}, by="s", m=1024)
+    >>> segments = brolly.scan({"p": p, "y": y.astype(int), "s": s}, by="s", grid=1024)
     >>> brolly.segment_tests(segments, rng=0).found
     [7]
     """

@@ -60,9 +60,8 @@ class SoftBins:
         freeze(self.low, self.high, self.low_all, self.high_all)
 
     def __repr__(self) -> str:
-        return (
-            f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, confidence={self.confidence_level:g}, n={self.n})"
-        )
+        level = f"confidence_level={self.confidence_level:g}"
+        return f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, {level}, n={self.n})"
 
 
 def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> SoftBins:
