@@ -89,7 +89,7 @@ def test_what_cannot_be_added():
         brolly.Accumulator() + 1
     with pytest.raises(brolly.InputError, match="must have the same pos_label to be added; they have 'a' and None"):
         brolly.Accumulator(4, pos_label="a") + brolly.Accumulator(4)
-    with pytest.raises(brolly.InputError, match="must be compressed to the same m"):
+    with pytest.raises(brolly.InputError, match="must be compressed to the same grid"):
         brolly.Accumulator(4).update([1], [0.5]) + brolly.Accumulator(8).update([1], [0.5])
 
 

@@ -82,7 +82,7 @@ GOOD = {
 
 
 def scan(engine, columns, request, **options):
-    return brolly.scan(ENGINES[engine](table(**columns), request), m=M, **options)
+    return brolly.scan(ENGINES[engine](table(**columns), request), grid=M, **options)
 
 
 def assert_agree(sample, expected):

@@ -277,4 +277,4 @@ def test_paths_that_lead_nowhere(tmp_path):
         tmp_path / "a.xlsx",
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; it is '{}'",
     )
-    refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", m=1000)
+    refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000)

@@ -12,7 +12,7 @@ import brolly
 from brolly.errors import InputError
 
 ROWS = [(0.1, 0, "no"), (0.8, 1, "yes"), (0.6, 1, "yes"), (0.3, 0, "no")]
-ANSWER = "Sample(n=4, events=2, m=65536)"
+ANSWER = "Sample(n=4, events=2, grid=65536)"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_duckdb_file(tmp_path):
     path = tmp_path / "a.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE predictions AS SELECT 0.5::FLOAT AS p, true AS y")
-    assert repr(brolly.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, m=65536)"
+    assert repr(brolly.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, grid=65536)"
     refused("cannot read nothing of duckdb:///", f"duckdb:///{path}#nothing")
 
 
@@ -55,7 +55,7 @@ def test_a_connection_stays_open(file, postgresql_connection):
         assert connection.execute("SELECT COUNT(*) FROM predictions").fetchone() == (4,)
     connection.close()
     postgresql_connection.execute("CREATE TEMPORARY TABLE here AS SELECT 0.5 AS p, true AS y")
-    assert repr(brolly.scan(brolly.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, m=65536)"
+    assert repr(brolly.scan(brolly.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
     assert not postgresql_connection.closed
 
 
@@ -79,7 +79,7 @@ def test_arrow_drivers(file, postgresql, postgresql_connection):
     postgresql_connection.execute("CREATE TABLE for_adbc AS SELECT 0.5::float8 AS p, 1 AS y")
     with to_postgresql.connect(postgresql) as connection:
         table = brolly.Table(connection, "for_adbc", dialect="postgresql")
-        assert repr(brolly.scan(table)) == "Sample(n=1, events=1, m=65536)"
+        assert repr(brolly.scan(table)) == "Sample(n=1, events=1, grid=65536)"
 
 
 def test_progress_is_told_once(file):

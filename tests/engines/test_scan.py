@@ -372,7 +372,7 @@ WRONG = {
     "no rows": (TABLE.slice(0, 0), {}, "the table has columns but no rows"),
     "none left": (TABLE, {"where": "p > 2"}, "the table has columns but no rows that where leaves"),
     "lengths": ({"p": [0.5], "y": [0, 1]}, {}, "the mapping must hold columns of one length: .*"),
-    "grid": (TABLE, {"m": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
+    "grid": (TABLE, {"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
     "weights": ({"p": [0.5], "y": [1], "w": [0.0]}, {"weight": "w"}, "w must not be zero for every row"),
     "date": ({"p": [datetime.date(2026, 1, 1)], "y": [1]}, {}, "p must hold numbers; it holds values of type date32.*"),
 }  # fmt: skip

@@ -136,7 +136,8 @@ class RegretCurve(Frozen):
         outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
         if outside.size:
             first = int(outside[0])
-            raise InputError.from_offenders("mu must lie in [0, 1]", outside.size, f"mu[{first}]", asked.ravel()[first])
+            where, value = f"threshold[{first}]", asked.ravel()[first]
+            raise InputError.from_offenders("threshold must lie in [0, 1]", outside.size, where, value)
         return self._sweep(np.unique(asked))
 
     def __call__(self, mu: ArrayLike) -> Floats:

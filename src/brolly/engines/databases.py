@@ -56,7 +56,7 @@ class Table:
     >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
     >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
     >>> brolly.scan(brolly.Table(db, "predictions"))
-    Sample(n=4, events=2, m=65536)
+    Sample(n=4, events=2, grid=65536)
     """
 
     database: Any
