@@ -186,7 +186,7 @@ def test_calling_it():
     curve = regret_curve(Y, P)
     assert curve(0.6) == pytest.approx(0.3)
     assert_allclose(curve([[0.1, 0.2]]), [[0, 0.2]])
-    message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is mu\[0\] = 2\.0$"
+    message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = 2\.0$"
     with pytest.raises(brolly.InputError, match=message):
         curve(2)
 
@@ -196,9 +196,9 @@ def test_results_are_read_only_and_json():
     assert not curve.threshold.flags.writeable
     assert not curve.regret.flags.writeable
     data = json.loads(json.dumps(curve.to_dict()))
-    assert_array_equal(data["mu"], curve.threshold)
+    assert_array_equal(data["threshold"], curve.threshold)
     assert (data["grid"], data["swaps"], data["n"], data["loss"]) == (4, "monotone", 4, curve.loss)
-    assert data["worst"] == {"mu": curve.worst.threshold, "regret": curve.worst.regret}
+    assert data["worst"] == {"threshold": curve.worst.threshold, "regret": curve.worst.regret}
     assert repr(curve).startswith("RegretProfile(loss=")
     assert "grid=4, n=4)" in repr(curve)
 
@@ -235,5 +235,5 @@ def test_labels():
 def test_thresholds_are_read_as_numbers():
     curve = regret_curve([1, 0, 1], [0.25, 0.5, 0.75])
     assert curve(Fraction(1, 4)) == curve(0.25)
-    with pytest.raises(brolly.InputError, match="mu must hold numbers; it holds strings"):
+    with pytest.raises(brolly.InputError, match="threshold must hold numbers; it holds strings"):
         curve("0.25")

@@ -94,7 +94,7 @@ def test_how_it_prints():
     choice = choose_grid(["no", "yes", "yes"], [0.5, 0.25, 1.0], pos_label="yes", max_grid=4)
     assert repr(choice) == "GridChoice(grid=2, loss=0.333333, bound=1, n=3)"
     assert str(choice) == (
-        "       m      loss     bound\n"
+        "    grid      loss     bound\n"
         "       2    0.3333    1.0000  <- best\n"
         "       4    0.6667    1.0000"
     )  # fmt: skip

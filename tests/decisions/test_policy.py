@@ -305,11 +305,11 @@ def test_options_that_are_none():
     sample = brolly.Sample([0, 1], [0.2, 0.7])
     with pytest.raises(brolly.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"):
         RoundingPolicy(TASK, 8, rounding="up")
-    with pytest.raises(brolly.InputError, match=r"^m and sample must not both be given: a sample is there to choose m"):
+    with pytest.raises(brolly.InputError, match=r"^grid and sample must not both be given: a sample is "):
         RoundingPolicy(TASK, 8, sample=sample)
     with pytest.raises(brolly.InputError, match=r"^sample must be a Sample; it is list$"):
         RoundingPolicy(TASK, sample=[[0, 1], [0.2, 0.7]])
-    with pytest.raises(brolly.InputError, match=r"^m is missing: a grid is chosen for soft rounding alone, hard"):
+    with pytest.raises(brolly.InputError, match=r"^grid is missing: it is chosen for soft rounding alone, hard"):
         RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
@@ -356,7 +356,7 @@ def test_a_policy_is_a_value():
     copied = pickle.loads(pickle.dumps(policy))
     assert copied == policy
     np.testing.assert_array_equal(copied.decide(P, IDS), policy.decide(P, IDS))
-    with pytest.raises(AttributeError, match="cannot assign to field 'm'"):
+    with pytest.raises(AttributeError, match="cannot assign to field 'grid'"):
         policy.grid = 16
 
 

@@ -56,8 +56,8 @@ def refuse(file, message):
 
 NOT_JSON = {
     "": "Expecting value: line 1 column 1 (char 0)",
-    "m: 8": "Expecting value: line 1 column 1 (char 0)",
-    '{"grid": 8': "Expecting ',' delimiter: line 1 column 8 (char 7)",
+    "grid: 8": "Expecting value: line 1 column 1 (char 0)",
+    '{"grid": 8': "Expecting ',' delimiter: line 1 column 11 (char 10)",
     '{"grid": 8, "grid": 16}': "a key is there twice",
     '{"grid": NaN}': "NaN is no number there",
     '{"grid": -Infinity}': "-Infinity is no number there",
@@ -80,7 +80,7 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
 
 
 FORMAT = "a policy must be an object with 'format': 'brolly policy'"
-KEYS = "a policy must have 'format', 'version', 'm', 'rounding', 'seed', 'task'"
+KEYS = "a policy must have 'format', 'version', 'grid', 'rounding', 'seed', 'task'"
 VERSION = "a policy must be of version 1, the one this brolly knows; it is of"
 GRID = "grid must be a power of two from 2 to 1,048,576; it is"
 SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
@@ -95,14 +95,14 @@ NO_POLICY = {
     "a word for the version": ({**GOOD, "version": "1"}, f"{VERSION} '1'"),
     "true for the version": ({**GOOD, "version": True}, f"{VERSION} True"),
     "no version": ({"format": "brolly policy"}, f"{VERSION} None"),
-    "no m": ({key: GOOD[key] for key in GOOD if key != "grid"}, f"{KEYS}; it lacks 'm'"),
+    "no grid": ({key: GOOD[key] for key in GOOD if key != "grid"}, f"{KEYS}; it lacks 'grid'"),
     "no task": ({key: GOOD[key] for key in GOOD if key != "task"}, f"{KEYS}; it lacks 'task'"),
     "one more": ({**GOOD, "sead": 8}, f"{KEYS} alone; it has 'sead'"),
-    "m of 33": ({**GOOD, "grid": 33}, f"{GRID} 33"),
-    "no number for m": ({**GOOD, "grid": None}, f"{GRID} None"),
-    "a float for m": ({**GOOD, "grid": 32.0}, f"{GRID} 32.0"),
-    "true for m": ({**GOOD, "grid": True}, f"{GRID} True"),
-    "a huge m": ({**GOOD, "grid": 2**40}, f"{GRID} {2**40}"),
+    "a grid of 33": ({**GOOD, "grid": 33}, f"{GRID} 33"),
+    "no number for the grid": ({**GOOD, "grid": None}, f"{GRID} None"),
+    "a float for the grid": ({**GOOD, "grid": 32.0}, f"{GRID} 32.0"),
+    "true for the grid": ({**GOOD, "grid": True}, f"{GRID} True"),
+    "a huge grid": ({**GOOD, "grid": 2**40}, f"{GRID} {2**40}"),
     "a negative seed": ({**GOOD, "seed": -1}, f"{SEED} -1"),
     "a huge seed": ({**GOOD, "seed": 2**64}, f"{SEED} {2**64}"),
     "a list for a seed": ({**GOOD, "seed": [1]}, f"{SEED} [1]"),

@@ -359,7 +359,7 @@ def test_doubt_is_a_typed_warning_and_kept():
     assert prof.warnings == ("99 rows are few: chance alone can explain much of the value",)
     with pytest.warns(brolly.OneClassWarning, match="every outcome is 1: the other side is untested"):
         brolly.soft_binned_profile(np.ones(1000), p)
-    with pytest.warns(brolly.ResolutionWarning, match="m = 16 can resolve: it is at most the one given"):
+    with pytest.warns(brolly.ResolutionWarning, match="grid = 16 can resolve: it is at most the one given"):
         brolly.soft_binned_profile(brolly.Sample(y, p).compress(16))
     assert brolly.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
 
