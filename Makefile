@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test lint types imports pytest docs bench paper clean
+.PHONY: demo test test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/brolly demo build/demo
@@ -25,6 +25,32 @@ pytest: $(VENV)/.tested $(VENV)/.system
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
+
+# What CI runs beside `make test`, each in an environment of its own.
+KERNEL_TESTS := tests/core tests/measures tests/contract tests/decisions tests/inference
+NEEDS_PYARROW := --ignore=tests/core/test_groupby_result.py
+RUNNER := pytest pytest-timeout hypothesis pandas scikit-learn
+
+# NumPy and SciPy alone: no extra is installed. -W error: a kernel that needs the interpreter's lock would warn.
+test-bare:
+	$(PYTHON) -m venv --clear build/bare
+	build/bare/bin/python -m pip install --quiet . $(RUNNER)
+	build/bare/bin/python -W error -c 'import brolly; brolly.soft_binned_cdl([0, 1], [0.25, 0.75])'
+	build/bare/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW)
+
+# The oldest versions that pyproject.toml allows.
+test-minimum:
+	$(PYTHON) -m venv --clear build/minimum
+	build/minimum/bin/python -m pip install --quiet uv
+	build/minimum/bin/uv pip install --quiet --python build/minimum --resolution lowest-direct '.[files,minimum-tests]'
+	build/minimum/bin/python -m pytest $(KERNEL_TESTS)
+
+# The kernels with checks of memory access and undefined behaviour compiled in (gcc).
+test-sanitizers:
+	$(PYTHON) -m venv --clear build/sanitizers
+	build/sanitizers/bin/python -m pip install --quiet -Csetup-args=-Db_sanitize=address,undefined . $(RUNNER)
+	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
+		build/sanitizers/bin/python -m pytest -p no:faulthandler $(KERNEL_TESTS) $(NEEDS_PYARROW)
 
 # The site: every warning is an error.
 docs: $(VENV)/.tested

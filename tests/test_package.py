@@ -151,6 +151,8 @@ def copy_house(folder):
         ("inference/__init__.py", "import copied.assessment"),
         ("assessment/__init__.py", "import matplotlib"),
         ("plots/__init__.py", "import copied.report"),
+        ("report/__init__.py", "import copied.paper"),
+        ("cli/report.py", "import copied.paper"),
     ],
 )
 def test_an_import_that_points_up_is_caught(tmp_path, room, line):
