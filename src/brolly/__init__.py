@@ -35,6 +35,7 @@ from brolly.inference.change_points import Change, find_changes
 from brolly.inference.comparison import Comparison, compare
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+from brolly.inference.loss_at_least import ActionChange, LossAtLeast, loss_at_least
 from brolly.inference.monitoring import MonitoringWindow, Timeline, monitor
 from brolly.inference.power import MinimumDetectable, minimum_detectable
 from brolly.inference.sample_size import SampleSize, sample_size
@@ -68,6 +69,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Accumulator",
+    "ActionChange",
     "Assessment",
     "AssessmentSet",
     "BrollyError",
@@ -85,6 +87,7 @@ __all__ = [
     "Guarantee",
     "Histogram",
     "InputError",
+    "LossAtLeast",
     "Measure",
     "Measurements",
     "MinimumDetectable",
@@ -135,6 +138,7 @@ __all__ = [
     "load_sample",
     "load_samples",
     "log_score",
+    "loss_at_least",
     "lower_distance_to_calibration",
     "measure_all",
     "minimum_detectable",

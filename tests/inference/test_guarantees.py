@@ -259,3 +259,42 @@ def test_bad_groups_are_told_what_is_wrong(groups, message):
     with pytest.raises(brolly.InputError) as caught:
         guarantee([0, 1], [0.25, 0.5], groups=groups)
     assert str(caught.value) == message
+
+
+def test_importance_weights_need_their_largest_value():
+    """0.5% of the rows weigh 200 and are wrong: most samples of 100 do not contain one."""
+    rng, failed = np.random.default_rng(0), {None: 0, 200.0: 0}
+    for _ in range(40):
+        heavy = rng.random(100) < 0.005
+        p = np.where(heavy, 0.9, rng.random(100) / 2)
+        y = rng.random(100) < np.where(heavy, 0.0, p)
+        truth = 0.5  # the heavy rows are half of the weight, and nobody should act on them
+        for cap in failed:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", brolly.FewRowsWarning)  # an honest bound of 1
+                found = guarantee(y, p, sample_weight=np.where(heavy, 200.0, 1.0), max_weight=cap, grid=8)
+            failed[cap] += found.bound < truth * 0.9
+    assert failed[200.0] == 0
+    assert failed[None] > 15
+
+
+def test_a_largest_weight_of_one_costs_equal_rows_little():
+    rng = np.random.default_rng(1)
+    p = rng.random(4000)
+    y = rng.random(4000) < p
+    plain, capped = guarantee(y, p), guarantee(y, p, max_weight=1)
+    assert plain.bound <= capped.bound < 1.1 * plain.bound
+    assert capped.max_weight == 1
+    assert guarantee(brolly.Sample(y, p).compress(), max_weight=1).bound == pytest.approx(capped.bound, abs=1e-9)
+    assert guarantee(y, p, max_weight=1, method="hoeffding").bound == pytest.approx(guarantee(y, p).hoeffding)
+    assert "no row can weigh more than 1" in str(capped)
+    grouped = guarantee(y, p, groups=np.arange(4000) // 4, max_weight=4)
+    assert "no group can weigh more than 4" in str(grouped)
+    assert grouped.bound > capped.bound
+
+
+def test_a_largest_weight_that_is_too_small_is_refused():
+    with pytest.raises(brolly.InputError, match="must be finite, and at least the largest weight 2; it is 1"):
+        guarantee([0, 1], [0.5, 0.5], sample_weight=[1, 2], max_weight=1)
+    with pytest.raises(brolly.InputError, match=r"at least the largest weight 2; it is 1.5"):
+        guarantee([0, 1], [0.5, 0.5], groups=[1, 1], max_weight=1.5)

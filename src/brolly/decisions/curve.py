@@ -203,7 +203,7 @@ def regret_curve(
         regret=regret,
         worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
         loss=min(2 * chord.value, 1.0),  # which it exceeds by rounding alone
-        worst_task=_worst_task(chord),
+        worst_task=worst_task(chord),
         swaps=swaps,
         grid=grid,
         n=sample.n,
@@ -245,7 +245,7 @@ def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
     return moved
 
 
-def _worst_task(chord: Chord) -> DecisionTask | None:
+def worst_task(chord: Chord) -> DecisionTask | None:
     """The chord as a task; an end that loses nothing, or has no share, leaves only two actions."""
     if chord.value <= _ROUNDING:
         return None

@@ -8,7 +8,7 @@ the loss in the population is the mean of g.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from brolly.core.regret import RegretCurve
 # The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 PRIORS = np.array([4, 1, 1, 1, 1]) / 8
+# The same where the number of draws is not known beforehand: tilts per draw that depend on nothing.
+_EACH = 2.0 ** -np.arange(22)
+_EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
 _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
 _FINE = 1e-12
 
@@ -36,7 +39,7 @@ class BoundInputs:
 
     rounded: RoundedSample
     total: float
-    n: int
+    n: float
     effective_n: float
     square: Floats
 
@@ -112,14 +115,15 @@ def charged_loss(evidence: BoundInputs, tilt: float) -> float:
     more, less = shares + extra, shares - extra
     prob = evidence.rounded.index / evidence.rounded.m
     mu = np.concatenate([[0.0], prob, [1.0]])
-    sides = _swaps(prob, less[:, 0], more[:, 1], mu, up=True) + _swaps(prob, more[:, 0], less[:, 1], mu, up=False)
+    up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
+    sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
     value = sides.max(axis=0)
     a, b = bridge(mu, value)
     share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
     return 2 * float(share * value[a] + (1 - share) * value[b])
 
 
-def _swaps(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool) -> Floats:
+def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool) -> Floats:
     """Both limits at the thresholds of the regret curve that swaps in one direction make."""
     weight = negative + positive
     rate = np.divide(positive, weight, out=prob.copy(), where=weight > 0)
@@ -139,6 +143,18 @@ def adaptive(evidence: BoundInputs, delta: float) -> float:
     return _invert(chosen * losses, pulls(chosen, evidence.n, evidence.effective_n), evidence.n, delta)
 
 
+def adaptive_weighted(evidence: BoundInputs, max_weight: float, delta: float) -> float:
+    """As `adaptive`, for weights that may depend on the rows but never exceed `max_weight`.
+
+    A row counts as the share ``w / max_weight`` of a draw, so there are ``sum w / max_weight`` of them.
+    """
+    n = evidence.total / max_weight
+    even = replace(evidence, n=n, effective_n=n)
+    tilt = n * _EACH
+    losses = np.array([charged_loss(even, float(a)) for a in tilt])
+    return _invert(tilt * losses, n * np.tanh(_EACH), n, delta, _EACH_PRIORS)
+
+
 def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
     """The smallest that `adaptive` can be for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
 
@@ -151,25 +167,25 @@ def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
     return _invert(0 * chosen, pull, n, delta), _invert(most, pull, n, delta)
 
 
-def pulls(tilt: Floats, n: int, effective_n: float) -> Floats:
+def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
     """``sum_i tanh(tilt v_i)`` for equal weights, else a bound from below."""
     if _even(n, effective_n):
         return np.asarray(n * np.tanh(tilt / n))
     return np.asarray(np.maximum(tilt - _CUBIC * tilt**2 / effective_n, 0.0))
 
 
-def _even(n: int, effective_n: float) -> bool:
+def _even(n: float, effective_n: float) -> bool:
     """Whether all rows weigh the same, up to rounding."""
     return effective_n > n * (1 - 1e-12)
 
 
-def _invert(paid: Floats, pull: Floats, n: int, delta: float) -> float:
-    """The smallest L in [0, 1] with ``sum of PRIORS * exp(-paid - n ln(1 - L pull / n)) >= 1/delta``; 1 if none has."""
+def _invert(paid: Floats, pull: Floats, n: float, delta: float, priors: Floats = PRIORS) -> float:
+    """The smallest L in [0, 1] with ``sum of priors * exp(-paid - n ln(1 - L pull / n)) >= 1/delta``; 1 if none has."""
 
     def excess(loss: float) -> float:
         power = -paid - n * np.log1p(-loss * pull / n)
         top = float(power.max())
-        return top + math.log(float(PRIORS @ np.exp(power - top))) + math.log(delta)
+        return top + math.log(float(priors @ np.exp(power - top))) + math.log(delta)
 
     low, high = 0.0, 1 - _FINE
     if excess(high) < 0:

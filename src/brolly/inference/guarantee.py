@@ -16,9 +16,10 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import check_fine_enough
+from brolly.decisions.payoffs import is_number
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.bounds import BoundInputs, adaptive, hoeffding
-from brolly.inference.clusters import clustered
+from brolly.inference.bounds import BoundInputs, adaptive, adaptive_weighted, hoeffding
+from brolly.inference.clusters import clustered, numbered_groups
 from brolly.inference.resampling import check_share
 
 Method = Literal["adaptive", "hoeffding"]
@@ -49,6 +50,8 @@ class Guarantee:
         The number of rows.
     groups : int or None
         The number of groups of rows, if rows of a group depend on each other.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
     effective_n : float
         How many equally weighted independent rows would tell as much.
     grids : ndarray of int
@@ -67,6 +70,7 @@ class Guarantee:
     confidence_level: float
     n: int
     groups: int | None
+    max_weight: float | None
     effective_n: float
     grids: NDArray[np.int64]
     bounds: Floats
@@ -94,6 +98,7 @@ class Guarantee:
             "hoeffding": self.hoeffding,
             "n": self.n,
             "groups": self.groups,
+            "max_weight": self.max_weight,
             "effective_n": self.effective_n,
             "grids": self.grids.tolist(),
             "bounds": self.bounds.tolist(),
@@ -124,6 +129,13 @@ class Guarantee:
 
     def _assumption(self) -> str:
         what = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        if self.max_weight is not None:
+            one = "row" if self.groups is None else "group"
+            return (
+                f"It is about the population in which each {one} counts with its weight. It assumes that the {what} "
+                f"were drawn independently and that no {one} can weigh more than {self.max_weight:g}. Weights may "
+                f"depend on the predictions. It fails for at most {percent(1 - self.confidence_level)} of such samples."
+            )
         uneven = self.effective_n < (self.groups or self.n) * (1 - 1e-12)
         fixed = "weights" if self.groups is None else "weights and sizes of groups"
         weights = f", and that the {fixed} were fixed in advance" if uneven else ""
@@ -152,6 +164,7 @@ def guarantee(
     confidence_level: float = 0.95,
     grid: int | Iterable[int] | None = None,
     groups: ArrayLike | None = None,
+    max_weight: float | None = None,
     method: Method = "adaptive",
 ) -> Guarantee:
     r"""What nobody will lose more than by acting on these predictions, on rows yet to come.
@@ -180,6 +193,10 @@ def guarantee(
     groups : array_like of shape (n,), optional
         Which rows depend on each other (the same patient, site or day): only groups need to be independent. It
         costs: rows of a group count as one draw. Not for compressed samples.
+    max_weight : float, optional
+        The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. Needed
+        where weights depend on the predictions, as importance weights for another population do, or where the size of
+        a group tells something about it. The bound is then about the population in which rows count with their weight.
     method : {"adaptive", "hoeffding"}
         "adaptive" is far smaller where few rows are close calls, and never much larger; "hoeffding" can be
         checked by hand.
@@ -238,14 +255,23 @@ def guarantee(
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
     cells, draws = _table(sample, 2, groups)
     effective_n = sample.total_weight**2 / float(cells.squares.sum())
-    chosen = _grids(sample, grid, effective_n)
+    if max_weight is not None:
+        max_weight = check_max_weight(max_weight, _largest_weight(sample, cells, groups))
+        effective_n = (sample.total_weight / max_weight) ** 2 / (draws or sample.n)
+    # With a stated largest weight the grids must depend on the number of draws alone.
+    chosen = _grids(sample, grid, effective_n if max_weight is None else float(draws or sample.n))
     if chosen[-1] > cells.m:
         cells, draws = _table(sample, chosen[-1], groups)
     delta = (1 - confidence_level) / len(chosen)
     evidence = [BoundInputs.from_cells(cells, m, draws) for m in chosen]
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
-    bounds = simple if method == "hoeffding" else np.array([adaptive(e, delta) for e in evidence])
+    if method == "hoeffding":
+        bounds = simple
+    elif max_weight is None:
+        bounds = np.array([adaptive(e, delta) for e in evidence])
+    else:
+        bounds = np.array([adaptive_weighted(e, max_weight, delta) for e in evidence])
     best = int(bounds.argmin())
     notes = _notes(sample, draws, float(bounds[best]))
     for note in notes:
@@ -259,12 +285,35 @@ def guarantee(
         confidence_level=float(confidence_level),
         n=sample.n,
         groups=draws,
+        max_weight=max_weight,
         effective_n=effective_n,
         grids=np.array(chosen, np.int64),
         bounds=bounds,
         plug_ins=plug_ins,
         warnings=tuple(map(str, notes)),
     )
+
+
+def check_max_weight(max_weight: float | None, largest: float) -> float:
+    """The largest weight possible: as stated, or the largest seen."""
+    if max_weight is None:
+        return largest
+    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
+        raise InputError(
+            f"max_weight must be finite, and at least the largest weight {largest:.6g}; it is {max_weight!r}"
+        )
+    return float(max_weight)
+
+
+def _largest_weight(sample: Sample, cells: CellTable, groups: ArrayLike | None) -> float:
+    """The largest weight of a row, or of a group; of a compressed sample the most that its sums tell."""
+    if sample.grid is not None:
+        return float((cells.squares / cells.weight[0]).max())
+    if groups is None:
+        return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
+    n = len(sample.y_prob)
+    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+    return float(np.bincount(numbered_groups(groups, n), weight).max())
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
