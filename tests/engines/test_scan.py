@@ -21,7 +21,8 @@ import pytest
 from helpers.file_writing import write_csv, write_parquet
 
 import brolly
-from brolly.engines import accumulators, pushdown, sources
+from brolly.core.input import labels
+from brolly.engines import pushdown, sources
 
 rng = np.random.default_rng(20261115)
 N = 900
@@ -243,14 +244,14 @@ def test_keys_of_every_type():
 
 def test_more_combinations_than_rows(monkeypatch):
     """Keys that are nearly all different, in two columns: combinations are sorted rather than counted."""
-    monkeypatch.setattr(accumulators, "_FEW_COMBINATIONS", 10)
+    monkeypatch.setattr(labels, "_FEW_COMBINATIONS", 10)
     a, b = rng.integers(0, 400, N), rng.integers(0, 400, N)
     found = brolly.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
     assert list(found) == sorted(set(zip(a.tolist(), b.tolist(), strict=True)))
     assert sum(found.counts.values()) == N
     columns = [f"c{i}" for i in range(10)]
     wide = {"p": np.full(100, 0.5), "y": np.zeros(100, int), **{name: np.arange(100) for name in columns}}
-    message = f"^by {', '.join(columns)} tells apart more segments than can be numbered$"
+    message = "^by has more combinations of labels than can be numbered: name fewer columns$"
     with pytest.raises(brolly.InputError, match=message):
         brolly.scan(wide, by=columns)
 

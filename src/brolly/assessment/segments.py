@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brolly.core.input.labels import SegmentIndex, code_labels
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import InputError
@@ -134,13 +135,11 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
     assert y_true is not None
     assert y_prob is not None
     names = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
-    labels, codes = zip(*(_coded(name, column, len(y_prob)) for name, column in names.items()), strict=True)
-    found, at = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(at.ravel(), kind="stable")
-    places = np.split(order, np.cumsum(np.bincount(at.ravel()))[:-1])
+    index, n = SegmentIndex(), len(y_prob)
+    at = index.number_rows([code_labels(_labels(name, column, n)) for name, column in names.items()], n)
+    places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
     samples = {}
-    for code, rows in zip(found.tolist(), places, strict=True):
-        key = tuple(values[k] for values, k in zip(labels, code, strict=True))
+    for key, rows in zip(index.keys, places, strict=True):
         own = None if weight is None else weight[rows]
         if own is None or (own > 0).any():  # a segment whose rows all have weight zero has no rows
             sample = Sample(y_true[rows], y_prob[rows], sample_weight=own, pos_label=pos_label)
@@ -201,15 +200,8 @@ def judge_segments(
     return SegmentTable(by=segments.by, fdr=fdr, rows=tuple(rows))
 
 
-def _coded(name: str, column: ArrayLike, n: int) -> tuple[list[Any], NDArray[np.intp]]:
-    """The labels of a column, each once, and which of them every row has; a missing one (NaN) is None."""
+def _labels(name: str, column: ArrayLike, n: int) -> NDArray[Any]:
     labels = np.asarray(column)
     if labels.ndim != 1 or len(labels) != n:
         raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
-    if labels.dtype == object:
-        places: dict[Any, int] = {}
-        missing = (None if x is None or x != x else x for x in labels.tolist())
-        codes = np.array([places.setdefault(label, len(places)) for label in missing], np.intp)
-        return list(places), codes
-    values, inverse = np.unique(labels, return_inverse=True)
-    return [None if x != x else x for x in values.tolist()], inverse.astype(np.intp, copy=False)
+    return labels

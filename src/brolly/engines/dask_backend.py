@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from brolly.core.grid.cells import CellTable
 from brolly.core.grid.hashed_cells import Sliced, slots_of
+from brolly.core.input.labels import Key, SegmentIndex
 from brolly.core.input.rows import Names
 from brolly.core.sample.groupby_result import OFFENCES, check_others, refusal
-from brolly.core.sample.segments import GroupedCells, Key
+from brolly.core.sample.segments import GroupedCells
 from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
 from brolly.engines.arrow_where import keep
 from brolly.engines.column_spec import Roles
@@ -51,7 +52,7 @@ class _SegmentAccumulator(SegmentAccumulator):
     """The same with segments, whose numbers are the partition's own."""
 
     def part(self) -> tuple[list[Key], CellTable]:
-        keys, sums = self._segmenting.all_keys(), self._groups.packed()
+        keys, sums = self._index.keys, self._groups.packed()
         return keys, _one_table([sums.cells(number) for number in range(len(keys))], sums.m)
 
 
@@ -108,14 +109,14 @@ def compress_part(frame: Any, roles: Roles, m: int) -> Part:
 
 def merge_parts(parts: list[Part]) -> Part:
     """The sums of several parts; a segment may be in any of them."""
-    numbers: dict[Key, int] = {}
+    index = SegmentIndex()
     tables = []
     for part in parts:
-        number = np.array([numbers.setdefault(key, len(numbers)) for key in part.keys], np.int64)
+        number = index.number(part.keys)
         segment, slot = np.divmod(part.table.slot, slots_of(part.table.m))
         tables.append(replace(part.table, slot=slots_of(part.table.m) * number[segment] + slot))
     return Part(
-        keys=list(numbers),
+        keys=index.keys,
         table=reduce(CellTable.merge, tables),
         rows=sum(part.rows for part in parts),
         offences=sum((part.offences for part in parts), Counter()),

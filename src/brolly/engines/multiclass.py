@@ -11,11 +11,12 @@ import pyarrow as pa
 from brolly.core.arrays import Ints
 from brolly.core.grid.cells import check_grid
 from brolly.core.grid.hashed_cells import Groups
+from brolly.core.input.labels import SegmentIndex
 from brolly.core.input.multiclass import check_labels, check_view, offences, top_label, unknown_label
 from brolly.core.input.rows import Names, as_rows
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import GroupedCells, Segments
-from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator, Segmenting, Sink
+from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator, Sink, segment_numbers
 from brolly.engines.column_spec import Roles
 from brolly.engines.columns import Array, Numbers, as_numpy, is_text, split_nulls
 from brolly.engines.ingest import Batches, parts, weight_offences, whole_column
@@ -40,17 +41,17 @@ class ByClass:
     def __init__(self, by: tuple[str, ...], labels: list[Any], m: int, *, weighted: bool) -> None:
         self._by = by
         self._labels = labels
-        self._segmenting = Segmenting(by)
+        self._index = SegmentIndex()
         self._groups = Groups(check_grid(m), weighted=weighted)
 
     def add_classes(self, which: Ints, prob: Array, weight: Array | None, batch: pa.RecordBatch, names: Names) -> None:
         """Take each row once for each class."""
-        segment = self._segmenting.numbers(batch) * len(self._labels)
+        segment = segment_numbers(self._index, batch, self._by) * len(self._labels)
         for k in range(len(self._labels)):
             self._groups.add(as_rows(which == k, prob[:, k], weight, names=names), segment + k)
 
     def result(self) -> Sample | Segments:
-        keys = [(*key, label) for key in self._segmenting.all_keys() for label in self._labels]
+        keys = [(*key, label) for key in self._index.keys for label in self._labels]
         return GroupedCells(by=(*self._by, "class"), keys=keys, store=self._groups.packed()).result()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable
+from brolly.core.input.labels import code_labels
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
@@ -32,13 +33,14 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
     return replace(cells, squares=squares), int(np.count_nonzero(together))
 
 
-def numbered_groups(groups: ArrayLike, n: int) -> NDArray[np.intp]:
+def numbered_groups(groups: ArrayLike, n: int) -> Ints:
     """Which group each row is in, from 0 on."""
     array = np.asarray(groups)
     if array.shape != (n,):
         raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
-    missing = np.array([value is None or value != value for value in array.tolist()])
-    if missing.any():
+    numbers, labels = code_labels(array)
+    if labels and labels[-1] is None:
+        missing = numbers == len(labels) - 1
         first = f"groups[{int(missing.argmax())}]"
         raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
-    return np.unique(array, return_inverse=True)[1].reshape(-1)
+    return numbers

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Ints
+from brolly.core.input.labels import plain
 from brolly.core.input.rows import Names, refuse_masked
 from brolly.errors import InputError
 
@@ -26,7 +27,7 @@ def check_view(view: str) -> str:
 
 def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
     """Accept one different name for each class."""
-    names = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    names = [plain(label) for label in labels]
     if len(names) != classes or len(set(names)) != classes:
         raise InputError(f"labels must name each of the {classes:,} classes once; they are {names!r}")
     return names
@@ -86,9 +87,8 @@ def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool,
     """Say that labels name no class: how many, and the first."""
     called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
     hint = "; pass labels to say what the classes are called" if unnamed else ""
-    value = value.item() if isinstance(value, np.generic) else value
     return InputError.from_offenders(
-        f"{names.label} must be {called}", count, names.at(names.label, row), repr(value), hint
+        f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brolly.core.input.labels import is_missing, plain
 from brolly.errors import InputError
 
 _BLOCK = 1 << 16  # rows looked at together when a bad one is searched for
@@ -189,7 +190,7 @@ def _label(array: NDArray[Any], names: Names) -> NDArray[Any]:
         return array.view(np.uint8)
     texts = [v for v in array[:1] if isinstance(v, str | bytes)]
     if array.dtype.kind in "US" or texts:
-        example = f" such as {_plain(texts[0])!r}" if texts else ""
+        example = f" such as {plain(texts[0])!r}" if texts else ""
         raise InputError(
             f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the event"
         )
@@ -211,35 +212,24 @@ def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> tuple[NDArra
         strange = others[np.asarray(array[others] != negative, dtype=np.bool_)]
         if len(strange):
             raise InputError.from_offenders(
-                f"{names.label} must hold {pos_label!r} and one other label ({_plain(negative)!r})",
+                f"{names.label} must hold {pos_label!r} and one other label ({plain(negative)!r})",
                 len(strange),
                 names.at(names.label, int(strange[0])),
-                repr(_plain(array[strange[0]])),
+                repr(plain(array[strange[0]])),
             )
-    return event.view(np.uint8), _plain(negative)
+    return event.view(np.uint8), plain(negative)
 
 
 def _refuse_missing(array: NDArray[Any], names: Names) -> None:
     """A label that is not there is not another label."""
     if array.dtype.kind in "OfM":
-        missing = np.fromiter(map(_is_missing, array), np.bool_, len(array))
+        missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
         if missing.any():
             raise InputError.from_offenders(
                 f"{names.label} must not contain missing labels",
                 int(missing.sum()),
                 names.at(names.label, int(missing.argmax())),
             )
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)  # NaN and NaT differ from themselves
-    except Exception:  # pandas.NA will not say
-        return True
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _kind(array: NDArray[Any]) -> str:

@@ -6,13 +6,14 @@ counts rows that break a rule: which, `OFFENCES` tells.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brolly.core.grid.cells import check_grid
+from brolly.core.input.labels import SegmentIndex, code_labels, is_missing
 from brolly.core.input.rows import LABEL_RULE, WEIGHT_RULE, Names
 from brolly.core.sample.segments import GroupedCells
 from brolly.errors import InputError
@@ -86,9 +87,10 @@ def from_grouped(columns: Columns, by: tuple[str, ...], names: Names, *, pos_lab
     check_others((label for name in OTHERS if name in columns for label in columns[name]), names, pos_label)
     keep = whole["count"] > 0  # rows of weight zero are no rows
     _check_sums(keep, whole["count"], sums)
-    segment, keys = number_segments([columns[name] for name in by], len(keep))
+    index = SegmentIndex()
+    segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
     parts = (segment, whole["cell"], whole["outcome"], whole["count"], *sums.values())
-    return GroupedCells.from_columns(m, by, keys, *(part[keep] for part in parts))
+    return GroupedCells.from_columns(m, by, index.keys, *(part[keep] for part in parts))
 
 
 def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def _offences(whole: Mapping[str, NDArray[np.int64]]) -> dict[int, int]:
 
 def check_others(labels: Iterable[Any], names: Names, pos_label: Any = None) -> None:
     """Besides the event there may be one label."""
-    found = sorted({label for label in labels if not _is_missing(label)})
+    found = sorted({label for label in labels if not is_missing(label)})
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(
@@ -184,29 +186,3 @@ def _check_sums(keep: NDArray[np.bool_], count: NDArray[np.int64], sums: Mapping
     # Cauchy and Schwarz, and that weights are not negative.
     if ((squares > weight**2 * (1 + _ROUNDING)) | (squares * count[keep] < weight**2 * (1 - _ROUNDING))).any():
         raise InputError("brolly_squares must lie between brolly_weight squared and its share of one row")
-
-
-def number_segments(
-    columns: Sequence[Iterable[Any]], rows: int
-) -> tuple[NDArray[np.int64], tuple[tuple[Hashable, ...], ...]]:
-    """The segments, and for each row the number of its own; what is missing is None."""
-    if not columns:
-        return np.zeros(rows, np.int64), ((),)
-    numbers: dict[tuple[Hashable, ...], int] = {}
-    plain = ([_plain(value) for value in column] for column in columns)
-    segment = [numbers.setdefault(key, len(numbers)) for key in zip(*plain, strict=True)]
-    return np.array(segment, np.int64), tuple(numbers)
-
-
-def _plain(value: Any) -> Hashable:
-    if _is_missing(value):
-        return None
-    plain: Hashable = value.item() if isinstance(value, np.generic) else value
-    return plain
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)  # NaN and NaT differ from themselves
-    except TypeError:  # pandas.NA will not say
-        return True

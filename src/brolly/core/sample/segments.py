@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, TypeVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Ints
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.grid.hashed_cells import Sliced, slots_of
+from brolly.core.input.labels import Key, label_order
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
@@ -22,7 +23,6 @@ FEW_ROWS = 100
 _WHOLE_GRID = 1 << 16
 _SHOWN = 12
 
-Key = tuple[Hashable, ...]
 Value = TypeVar("Value")
 
 
@@ -134,7 +134,7 @@ class Segments(Mapping[Any, Sample]):
         if not counts:
             raise InputError("there are no segments: every row has weight zero")
         self.by = by
-        self.counts = {key: counts[key] for key in sorted(counts, key=_order)}
+        self.counts = {key: counts[key] for key in sorted(counts, key=label_order)}
         self._sample = sample
         self._make_pooled = pooled
         self._pooled: Sample | None = None
@@ -227,9 +227,3 @@ def _key(values: Key) -> Any:
 
 def _words(key: Any) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _order(key: Any) -> tuple[Any, ...]:
-    """Segments in the order of their values, also where their types cannot be compared; None last."""
-    values = key if isinstance(key, tuple) else (key,)
-    return tuple((v is None, "" if isinstance(v, bool | int | float) else type(v).__name__, v) for v in values)

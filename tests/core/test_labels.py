@@ -1,0 +1,53 @@
+"""Labels are numbered in their order, whatever holds them; missing ones are one label."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from brolly.core.input.labels import SegmentIndex, code_labels
+
+DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
+COLUMNS = {
+    "integers": (np.array([7, -1, 7]), [-1, 7], [1, 0, 1]),
+    "floats": (np.array([np.nan, 0.5, np.nan]), [0.5, None], [1, 0, 1]),
+    "text": (np.array(["b", "a", "b"]), ["a", "b"], [1, 0, 1]),
+    "booleans": (np.array([True, False, True]), [False, True], [1, 0, 1]),
+    "objects": (np.array(["b", None, 2], object), [2, "b", None], [1, 2, 0]),
+    "a list": (["b", 2, "b"], [2, "b"], [1, 0, 1]),
+    "missing in four ways": ([None, np.nan, pd.NA, pd.NaT, "a"], ["a", None], [1, 1, 1, 1, 0]),
+    "days": (np.array(["2026-03-03", "NaT", "2026-03-02"], "M8[D]"), [DAY, NEXT, None], [1, 2, 0]),
+    "nanoseconds": (np.array(["2026-03-02T12"], "M8[ns]"), [datetime.datetime(2026, 3, 2, 12)], [0]),
+    "NumPy scalars": ([np.int64(3), 3, np.float32(0.5)], [0.5, 3], [1, 1, 0]),
+    "none": ([], [], []),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_labels_are_built_in_types_in_order(case):
+    column, expected, numbers = COLUMNS[case]
+    codes, labels = code_labels(column)
+    assert labels == expected
+    assert [type(label) for label in labels] == [type(label) for label in expected]
+    assert codes.tolist() == numbers
+
+
+def test_numbers_are_kept_from_batch_to_batch():
+    index = SegmentIndex()
+    first = index.number_rows([code_labels(["b", "a", "b"]), code_labels([1, 1, None])], 3)
+    assert [index.keys[k] for k in first] == [("b", 1), ("a", 1), ("b", None)]
+    known = index.keys
+    second = index.number_rows([code_labels(["c", "a"]), code_labels([1, 1])], 2)
+    assert index.keys == [*known, ("c", 1)]
+    assert [index.keys[k] for k in second] == [("c", 1), ("a", 1)]
+    assert index.number([("new", 0), ("a", 1)]).tolist() == [4, known.index(("a", 1))]
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_without_columns_all_rows_are_one_segment(rows):
+    index = SegmentIndex()
+    assert index.number_rows([], rows).tolist() == [0] * rows
+    assert index.keys == [()] * (rows > 0)
