@@ -18,7 +18,7 @@ import brolly
 HERE = Path(__file__).parent / "pictures"
 COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
 HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
-SHOWN = [name for name in brolly.list_measures() if name not in ("brier_score", "log_score")]
+SHOWN = [name for name, measure in brolly.list_measures().items() if measure.kind == "calibration"]
 
 
 def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -41,12 +41,13 @@ from brolly.inference.power import MinimumDetectable, minimum_detectable
 from brolly.inference.sample_size import SampleSize, sample_size
 from brolly.inference.segments import SegmentTests, segment_tests
 from brolly.measures.binned import binned_calibration_error
-from brolly.measures.catalogue import Catalogue, Measure, Measurements, list_measures, measure_all
+from brolly.measures.catalogue import Catalogue, Measurements, list_measures, measure_all
 from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
 from brolly.measures.expected import expected_calibration_error
 from brolly.measures.interval import interval_calibration_error
 from brolly.measures.lower_distance import lower_distance_to_calibration
+from brolly.measures.measure import Measure
 from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
 from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.smooth_ece import smooth_ece

@@ -47,6 +47,25 @@ def test_every_entry_is_told_in_full():
         brolly.list_measures()["nonsense"]
 
 
+def test_traits_say_what_a_measure_is():
+    """A measure of calibration is 0 where every prediction is its event rate; a score is not."""
+    y, p = [1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5
+    for name, measure in brolly.list_measures().items():
+        assert (measure(y, p) < 2e-3) == (measure.kind == "calibration"), name
+        assert (measure.bounds is None) == (not measure.actionable.startswith("everyone")), name
+    pooling = {name for name, measure in brolly.list_measures().items() if measure.pools_predictions}
+    rng = np.random.default_rng(5)
+    p = rng.random(2000)
+    every = brolly.measure_all(rng.random(2000) < p, p)
+    assert pooling == {name for name in every if every[name] > 0.1} - {"brier_score", "log_score"}
+
+
+def test_a_function_is_found_by_what_it_computes():
+    catalogue = brolly.list_measures()
+    assert catalogue.of(brolly.soft_binned_cdl) is catalogue["soft_binned_cdl"]
+    assert catalogue.of(len) is None
+
+
 def test_tables_show_every_measure():
     every = brolly.measure_all(Y, P)
     for text in (repr(brolly.list_measures()), brolly.list_measures()._repr_html_(), repr(every), every._repr_html_()):

@@ -15,10 +15,9 @@ from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.inference.soft_bins import SoftBins
-from brolly.measures.catalogue import Measure
+from brolly.measures.measure import Measure
 
 _BARS = 64
-_SCORES = ("brier_score", "log_score")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +86,7 @@ class Estimate:
     @property
     def is_score(self) -> bool:
         """Whether it also rewards telling cases apart, so that it cannot stand on one axis with the others."""
-        return self.measure.name in _SCORES
+        return self.measure.kind == "score"
 
     def to_dict(self) -> dict[str, Any]:
         m = self.measure

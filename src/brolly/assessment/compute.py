@@ -26,13 +26,13 @@ from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import confidence_interval
 from brolly.inference.soft_bins import soft_bins
-from brolly.measures.catalogue import CATALOGUE, Measure
+from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
 
 _COARSEST, _FINEST = 8, 128  # grids whose bins make a picture
 _DRAWS = 99  # samples that the intervals of the other measures are made of, from each population looked at
 _CELLS = 1 << 11  # what they are drawn from: it moves no measure by more than about 1/2048, and each draw is a ms
-_NO_INTERVAL = ("lower_distance_to_calibration",)  # a linear program for each draw would take minutes
 _STEPS = 5  # of the work beside measures and segments
 
 
@@ -240,7 +240,7 @@ def _estimate(
     measure: Measure, sample: Sample, confidence_level: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> Estimate:
     low = high = None
-    if measure.name not in _NO_INTERVAL:
+    if measure.has_interval:
         rows, draws = (sample, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
         interval = confidence_interval(
             rows, measure=measure.name, confidence_level=confidence_level, n_resamples=draws, rng=rng

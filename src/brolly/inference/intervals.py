@@ -17,7 +17,6 @@ from brolly.inference.interval_methods import Basic, IntervalMethod, Percentile,
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
 from brolly.inference.resampling_units import Atoms, Rng, as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
-from brolly.measures.catalogue import CATALOGUE
 
 Method = Literal["auto", "inversion", "percentile", "basic", "subsampling"]
 
@@ -205,8 +204,7 @@ def confidence_interval(
     generator, seed = as_seed(rng)
     atoms = as_atoms(sample, groups)
     law = _law(chosen, sample, atoms, statistic, size, generator, progress)
-    known = CATALOGUE.get(statistic.name)
-    limits = known.range if known else (-np.inf, np.inf)
+    limits = statistic.measure.range if statistic.measure else (-np.inf, np.inf)
     low, high = _ends(law, limits, confidence_level)
     return ConfidenceInterval(
         estimate=float(statistic.function(sample)),

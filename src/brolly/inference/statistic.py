@@ -19,14 +19,12 @@ from brolly.errors import InputError
 from brolly.inference._soft_sums import halved, soft_sums
 from brolly.inference.resampling_units import Atoms, Draw
 from brolly.measures.catalogue import CATALOGUE
-from brolly.measures.soft_binned import Balance
+from brolly.measures.measure import Measure
+from brolly.measures.soft_binned import Balance, soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
 
 _COARSEST, _FINEST = 1 << 6, 1 << 18  # of the dense grids on which redrawn samples are evaluated
-_SOFT_BINNED = ("soft_binned_cdl", "soft_binned_cdl[hard]")
-_SCORES = ("brier_score", "log_score")
-_POOLING = ("expected_calibration_error", "calibration_decision_loss")  # what tells all predictions apart
 
 
 class Evaluate(Protocol):
@@ -37,25 +35,26 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A measure by name, or a function of one `Sample`."""
+    """A measure of the catalogue, or any function of one `Sample` (`measure` is then None)."""
 
     name: str
     function: Measuring
+    measure: Measure | None
 
     @property
     def bounded(self) -> bool:
         """Whether it is 0 for a calibrated population, as measures of miscalibration are and scores are not."""
-        return self.name not in _SCORES
+        return self.measure is None or self.measure.kind == "calibration"
 
     @property
     def pools(self) -> bool:
         """Whether it looks at the rows of each distinct prediction on their own."""
-        return self.name in _POOLING
+        return self.measure is not None and self.measure.pools_predictions
 
     @property
     def soft_binned(self) -> bool:
         """Whether it is SCDL."""
-        return self.name in _SOFT_BINNED
+        return self.measure is not None and self.measure.function is soft_binned_cdl
 
     @property
     def threads(self) -> int:
@@ -64,18 +63,19 @@ class Statistic:
 
     def on(self, atoms: Atoms) -> Evaluate:
         """The function that takes redrawn samples of these atoms, always by the same way."""
-        if self.soft_binned:
-            return SoftBinned(atoms, self.function, soft=self.name == "soft_binned_cdl")
-        return Pooled(atoms, self.function)
+        if self.measure is None or not self.soft_binned:
+            return Pooled(atoms, self.function)
+        return SoftBinned(atoms, self.function, soft=self.measure.options.get("rounding") != "hard")
 
 
 def as_statistic(measure: str | Measuring) -> Statistic:
     """Accept a name of the catalogue or a function."""
-    if callable(measure):
-        return Statistic(str(getattr(measure, "name", getattr(measure, "__name__", "measure"))), measure)
-    if measure not in CATALOGUE:
-        raise InputError(f"measure must be a function or one of {', '.join(CATALOGUE)}; it is {measure!r}")
-    return Statistic(measure, CATALOGUE[measure])
+    if not callable(measure):
+        if measure not in CATALOGUE:
+            raise InputError(f"measure must be a function or one of {', '.join(CATALOGUE)}; it is {measure!r}")
+        measure = CATALOGUE[measure]
+    known = measure if isinstance(measure, Measure) else CATALOGUE.of(measure)
+    return Statistic(str(getattr(measure, "name", getattr(measure, "__name__", "measure"))), measure, known)
 
 
 class Pooled:

@@ -1,10 +1,14 @@
-"""The catalogue: every measure is registered here once, and tested by one shared suite."""
+"""The catalogue of measures: each is registered here once and tested by one shared suite (tests/contract).
+
+To add a measure, write the function in a module of its own, add a record to `CATALOGUE` and export the function
+in ``brolly/__init__.py``. All else reads the traits of `Measure`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -17,51 +21,11 @@ from brolly.measures.decision_loss import calibration_decision_loss, u_calibrati
 from brolly.measures.expected import expected_calibration_error
 from brolly.measures.interval import interval_calibration_error
 from brolly.measures.lower_distance import lower_distance_to_calibration
+from brolly.measures.measure import Measure
 from brolly.measures.scores import brier_score, log_score
 from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import soft_binned_cdl
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Measure:
-    """A measure: what it is called, what it costs, and what a small value promises.
-
-    Attributes
-    ----------
-    name : str
-        What `measure_all` files it under; options that differ from the default stand in brackets.
-    symbol : str
-        How papers write it.
-    function : callable
-        What computes it.
-    options : mapping
-        What the function is called with beside the data.
-    range : tuple of float
-        Between which values it lies. 0 is perfect.
-    cost : str
-        Time for n rows.
-    actionable : str
-        Whose regret a small value bounds, when they act as the measure's promise says.
-    testable : str
-        How far the value on T rows is from the population's, for a calibrated forecaster.
-    reference : str
-        Where it was defined.
-    """
-
-    name: str
-    symbol: str
-    function: Callable[..., float]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    range: tuple[float, float]
-    cost: str
-    actionable: str
-    testable: str
-    reference: str
-
-    def __call__(self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any) -> float:
-        """Compute it: the data as for `function`."""
-        return self.function(y_true, y_prob, **data, **self.options)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,6 +43,10 @@ class Catalogue(Mapping[str, Measure]):
     def __len__(self) -> int:
         return len(self.entries)
 
+    def of(self, function: Any) -> Measure | None:
+        """Return the measure that a function computes by default; None for functions not in the catalogue."""
+        return next((measure for measure in self.entries if measure.function is function and not measure.options), None)
+
     def __repr__(self) -> str:
         return _text([_HEADER, *map(_cells, self.entries)])
 
@@ -88,7 +56,7 @@ class Catalogue(Mapping[str, Measure]):
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Measurements(Mapping[str, float]):
-    """What `measure_all` found: every measure's value by name; prints as a table.
+    """The value of every measure by name; prints as a table.
 
     Attributes
     ----------
@@ -111,7 +79,7 @@ class Measurements(Mapping[str, float]):
         return len(self.values_by_name)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON (where an infinite log score is None)."""
+        """Return built-in types, ready for JSON (an infinite log score becomes None)."""
         finite = {name: value if math.isfinite(value) else None for name, value in self.values_by_name.items()}
         return {"n": self.n, "values": finite}
 
@@ -127,18 +95,18 @@ class Measurements(Mapping[str, float]):
 
 
 def list_measures() -> Catalogue:
-    """Every measure that brolly computes: name, symbol, range, cost, what it promises, reference.
+    """List every measure: name, symbol, range, cost, what a small value bounds, reference.
 
     Returns
     -------
     Catalogue
-        A mapping from name to `Measure`, which can be called with the data.
+        A mapping from name to `Measure`; a measure can be called with the data.
 
     Examples
     --------
     >>> import brolly
     >>> brolly.list_measures()["soft_binned_cdl"].actionable
-    'everyone (all swaps)'
+    'everyone who rounds (all swaps; factor 4)'
     >>> brolly.list_measures()["brier_score"]([0, 1, 1], [0.5, 0.5, 1.0])
     0.16666666666666666
     """
@@ -152,7 +120,7 @@ def measure_all(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Measurements:
-    """Every measure of the catalogue at once; the rows are checked and sorted once for all.
+    """Compute every measure of the catalogue; the rows are checked and sorted only once.
 
     Parameters
     ----------
@@ -166,8 +134,8 @@ def measure_all(
 
     Notes
     -----
-    The lower distance is a linear program and takes most of the time, a second or so whatever the
-    number of rows.
+    The lower distance to calibration takes most of the time: it solves a linear program, which takes about a
+    second whatever the number of rows.
 
     Examples
     --------
@@ -212,7 +180,8 @@ CATALOGUE = Catalogue(
             function=soft_binned_cdl,
             range=(0, 0.5),
             cost="O(n)",
-            actionable="everyone (all swaps)",
+            bounds="all",
+            actionable="everyone who rounds (all swaps; factor 4)",
             testable="T^-1/2 log T",
             reference=f"{_PAPER}, Definition 1.1",
         ),
@@ -223,7 +192,8 @@ CATALOGUE = Catalogue(
             options={"rounding": "hard"},
             range=(0, 0.5),
             cost="O(n)",
-            actionable="everyone (all swaps)",
+            bounds="all",
+            actionable="everyone who rounds (all swaps; factor 4)",
             testable="T^-1/2 log T",
             reference=f"{_PAPER}, section 1.5",
         ),
@@ -233,6 +203,8 @@ CATALOGUE = Catalogue(
             function=calibration_decision_loss,
             range=(0, 1),
             cost="O(n log n)",
+            bounds="all",
+            pools_predictions=True,
             actionable="everyone (all swaps)",
             testable="does not vanish",
             reference=f"{_PAPER}, Definition 2.2; arXiv:2404.13503",
@@ -244,7 +216,8 @@ CATALOGUE = Catalogue(
             options={"swaps": "monotone"},
             range=(0, 1),
             cost="O(n log n)",
-            actionable="everyone, against monotone swaps",
+            bounds="monotone",
+            actionable="everyone (monotone swaps)",
             testable="T^-1/2",
             reference="arXiv:2502.19851",
         ),
@@ -254,7 +227,8 @@ CATALOGUE = Catalogue(
             function=u_calibration_error,
             range=(0, 1),
             cost="O(n log n)",
-            actionable="everyone, against one fixed action",
+            bounds="constant",
+            actionable="everyone (one fixed action)",
             testable="T^-1/2",
             reference="arXiv:2307.00168",
         ),
@@ -274,6 +248,7 @@ CATALOGUE = Catalogue(
             function=lower_distance_to_calibration,
             range=(0, 1),
             cost="O(n) + a linear program",
+            has_interval=False,
             actionable="nobody (its square root: everyone)",
             testable="T^-1/2",
             reference="arXiv:2211.16886",
@@ -284,7 +259,9 @@ CATALOGUE = Catalogue(
             function=expected_calibration_error,
             range=(0, 1),
             cost="O(n log n)",
-            actionable="everyone (all swaps), twice over",
+            bounds="all",
+            pools_predictions=True,
+            actionable="everyone (all swaps; factor 2)",
             testable="does not vanish",
             reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
         ),
@@ -294,7 +271,7 @@ CATALOGUE = Catalogue(
             function=binned_calibration_error,
             range=(0, 1),
             cost="O(n)",
-            actionable="who acts on bin means (all swaps), twice over",
+            actionable="users of bin means (all swaps; factor 2)",
             testable="(m/T)^1/2 with m bins",
             reference="doi:10.1609/aaai.v29i1.9602",
         ),
@@ -305,7 +282,7 @@ CATALOGUE = Catalogue(
             options={"strategy": "quantile"},
             range=(0, 1),
             cost="O(n log n)",
-            actionable="who acts on bin means (all swaps), twice over",
+            actionable="users of bin means (all swaps; factor 2)",
             testable="(m/T)^1/2 with m bins",
             reference="doi:10.1609/aaai.v29i1.9602",
         ),
@@ -316,7 +293,7 @@ CATALOGUE = Catalogue(
             options={"form": "rounded"},
             range=(0, 2),
             cost="O(n)",
-            actionable="who rounds down to the bin (all swaps)",
+            actionable="users who round down (all swaps)",
             testable="T^-1/3 with T^1/3 bins",
             reference=f"{_PAPER}, section 1",
         ),
@@ -326,7 +303,7 @@ CATALOGUE = Catalogue(
             function=smooth_ece,
             range=(0, 1),
             cost="O(n + g log g)",
-            actionable="who adds noise of that width (all), twice over",
+            actionable="users who add noise (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2309.12236",
         ),
@@ -336,7 +313,8 @@ CATALOGUE = Catalogue(
             function=cutoff_calibration_error,
             range=(0, 1),
             cost="O(n log n)",
-            actionable="everyone, against monotone swaps, twice over",
+            bounds="monotone",
+            actionable="everyone (monotone swaps; factor 2)",
             testable="T^-1/2",
             reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
         ),
@@ -346,7 +324,7 @@ CATALOGUE = Catalogue(
             function=interval_calibration_error,
             range=(0, 1),
             cost="O(n log n)",
-            actionable="who acts on bin middles (all), twice over",
+            actionable="users of bin midpoints (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2211.16886",
         ),
@@ -356,7 +334,8 @@ CATALOGUE = Catalogue(
             function=brier_score,
             range=(0, 1),
             cost="O(n)",
-            actionable="(a score: also rewards telling cases apart)",
+            kind="score",
+            actionable="(a score: calibration and discrimination)",
             testable="T^-1/2",
             reference="doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2",
         ),
@@ -366,7 +345,8 @@ CATALOGUE = Catalogue(
             function=log_score,
             range=(0, math.inf),
             cost="O(n)",
-            actionable="(a score: also rewards telling cases apart)",
+            kind="score",
+            actionable="(a score: calibration and discrimination)",
             testable="none (unbounded)",
             reference="doi:10.1111/j.2517-6161.1952.tb00104.x",
         ),

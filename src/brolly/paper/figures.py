@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from brolly.core.sample.sample import Sample
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask
-from brolly.measures.catalogue import CATALOGUE, Measure
+from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.measure import Measure
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.model import ExampleModel, LogisticPredictor
 from brolly.paper.results import Cell, PartResult, Table

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from brolly.core.sample.sample import Sample
-from brolly.measures.catalogue import CATALOGUE, Measure
+from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.measure import Measure
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.model import ExampleModel
 from brolly.paper.population import population_value

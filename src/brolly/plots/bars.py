@@ -36,7 +36,7 @@ def measures(a: Assessment, ax: Axes | None = None) -> Axes:
     shown = [e for e in a.measures if not e.is_score]
     at = np.arange(len(shown))[::-1]
     for y, e in zip(at, shown, strict=True):
-        everyone = e.measure.actionable.startswith("everyone (all swaps)")
+        everyone = e.measure.bounds == "all"
         _point(ax, y, e.value, e.low, e.high, BLUE if everyone else GREY, "o" if everyone else "s")
     ax.set_yticks(at, [plain(e.measure.symbol) for e in shown])
     ax.set(xlabel="value (0 is perfect)", ylim=(-0.7 - 0.25 * len(shown), len(shown) - 0.3))  # room for the legend
