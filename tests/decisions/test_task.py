@@ -372,3 +372,11 @@ def test_truth_values_number_no_actions():
     data = TASK.to_dict() | {"order": [False, True]}
     with pytest.raises(brolly.InputError, match="thresholds must increase"):
         DecisionTask.from_dict(data)
+
+
+def test_many_actions_do_not_take_for_ever():
+    """Each of 8,000 actions is best somewhere; with a comparison of all pairs this took half a minute."""
+    angle = np.linspace(0.1, 1.4, 8000)
+    task = DecisionTask.from_payoffs(np.column_stack([np.cos(angle), np.sin(angle)]))
+    assert len(task.thresholds) == 7999
+    assert DecisionTask.from_dict(task.to_dict()) == task

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,20 +21,23 @@ _TOLERANCE = 1e-9  # how far a task read back may be from its payoffs, as a shar
 def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """The actions that are best somewhere, from low probabilities to high, and where each takes over from the last.
 
-    From each action the next is the one that overtakes it first; of several that do so at one place, the one
-    that is best after it. An action overtakes only if it is better with the event, so each is met once: O(k^2).
+    By increasing payoff with the event: an action leaves the envelope if the next is no worse without the event, or
+    takes over from the one before it no later. The first of equal actions stands for all. O(k log k).
     """
-    low, high = matrix[:, 0].tolist(), matrix[:, 1].tolist()
-    at = max(range(len(low)), key=lambda a: (low[a], high[a]))
-    order, thresholds, reached = [at], [], 0.0
-    while later := [b for b in range(len(low)) if high[b] > high[at]]:
-        crossings = []
-        for b in later:
-            loss = max(0.0, low[at] - low[b])  # never negative but for rounding
-            crossings.append((max(reached, loss / (loss + (high[b] - high[at]))), -high[b], b))
-        reached, _, at = min(crossings)
-        order.append(at)
-        thresholds.append(reached)
+    low: list[float] = matrix[:, 0].tolist()
+    high: list[float] = matrix[:, 1].tolist()
+
+    def takes_over(a: int, b: int) -> float:
+        return (low[a] - low[b]) / ((low[a] - low[b]) + (high[b] - high[a]))
+
+    order: list[int] = []
+    for b in sorted(range(len(low)), key=lambda a: (high[a], low[a], -a)):
+        while order and low[order[-1]] <= low[b]:
+            order.pop()
+        while len(order) > 1 and takes_over(order[-2], b) <= takes_over(order[-2], order[-1]):
+            order.pop()
+        order.append(b)
+    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)  # which rounding might cross
     return tuple(order), tuple(thresholds)
 
 
@@ -46,15 +50,16 @@ def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[fl
             f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
             f"for {list(order)}"
         )
-    gap = matrix[None] - matrix[list(order)][:, None]  # what each action would add to each chosen one
-    at = np.array(places)
+    best, changes = upper_envelope(matrix)
+    at, tolerance = np.array(places), _TOLERANCE * np.ptp(matrix, axis=0).max()
     for mu in (at[:-1], at[1:]):  # lines: if none is better at both ends of a piece, none is inside
-        better = (1 - mu)[:, None] * gap[..., 0] + mu[:, None] * gap[..., 1]
-        piece, b = divmod(int(better.argmax()), len(matrix))
-        if better[piece, b] > _TOLERANCE * np.ptp(matrix, axis=0).max():
-            raise InputError(
-                f"thresholds must be where the payoffs cross; at {mu[piece]:.6g} action {b} beats action {order[piece]}"
-            )
+        rival = np.array(best)[np.searchsorted(changes, mu, "right")]
+        gap = matrix[rival] - matrix[list(order)]
+        better = (1 - mu) * gap[:, 0] + mu * gap[:, 1]
+        piece = int(better.argmax())
+        if better[piece] > tolerance:
+            at_worst = f"at {mu[piece]:.6g} action {rival[piece]} beats action {order[piece]}"
+            raise InputError(f"thresholds must be where the payoffs cross; {at_worst}")
 
 
 def is_number(x: Any) -> bool:
@@ -88,7 +93,7 @@ def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
         raise InputError(f"actions must have names that UTF-8 can hold, without NUL; {strange[0]!r} is not one")
     if len(names) != count:
         raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
-    twice = [name for a, name in enumerate(names) if name in names[:a]]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(f"actions must have different names; {twice[0]!r} is there twice")
     return tuple(map(str, names))
