@@ -283,3 +283,18 @@ def test_what_a_double_would_round_into_the_range_is_refused(p, message):
 def test_what_a_double_rounds_to_the_ends_from_inside_is_taken():
     sample = brolly.Sample([0, 1], [TINY, 1 - TINY])
     assert sample.y_prob.tolist() == [0.0, 1.0]
+
+
+def test_series_in_another_order_are_refused():
+    import pandas as pd
+
+    y, p = pd.Series([0, 1, 1], index=["a", "b", "c"]), pd.Series([0.2, 0.7, 0.9], index=["c", "b", "a"])
+    with pytest.raises(
+        brolly.InputError, match="y_true and y_prob have the same index in another order: align them first"
+    ):
+        brolly.Sample(y, p)
+    with pytest.raises(brolly.InputError, match="y_true and sample_weight have the same index in another order"):
+        brolly.Sample(y, p[::-1], sample_weight=p)
+    assert brolly.Sample(y, p.reindex(y.index)).n == 3
+    assert brolly.Sample(y, p.reset_index(drop=True)).n == 3  # other labels: paired by place, as arrays are
+    assert brolly.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None])).n == 3

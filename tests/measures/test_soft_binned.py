@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -78,7 +79,6 @@ def test_one_row(p, y, rounding):
 @given(samples(), st.integers(7, 49).map(lambda k: 2**k), roundings)
 def test_a_fine_grid_is_the_definition_on_its_occupied_bins(sample, m, rounding):
     """Where the O(m^2) oracle cannot go: its sums over occupied bins only, at the thresholds j and j - 1."""
-    from fractions import Fraction
 
     y, p, w = sample
     w = ones(p, w)
@@ -372,3 +372,23 @@ def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     small, rows = brolly.soft_binned_profile(brolly.Sample(y, p).compress(m)), brolly.soft_binned_profile(y, p)
     assert small.m_star == small.grids[-1] == m
     assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)
+
+
+def exact_m_star(y, p, w, largest=32):
+    """The smallest m = 2, 4, ... with SCDL_2m >= 1/m, in fractions; None if none up to `largest` has it."""
+    grids = (2**k for k in range(1, largest.bit_length()))
+    return next((m for m in grids if soft_binned_oracle.loss(y, p, w, 2 * m) >= Fraction(1, m)), None)
+
+
+@pytest.mark.parametrize("scale", [1, 3, 0.1, 1e-5, 7e8])
+def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
+    """Predictions and shares that are multiples of 1/16: the loss is often exactly 1/m."""
+    rng, ties = np.random.default_rng(3), 0
+    for _ in range(150):
+        n = int(rng.integers(1, 5))
+        y, p, w = rng.integers(0, 2, n), rng.integers(0, 9, n) / 8, rng.choice([1, 2, 3, 5], n)
+        expected = exact_m_star(y, p, w)
+        if expected is not None:
+            ties += soft_binned_oracle.loss(y, p, w, 2 * expected) == Fraction(1, expected)
+            assert brolly.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
+    assert ties > 5

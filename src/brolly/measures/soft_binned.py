@@ -17,6 +17,7 @@ from brolly.core.grid.rounded import RoundedSample, Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
 
+_TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile shows every grid up to this, finer ones where the search went
 _FEW_ROWS = 100
 
@@ -301,7 +302,7 @@ class Balance:
         return otherwise
 
     def _balanced(self, exponent: int) -> bool:
-        return self.loss(2 << exponent) >= 2.0**-exponent
+        return self.loss(2 << exponent) >= 2.0**-exponent * (1 - _TIE)
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:

@@ -97,6 +97,8 @@ def as_rows(
 ) -> Rows:
     """Read the arguments as arrays, without a copy where the kernel can read them as they are."""
     names = names or Names()
+    for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
+        _refuse_reordered(names.label, y_true, name, other)
     if pos_label is None:
         label, other = _label(_vector(y_true, names.label), names), None
     else:
@@ -124,6 +126,20 @@ def explain_probabilities(prob: NDArray[Any], names: Names) -> InputError | None
 def _same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
     if len(values) != len(others):
         raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
+
+
+def _refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
+    """Two pandas Series whose index holds the same labels in another order: rows would be paired by place."""
+    index: Any = getattr(values, "index", None)
+    theirs: Any = getattr(others, "index", None)
+    if not hasattr(index, "equals") or not hasattr(theirs, "equals") or index.equals(theirs):
+        return
+    try:
+        same = index.sort_values().equals(theirs.sort_values())
+    except TypeError:  # labels that cannot be sorted
+        return
+    if same:
+        raise InputError(f"{name} and {other} have the same index in another order: align them first")
 
 
 def refuse_masked(values: ArrayLike, name: str) -> None:
