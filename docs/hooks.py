@@ -1,0 +1,28 @@
+"""What MkDocs runs while it builds the site: it writes the reports that docs/stories.md links to."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+HERE = Path(__file__).parent
+LOG = logging.getLogger("mkdocs.hooks.stories")
+FOLDER = HERE.parent / "build" / "stories"  # ignored by git; a report is written again when the code has changed
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the reports to the site, and warn (in a strict build: fail) where the page quotes them wrongly."""
+    sys.path.insert(0, str(HERE))
+    from make_stories import misquoted, write_reports
+
+    for page in write_reports(FOLDER):
+        files.append(File.generated(config, f"stories/{page.name}", abs_src_path=str(page)))
+    for quotation in misquoted((HERE / "stories.md").read_text(encoding="utf-8"), FOLDER):
+        logging.getLogger("mkdocs.hooks.stories").warning(
+            "docs/stories.md quotes what is not in the report: %s", quotation
+        )
+    return files
