@@ -356,3 +356,20 @@ def test_another_score_is_refused(score):
     with pytest.raises(brolly.InputError) as caught:
         brolly.score_decomposition([0, 1], [0.1, 0.9], score=score)
     assert str(caught.value) == f"score must be 'brier' or 'log'; it is {score!r}"
+
+
+@pytest.mark.parametrize("score", [brolly.brier_score, brolly.log_score])
+def test_the_order_of_rows_does_not_show(score):
+    """Not in the last bit, and the value is the exact mean of the rows' losses, rounded once."""
+    rng = np.random.default_rng(11)
+    p = np.r_[rng.random(3000), 1e-9, 1 - 2**-53, 5e-324]
+    y, w = rng.random(len(p)) < p, rng.random(len(p)) * 10.0 ** rng.integers(-9, 9, len(p))
+    for weight in (None, w):
+        value = score(y, p, sample_weight=weight)
+        for _ in range(20):
+            order = rng.permutation(len(p))
+            assert score(y[order], p[order], sample_weight=None if weight is None else weight[order]) == value
+    loss = np.square(p - y) if score is brolly.brier_score else None
+    if loss is not None:
+        exact = sum(map(Fraction, (loss * w).tolist())) / sum(map(Fraction, w.tolist()))
+        assert score(y, p, sample_weight=w) == float(exact)

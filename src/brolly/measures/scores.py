@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats
+from brolly.core.exact_sum import ExactSum
 from brolly.core.isotonic import merged, recalibrated
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
@@ -292,10 +293,9 @@ def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
 def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]) -> float:
     """The weighted mean loss over parts (outcome, prediction, weight), a block of rows at a time.
 
-    Loss and weight are added up in the same order, so a mean of losses up to 1 cannot round above 1.
+    Sums are exact: the order of the rows cannot show, and a mean of losses up to 1 cannot round above 1.
     """
-    sums: list[float] = []
-    weights: list[float] = []
+    sums, weights = ExactSum(), ExactSum()
     for label, prob, weight in parts:
         for start in range(0, len(prob), _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -305,6 +305,8 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
                 w = weight[rows].astype(np.float64)
                 terms[w == 0] = 0.0  # a row without weight adds nothing, however bad
                 terms *= w
-            sums.append(float(terms.sum()))
-            weights.append(float(w.sum()))
-    return math.fsum(sums) / math.fsum(weights)
+            if not np.isfinite(terms).all():
+                return math.inf
+            sums.add(terms)
+            weights.add(w)
+    return sums.units() / weights.units()
