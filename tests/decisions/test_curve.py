@@ -117,9 +117,8 @@ def test_by_hand():
     assert_allclose(task.payoffs, [(1, 0), (0.9, 0.4), (0, 1)])
     assert task.thresholds == (math.nextafter(0.2, 1), 0.6)  # 0.2 itself must count as below, 0.6 as above
     assert str(curve) == (
-        "Nobody loses more than 55.00% of what is at stake by trusting these predictions (4 rows, all swaps).\n"
-        "Hurt most: who does 'below' under 0.2 (payoffs 1 without the event, 0 with it), 'between' from there to 0.6 "
-        "(0.9, 0.4) and 'above' from there on (0, 1)."
+        "No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).\n"
+        "Largest loss: a decision between 3 actions, with thresholds 0.2 and 0.6."
     )
     assert str(task) == (
         "A choice of 3 actions, 1 at stake: 'below' below 0.2, 'between' from there to 0.6, 'above' from there on."
@@ -146,22 +145,22 @@ def test_two_actions_where_one_threshold_is_worst(y, p, payoffs, threshold):
     assert task.thresholds == (threshold,)
     assert task.actions == ("below", "above")
     assert swap_regret(y, p, task, per="prediction").value == pytest.approx(curve.loss, abs=1e-12)
-    assert "'between'" not in str(curve)
+    assert "Largest loss: a decision with threshold " in str(curve)
 
 
 @every_class
-def test_nobody_is_hurt(swaps):
+def test_no_decision_loses_anything(swaps):
     curve = regret_curve([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5, swaps=swaps)
     assert curve.worst_task is None
     assert (curve.loss, curve.worst.regret) == pytest.approx((0, 0), abs=1e-15)
     assert curve.net_benefit.max() == pytest.approx(0, abs=1e-15)
-    assert str(curve) == f"Nobody loses anything by trusting these predictions (10 rows, {swaps} swaps)."
+    assert str(curve) == f"No decision loses anything by acting on these predictions (10 rows, {swaps} swaps)."
     assert curve.to_dict()["worst_task"] is None
 
 
 def test_the_words_for_one_row_on_a_grid():
     curve = regret_curve([1], [1.0], grid=8)
-    assert str(curve) == "Nobody loses anything by trusting these predictions rounded to 1/8 (1 row, all swaps)."
+    assert str(curve) == "No decision loses anything by acting on these predictions rounded to 1/8 (1 row, all swaps)."
     assert repr(curve) == "RegretProfile(loss=0, worst=(0, 0), swaps='all', grid=8, n=1)"
 
 

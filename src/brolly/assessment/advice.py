@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from brolly.assessment.text import at_most
 from brolly.core.arrays import Floats
+from brolly.core.text import at_most
 from brolly.inference.soft_bins import SoftBins
 
 Action = Literal["act", "wait"]

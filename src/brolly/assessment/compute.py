@@ -13,13 +13,13 @@ from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
 from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
-from brolly.assessment.text import who
 from brolly.assessment.verdict import Evidence, Sentence, about_segments, about_task, judge
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.task import DecisionTask
+from brolly.decisions.text import decision_with
 from brolly.errors import InputError
 from brolly.inference.bands import null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
@@ -144,7 +144,7 @@ class AssessmentParts:
             p_value=self.test.p_value,
             chance_value=self.test.null_quantile(self.settings.confidence_level),
             one_class=self.sample.event_rate in (0.0, 1.0),
-            whom=None if worst is None else who(worst),
+            whom=None if worst is None else decision_with(worst.thresholds),
         )
 
     def _more(self, notes: tuple[str, ...]) -> tuple[Sentence, ...]:

@@ -17,6 +17,7 @@ from brolly.assessment.verdict import Verdict
 from brolly.core.atomic_write import write_whole
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
+from brolly.decisions.text import decision_with
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee import Guarantee
 from brolly.measures.soft_binned import SoftBinnedProfile
@@ -155,7 +156,8 @@ class Assessment:
         }
 
     def _regret(self) -> dict[str, Any]:
-        words = None if self.regret.worst_task is None else str(self.regret).partition("Hurt most: ")[2]
+        worst = self.regret.worst_task
+        words = None if worst is None else decision_with(worst.thresholds)
         low, high = self.loss_interval
         ends = {"loss_low": low, "loss_high": high}
         return {**self.regret.to_dict(), **ends, **self.regret_band.to_dict(), "worst_task_words": words}

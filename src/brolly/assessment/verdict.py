@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
-from brolly.assessment.text import HINDSIGHT, STAKES, at_least, at_most, chance, rows, wrapped
+from brolly.assessment.text import HINDSIGHT, STAKES, chance, wrapped
+from brolly.core.text import at_least, at_most, rows
 from brolly.decisions.task import DecisionTask
 
 Grade = Literal["trust", "care", "distrust", "unknown"]
@@ -42,7 +43,7 @@ class Evidence:
     one_class : bool
         Whether all outcomes are the same.
     whom : str or None
-        Who is hurt most, in words; None if nobody is.
+        The decision with the largest loss, in words; None if no decision loses anything.
     """
 
     n: int
@@ -176,7 +177,7 @@ def _found(e: Evidence) -> str:
 
 
 def _hurt(e: Evidence) -> str:
-    return f"Hurt most{'' if e.off else ' on these rows, perhaps by chance'}: {e.whom}."
+    return f"Largest loss{'' if e.off else ' on these rows, perhaps by chance'}: {e.whom}."
 
 
 def _unknown(e: Evidence) -> str:

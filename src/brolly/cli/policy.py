@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brolly.assessment.text import at_most, wrapped
+from brolly.assessment.text import wrapped
 from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import one_line, say
 from brolly.cli.verdict import rows_read
 from brolly.core.sample.sample import Sample
+from brolly.core.text import at_most
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.task import DecisionTask

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from brolly.assessment.text import at_most
 from brolly.cli.output import one_line
+from brolly.core.text import at_most
 from brolly.measures.soft_binned import SoftBinnedProfile
 
 _WIDEST = 40

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brolly.assessment.text import SCOPE, hurt_most, meaning, rows, wrapped
+from brolly.assessment.text import SCOPE, hurt_most, meaning, wrapped
 from brolly.cli.output import one_line
 from brolly.core.sample.sample import Sample
+from brolly.core.text import rows
 from brolly.measures.soft_binned import SoftBinnedProfile
 
 

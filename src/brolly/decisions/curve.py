@@ -15,7 +15,9 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import rows
 from brolly.decisions.task import DecisionTask
+from brolly.decisions.text import decision_with
 from brolly.errors import InputError
 
 _ROUNDING = 1e-15  # a loss no larger than this is none
@@ -103,13 +105,11 @@ class RegretProfile(Frozen):
 
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
-        rows = "1 row" if self.n == 1 else f"{self.n:,} rows"
+        loss = "anything" if self.worst_task is None else f"more than {self.loss:.2%} of what is at stake"
+        said = f"No decision loses {loss} by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)."
         if self.worst_task is None:
-            return f"Nobody loses anything by trusting these predictions{grid} ({rows}, {self.swaps} swaps)."
-        return (
-            f"Nobody loses more than {self.loss:.2%} of what is at stake by trusting these predictions{grid} "
-            f"({rows}, {self.swaps} swaps).\nHurt most: {_describe(self.worst_task)}"
-        )
+            return said
+        return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
@@ -184,9 +184,8 @@ def regret_curve(
     >>> curve
     RegretProfile(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
     >>> print(curve)
-    Nobody loses more than 55.00% of what is at stake by trusting these predictions (4 rows, all swaps).
-    Hurt most: who does 'below' under 0.2 (payoffs 1 without the event, 0 with it), 'between' from there to
-    0.6 (0.9, 0.4) and 'above' from there on (0, 1).
+    No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
+    Largest loss: a decision between 3 actions, with thresholds 0.2 and 0.6.
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     if grid is None:
@@ -261,12 +260,3 @@ def worst_task(chord: Chord) -> DecisionTask | None:
     pair = ((1.0, 0.0), middle) if hurt_a else (middle, (0.0, 1.0))
     threshold = at_a if hurt_a else at_b
     return DecisionTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))
-
-
-def _describe(task: DecisionTask) -> str:
-    payoffs = [tuple(f"{round(u, 12):.4g}" for u in row) for row in task.payoffs]
-    ends = [f"{round(mu, 12):.4g}" for mu in task.thresholds]
-    text = f"who does 'below' under {ends[0]} (payoffs {payoffs[0][0]} without the event, {payoffs[0][1]} with it)"
-    if len(ends) == 2:
-        text += f", 'between' from there to {ends[1]} ({', '.join(payoffs[1])})"
-    return f"{text} and 'above' from there on ({', '.join(payoffs[-1])})."

@@ -14,6 +14,7 @@ from brolly.core.arrays import Floats
 from brolly.core.input.rows import as_numbers
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import rows
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 
@@ -118,19 +119,19 @@ class SwapRegret:
 
     def __str__(self) -> str:
         if not self.swaps:
-            return f"No swap of {self.per}s would have saved anything on {_rows(self.n)}."
+            return f"No swap of {self.per}s would have saved anything on {rows(self.n)}."
         cost = f"{self.value:.2%} of the stakes ({self.in_units:.4g} per row)"
         more = len(self.swaps) - _PRINTED
         return "\n".join(
             [
-                f"Swapping {self.per}s in hindsight saves {cost} on {_rows(self.n)}.",
+                f"Swapping {self.per}s in hindsight saves {cost} on {rows(self.n)}.",
                 *(f"  {self._sentence(swap)}" for swap in self.swaps[:_PRINTED]),
                 *([f"  ... and {more} more."] if more > 0 else []),
             ]
         )
 
     def _sentence(self, swap: Swap) -> str:
-        where = f"{swap.share:.1%} of the weight" if self.weighted else _rows(swap.weight)
+        where = f"{swap.share:.1%} of the weight" if self.weighted else rows(swap.weight)
         if self.task.is_quadratic:
             advice = f"Where you would say {swap.action:.4g}, {swap.replacement:.4g} instead"
         else:
@@ -233,10 +234,6 @@ def swap_regret(
     return SwapRegret(
         value=value, in_units=value * task.scale, swaps=swaps, per=per, task=task, n=sample.n, weighted=weighted
     )
-
-
-def _rows(count: float) -> str:
-    return "1 row" if count == 1 else f"{count:,.6g} rows" if count < 1e6 else f"{count:,.0f} rows"
 
 
 def _quadratic(sample: Sample, response: Response | None) -> tuple[float, tuple[Swap, ...]]:

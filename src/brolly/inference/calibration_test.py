@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import rows
 from brolly.errors import ResolutionWarning
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, quantile
 from brolly.inference.resampling_units import as_atoms
@@ -106,7 +107,7 @@ class CalibrationTest:
         low, high = self.null_band
         verdict = "a calibrated forecaster would hardly get that" if self.rejects() else "chance alone can explain it"
         return (
-            f"{self.measure} = {self.statistic:.4g} on {_rows(self.n)}: {verdict} (p = {self.p_value:.3g}).\n"
+            f"{self.measure} = {self.statistic:.4g} on {rows(self.n)}: {verdict} (p = {self.p_value:.3g}).\n"
             f"Calibrated forecasters with these predictions get {self.null_mean:.4g} on average, and 95% of them "
             f"between {low:.4g} and {high:.4g}."
         )
@@ -233,7 +234,3 @@ def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...
     )
     warnings.warn(note, stacklevel=3)
     return (str(note),)
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"

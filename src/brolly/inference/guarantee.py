@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import percent
 from brolly.decisions.curve import check_fine_enough
 from brolly.decisions.payoffs import is_number
 from brolly.errors import FewRowsWarning, InputError
@@ -344,8 +345,3 @@ def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarn
     what, count = ("row", sample.n) if groups is None else ("group", groups)
     promise = f"1 {what} promises" if count == 1 else f"{count:,} {what}s promise"
     return [FewRowsWarning(f"{promise} nothing at this confidence: nobody can lose more than all")]
-
-
-def percent(share: float) -> str:
-    """A share as people write it: 95%, 99.9%."""
-    return f"{round(100 * share, 6):g}%"

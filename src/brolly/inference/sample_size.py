@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from brolly.core.sample.sample import Sample
+from brolly.core.text import percent
 from brolly.errors import InputError
 from brolly.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
-from brolly.inference.guarantee import default_grids, percent
+from brolly.inference.guarantee import default_grids
 from brolly.inference.resampling import check_share, is_share
 
 _MOST = 4**20  # rows: beyond, nobody will wait

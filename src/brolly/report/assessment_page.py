@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from operator import itemgetter as item
 
-from brolly.assessment.text import at_most
+from brolly.core.text import at_most
 from brolly.report.html_tables import Column, Dict, columns_of, count, folded, interval, items, number, percent, table
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
@@ -230,7 +230,7 @@ def _method(a: Dict) -> str:
         drawn = f"{count(a['n_resamples'])} times" if a["n_resamples"] else "many times"
         words.append(f"The test redraws all outcomes {drawn} as if the forecast were right. {test['words']}")
     if a["regret"]["worst_task_words"]:
-        words.append(f"The decision that is hurt most on these rows: {a['regret']['worst_task_words']}")
+        words.append(f"The decision with the largest loss on these rows: {a['regret']['worst_task_words']}.")
     if a["compressed"] is not None:
         words.append(f"The rows were compressed to a grid of {count(a['compressed'])} cells, which keeps SCDL exactly.")
     seed = "a generator of the caller's" if a["seed"] is None else f"seed {a['seed']}"

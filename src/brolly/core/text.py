@@ -1,0 +1,29 @@
+"""Numbers in sentences: percentages that stay bounds when rounded, and counts of rows."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+
+def at_most(share: float) -> str:
+    """Format an upper bound in percent to three digits, rounded up so that it stays a bound."""
+    return _percent(share, ROUND_CEILING)
+
+
+def at_least(share: float) -> str:
+    """Format a lower bound in percent to three digits, rounded down so that it stays a bound."""
+    return _percent(share, ROUND_FLOOR)
+
+
+def percent(share: float) -> str:
+    """Format a share as people write it: 95%, 99.9%."""
+    return f"{round(100 * share, 6):g}%"
+
+
+def rows(n: float) -> str:
+    """Format a number of rows, which need not be whole where rows are weighted or split."""
+    return "1 row" if n == 1 else f"{n:,.6g} rows" if n < 1e6 else f"{n:,.0f} rows"
+
+
+def _percent(share: float, rounding: str) -> str:
+    return f"{Decimal(100 * share).normalize(Context(prec=3, rounding=rounding)):f}%"

@@ -1,0 +1,25 @@
+"""Numbers in sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from brolly.core.text import at_least, at_most, percent, rows
+
+
+def test_bounds_stay_bounds_when_rounded():
+    assert at_most(0.12341) == "12.4%"
+    assert at_least(0.12399) == "12.3%"
+    assert (at_most(0.0), at_most(1.0), at_least(1.0)) == ("0%", "100%", "100%")
+
+
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(1, "1 row"), (4000, "4,000 rows"), (5.5, "5.5 rows"), (0, "0 rows"), (1_234_567, "1,234,567 rows")],
+)
+def test_counts_of_rows(n, text):
+    assert rows(n) == text
+
+
+def test_shares_as_people_write_them():
+    assert (percent(0.95), percent(0.999), percent(1 - 0.95)) == ("95%", "99.9%", "5%")
