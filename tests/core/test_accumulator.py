@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import brolly
-from brolly.core.grid.cell_accumulator import Tally
+from brolly.core.grid.cell_accumulator import CellAccumulator
 
 RNG = np.random.default_rng(30)
 P = RNG.random(5000)
@@ -103,10 +103,10 @@ def test_a_full_table_is_settled_and_goes_on(monkeypatch):
 
 def test_memory_does_not_grow_with_the_rows():
     stream = brolly.Accumulator(64)
-    tally: Tally = stream._tally
+    sum_cells: CellAccumulator = stream._cells
     for _ in range(20):
         stream.update(Y, P)
-    assert [table.nbytes for table in tally._tables.values()] == [2 * 65 * 16]
+    assert [table.nbytes for table in sum_cells._tables.values()] == [2 * 65 * 16]
 
 
 def test_repr():

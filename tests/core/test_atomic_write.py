@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import brolly
-from brolly.core.atomic_write import check_output, whole, write_whole
+from brolly.core.atomic_write import atomic_output, check_output, write_atomic
 
 
 def names(folder):
@@ -18,14 +18,14 @@ def names(folder):
 
 def test_a_file_is_replaced_whole(tmp_path):
     target = tmp_path / "a.json"
-    write_whole(target, "old")
-    write_whole(target, "new é\n")
+    write_atomic(target, "old")
+    write_atomic(target, "new é\n")
     assert target.read_text(encoding="utf-8") == "new é\n"
     assert names(tmp_path) == ["a.json"]
 
 
 def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
-    write_whole(tmp_path / "a.json", "")
+    write_atomic(tmp_path / "a.json", "")
     (tmp_path / "b.json").write_text("")
     assert stat.filemode((tmp_path / "a.json").stat().st_mode) == stat.filemode((tmp_path / "b.json").stat().st_mode)
 
@@ -34,7 +34,7 @@ def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "link.json").symlink_to("there/a.json")
     check_output(tmp_path / "link.json", tmp_path / "rain.csv")
-    write_whole(tmp_path / "link.json", "text")
+    write_atomic(tmp_path / "link.json", "text")
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "there" / "a.json").read_text() == "text"
     assert names(tmp_path / "there") == ["a.json"]
@@ -44,10 +44,10 @@ def test_what_fails_halfway_leaves_nothing(tmp_path):
     """A folder cannot be replaced by a file, and a lone surrogate cannot be written."""
     (tmp_path / "a.json").mkdir()
     with pytest.raises(brolly.InputError, match=r"^cannot write .*a\.json: Is a directory$"):
-        write_whole(tmp_path / "a.json", "text")
+        write_atomic(tmp_path / "a.json", "text")
     (tmp_path / "b.json").write_text("old")
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
-        write_whole(tmp_path / "b.json", "half \udcff")
+        write_atomic(tmp_path / "b.json", "half \udcff")
     assert names(tmp_path) == ["a.json", "b.json"]
     assert (tmp_path / "b.json").read_text() == "old"
 
@@ -69,7 +69,7 @@ def test_a_check_knows_every_source(tmp_path):
 
 def test_what_another_run_left_behind_is_in_nobodys_way(tmp_path):
     """A run that was killed leaves its temporary file; the next one takes another name."""
-    with whole(tmp_path / "a.json") as first, whole(tmp_path / "a.json") as second:
+    with atomic_output(tmp_path / "a.json") as first, atomic_output(tmp_path / "a.json") as second:
         assert first != second
         first.write_text("first")
         second.write_text("second")
@@ -81,7 +81,7 @@ def test_an_error_inside_is_passed_on_and_leaves_what_was(tmp_path):
     (tmp_path / "a.json").write_text("old")
 
     def fail():
-        with whole(tmp_path / "a.json") as temporary:
+        with atomic_output(tmp_path / "a.json") as temporary:
             temporary.write_text("half")
             raise OSError(5, "of the reader")
 
@@ -119,7 +119,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
     target = tmp_path / "a.json"
     target.write_text("old")
     target.chmod(mode)
-    with whole(target) as temporary:
+    with atomic_output(target) as temporary:
         assert not stat.S_IMODE(temporary.stat().st_mode) & ~(mode | 0o600)  # also while it is written
         temporary.write_text("new")
     assert target.read_text() == "new"
@@ -128,6 +128,6 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
 
 def test_a_name_that_no_file_can_have_is_refused():
     with pytest.raises(brolly.InputError, match=r"^cannot write a\0b: .*null (byte|character)"):
-        write_whole(Path("a\0b"), "")
+        write_atomic(Path("a\0b"), "")
     with pytest.raises(brolly.InputError, match=r"^cannot read a\0b: .*null (byte|character)"):
         brolly.load_policy("a\0b")

@@ -15,7 +15,7 @@ import pytest
 
 import brolly
 from brolly.core.input.rows import as_rows
-from brolly.core.sample.groupby_result import COLUMNS, OFFENCES, code_of
+from brolly.core.sample.groupby_result import COLUMNS, VIOLATIONS, violation_code
 from brolly.errors import InputError
 
 Y, P, W = [0, 1, 1, 0, 1], [0.1, 0.8, 0.6, 0.3, 1.0], [1.0, 2.0, 0.5, 3.0, 1.5]
@@ -110,9 +110,9 @@ def test_cells_without_weight_are_left_out():
     assert repr(sample) == repr(SAMPLE)
 
 
-@pytest.mark.parametrize(("role", "kind"), OFFENCES)
+@pytest.mark.parametrize(("role", "kind"), VIOLATIONS)
 def test_bad_rows_are_counted_over_segments(role, kind):
-    bad = (8, code_of(role, kind), 0, 3, 0.0, 0.0, 0.0)
+    bad = (8, violation_code(role, kind), 0, 3, 0.0, 0.0, 0.0)
     name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight"}[role]
     with pytest.raises(InputError, match=rf"^{name} must .*; 6 values do( not)?$") as caught:
         brolly.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
@@ -128,12 +128,12 @@ def test_refusals_are_those_of_the_arrays():
         (([0], [0.5], [-1.0]), "weight", "rule"),
     ):
         with pytest.raises(InputError, match="1 value does") as caught:
-            brolly.Sample.from_table([(8, code_of(role, kind), 0, 1, 0.0, 0.0, 0.0)])
+            brolly.Sample.from_table([(8, violation_code(role, kind), 0, 1, 0.0, 0.0, 0.0)])
         assert caught.value.rule == as_rows(*values).explain().rule
 
 
 def test_the_first_offence_is_told():
-    codes = [code_of("label", "rule"), code_of("prob", "nan"), code_of("prob", "null")]
+    codes = [violation_code("label", "rule"), violation_code("prob", "nan"), violation_code("prob", "null")]
     rows = [(8, code, 0, 0 if code == codes[2] else 1, 0.0, 0.0, 0.0) for code in codes]
     with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
         brolly.Sample.from_table(rows)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import brolly
 from brolly.core.grid import hashed_cells
-from brolly.core.grid.hashed_cells import Groups
+from brolly.core.grid.hashed_cells import HashedCells
 from brolly.core.input.rows import as_rows
 from brolly.core.sample.segments import GroupedCells, Segments
 
@@ -41,7 +41,7 @@ def rows(n, segments, *, weighted):
 
 
 def grouped(m, parts, *, weighted, by=("s",), keys=None):
-    one = Groups(m, weighted=weighted)
+    one = HashedCells(m, weighted=weighted)
     for y, p, w, s in parts:
         one.add(as_rows(y, p, w), s)
     top = max(int(s.max()) for *_, s in parts) + 1
@@ -55,7 +55,7 @@ def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weigh
     monkeypatch.setattr(hashed_cells, "available_threads", lambda: threads)
     monkeypatch.setattr(hashed_cells, "_START", 4)  # so that tables grow often
     monkeypatch.setattr(hashed_cells, "_ROWS_PER_THREAD", 1000)
-    monkeypatch.setattr(hashed_cells, "_STRETCH", 100)
+    monkeypatch.setattr(hashed_cells, "_CHUNK", 100)
     parts = [rows(n, segments, weighted=weighted) for n in (2000, 3, 700)]
     found = grouped(m, parts, weighted=weighted)
     y, p, s = (np.concatenate([part[i] for part in parts]) for i in (0, 1, 3))
@@ -114,7 +114,7 @@ def test_sums_that_came_as_a_table_are_the_same():
 
 
 def test_a_bad_row_changes_nothing():
-    one = Groups(8, weighted=True)
+    one = HashedCells(8, weighted=True)
     good, s = as_rows([0, 1], [0.2, 0.7], [1.0, 2.0]), np.array([0, 1])
     one.add(good, s)
     for y, p, w, message in (
@@ -138,7 +138,7 @@ def test_a_bad_row_changes_nothing():
 
 def test_more_rows_than_can_be_counted(monkeypatch):
     monkeypatch.setattr(hashed_cells, "_FULL", 3)
-    one = Groups(8, weighted=False)
+    one = HashedCells(8, weighted=False)
     one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(brolly.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"):
         one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))

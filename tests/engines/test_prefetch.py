@@ -8,7 +8,7 @@ import time
 import pytest
 
 from brolly.engines import prefetch as module
-from brolly.engines.prefetch import ahead
+from brolly.engines.prefetch import prefetch
 
 
 def readers():
@@ -16,9 +16,9 @@ def readers():
 
 
 def test_the_items_in_order():
-    assert list(ahead(iter(range(50)))) == list(range(50))
-    assert list(ahead(iter([]))) == []
-    assert list(ahead(iter([None, None]))) == [None, None]
+    assert list(prefetch(iter(range(50)))) == list(range(50))
+    assert list(prefetch(iter([]))) == []
+    assert list(prefetch(iter([None, None]))) == [None, None]
     assert not readers()
 
 
@@ -29,8 +29,8 @@ def test_an_error_comes_after_the_items_before_it():
 
     seen = []
     with pytest.raises(ValueError, match=r"^broken$"):
-        seen.extend(iter(ahead(items())))
-    found = ahead(items())
+        seen.extend(iter(prefetch(items())))
+    found = prefetch(items())
     assert next(found) == 1
     with pytest.raises(ValueError, match=r"^broken$"):
         next(found)
@@ -47,7 +47,7 @@ def test_who_leaves_early_leaves_nothing_open(monkeypatch):
         finally:
             closed.set()
 
-    found = ahead(items())
+    found = prefetch(items())
     assert next(found) == 0
     time.sleep(0.01)  # the reader waits for room meanwhile
     found.close()

@@ -18,7 +18,7 @@ import pytest
 
 import brolly
 from brolly.engines import pushdown
-from brolly.engines.column_spec import Roles
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.narwhals_backend import grouped
 from brolly.engines.where import parse
 from brolly.errors import InputError
@@ -31,10 +31,10 @@ W = rng.random(N)
 NAN = float("nan")
 
 
-def one_sample(source, m=256, where=None, **roles):
+def one_sample(source, m=256, where=None, **spec):
     """By the expression, also for frames that `scan` reads in this process."""
     condition = None if where is None else parse(where)
-    return pushdown.aggregate(source, Roles(prob="p", outcome="y", where=condition, **roles), m).result()
+    return pushdown.aggregate(source, ColumnSpec(prob="p", outcome="y", where=condition, **spec), m).result()
 
 
 def lazy_frames(tmp_path, **columns):
@@ -87,7 +87,7 @@ def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
 def test_counts_are_wide_and_rows_are_streamed(monkeypatch):
     """Polars counts in 32 bits, and in memory would make all the columns first."""
     frame = nw.from_native(pl.LazyFrame({"p": P, "y": Y}))
-    schema = grouped(frame, Roles(prob="p", outcome="y"), 256).collect_schema()
+    schema = grouped(frame, ColumnSpec(prob="p", outcome="y"), 256).collect_schema()
     assert schema["brolly_count"] == nw.Int64
     assert schema["brolly_cell"] == nw.Int64
     seen, collect = [], pl.LazyFrame.collect
@@ -179,7 +179,7 @@ def test_what_an_expression_is_refused(options, message):
     columns = {"p": [0.1, 0.2, 0.7], "y": [0, 1, 1], "t": ["a", "b", "c"], "d": [0, 1, 2], "b": [True, False, True]}
     frame = pl.LazyFrame(columns).with_columns(pl.col("d").cast(pl.Date), broken=pl.col("t").cast(pl.Float64))
     with pytest.raises(InputError, match=re.escape(message)):
-        pushdown.aggregate(frame, Roles(**({"prob": "p", "outcome": "y"} | options)), 256)
+        pushdown.aggregate(frame, ColumnSpec(**({"prob": "p", "outcome": "y"} | options)), 256)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_what_an_expression_is_refused(options, message):
 )
 def test_a_label_is_read_as_the_column(label, kind):
     sample = pushdown.aggregate(
-        pl.LazyFrame({"p": P, "y": Y.astype(kind)}), Roles(prob="p", outcome="y", pos_label=label), 256
+        pl.LazyFrame({"p": P, "y": Y.astype(kind)}), ColumnSpec(prob="p", outcome="y", pos_label=label), 256
     ).result()
     assert sample.event_rate == (1 - Y.mean() if label == "0" else Y.mean())
 
@@ -223,7 +223,7 @@ def test_conditions_mean_the_same(tmp_path):
 def test_spark_keeps_the_rows_where_they_are(spark):
     """One job whose plan is the engine's own, with at most 2 (m + 1) rows that travel."""
     frame = spark.createDataFrame(pa.table({"p": P, "y": Y})).repartition(3)
-    plan = nw.to_native(grouped(nw.from_native(frame), Roles(prob="p", outcome="y"), 16))
+    plan = nw.to_native(grouped(nw.from_native(frame), ColumnSpec(prob="p", outcome="y"), 16))
     text = plan._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in text
     assert "Python" not in text
@@ -235,15 +235,15 @@ def test_spark_keeps_the_rows_where_they_are(spark):
 def test_without_narwhals_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
     with pytest.raises(brolly.MissingExtraError, match=r"narwhals: pip install 'brolly\[frames\]'$"):
-        pushdown.aggregate(pl.LazyFrame({"p": P, "y": Y}), Roles(prob="p", outcome="y"), 256)
+        pushdown.aggregate(pl.LazyFrame({"p": P, "y": Y}), ColumnSpec(prob="p", outcome="y"), 256)
 
 
 def test_asking_whose_rows_they_are_imports_nothing():
     code = """
 import sys
 from brolly.engines import pushdown
-assert not pushdown.owns({"p": [1]})
-assert pushdown.owns("postgresql://host/db#t")
+assert not pushdown.is_remote({"p": [1]})
+assert pushdown.is_remote("postgresql://host/db#t")
 loaded = {m.partition(".")[0] for m in sys.modules}
 heavy = {"narwhals", "pandas", "polars", "pyarrow", "duckdb", "dask", "pyspark", "psycopg", "sqlite3"}
 sys.exit(" ".join(loaded & heavy) or 0)

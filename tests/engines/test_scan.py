@@ -438,7 +438,7 @@ def test_progress_counts_rows_before_the_condition(monkeypatch):
 def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
     """Text with a scheme, and what the other engines call theirs."""
     asked = []
-    monkeypatch.setattr(pushdown, "owns", lambda source: bool(asked.append(source)))
+    monkeypatch.setattr(pushdown, "is_remote", lambda source: bool(asked.append(source)))
     with pytest.raises(brolly.InputError, match=r"^the name of the file must end in"):
         brolly.scan("postgresql://here/there")
     brolly.scan(TABLE)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brolly
-from brolly.engines.arrow_where import keep
+from brolly.engines.arrow_where import filter_batch
 from brolly.engines.columns import without_views
-from brolly.engines.where import Both, Compare, Either, Missing, OneOf, columns_of, parse
+from brolly.engines.where import And, Comparison, IsIn, IsMissing, Or, columns_of, parse
 
 NAN = float("nan")
 X = [0.0, 0.5, 1.0, None, NAN, -2.0]
@@ -38,28 +38,28 @@ ROWS = without_views(
 )
 
 
-A = Compare("a", "=", 1)
+A = Comparison("a", "=", 1)
 
 
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("x = 1", Compare("x", "=", 1)),
-        ("x == -1.5e3", Compare("x", "=", -1500.0)),
-        ("x<>'it''s'", Compare("x", "!=", "it's")),
-        ('"odd ""name""" >= .5', Compare('odd "name"', ">=", 0.5)),
-        ("a.b is null", Missing("a.b", "null", False)),
-        ("x IS NOT NaN", Missing("x", "nan", True)),
-        ("not x is null", Missing("x", "null", True)),
-        ("x in (1, 'b', true)", OneOf("x", (1, "b", True), False)),
-        ("x not in (1)", OneOf("x", (1,), True)),
-        ("not x not in (1)", OneOf("x", (1,), False)),
-        ("a=1 or b=2 and c=3", Either((Compare("a", "=", 1), Both((Compare("b", "=", 2), Compare("c", "=", 3)))))),
-        ("(a=1 or b=2) and c=false", Both((Either((A, Compare("b", "=", 2))), Compare("c", "=", False)))),
-        ("not (a<1 or b>=2)", Both((Compare("a", ">=", 1), Compare("b", "<", 2)))),
-        ("not (a<=1 and not b!=2)", Either((Compare("a", ">", 1), Compare("b", "!=", 2)))),
-        ("not not a = 1", Compare("a", "=", 1)),
-        ("größe > 1", Compare("größe", ">", 1)),
+        ("x = 1", Comparison("x", "=", 1)),
+        ("x == -1.5e3", Comparison("x", "=", -1500.0)),
+        ("x<>'it''s'", Comparison("x", "!=", "it's")),
+        ('"odd ""name""" >= .5', Comparison('odd "name"', ">=", 0.5)),
+        ("a.b is null", IsMissing("a.b", "null", False)),
+        ("x IS NOT NaN", IsMissing("x", "nan", True)),
+        ("not x is null", IsMissing("x", "null", True)),
+        ("x in (1, 'b', true)", IsIn("x", (1, "b", True), False)),
+        ("x not in (1)", IsIn("x", (1,), True)),
+        ("not x not in (1)", IsIn("x", (1,), False)),
+        ("a=1 or b=2 and c=3", Or((Comparison("a", "=", 1), And((Comparison("b", "=", 2), Comparison("c", "=", 3)))))),
+        ("(a=1 or b=2) and c=false", And((Or((A, Comparison("b", "=", 2))), Comparison("c", "=", False)))),
+        ("not (a<1 or b>=2)", And((Comparison("a", ">=", 1), Comparison("b", "<", 2)))),
+        ("not (a<=1 and not b!=2)", Or((Comparison("a", ">", 1), Comparison("b", "!=", 2)))),
+        ("not not a = 1", Comparison("a", "=", 1)),
+        ("größe > 1", Comparison("größe", ">", 1)),
     ],
 )  # fmt: skip
 def test_the_grammar(text, condition):
@@ -133,7 +133,7 @@ def test_columns():
     ],
 )
 def test_what_conditions_mean(text, rows):
-    assert keep(parse(text), ROWS)["at"].to_pylist() == rows
+    assert filter_batch(parse(text), ROWS)["at"].to_pylist() == rows
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_conditions_mean(text, rows):
 )
 def test_what_cannot_be_compared(text, message):
     with pytest.raises(brolly.InputError, match=f"^{message}$"):
-        keep(parse(text), ROWS)
+        filter_batch(parse(text), ROWS)
 
 
 def compares(value, op, other):
@@ -184,7 +184,7 @@ def holds(tree, row, negated=False):
 def test_any_condition(tree):
     rows = [dict(zip("xn", pair, strict=True)) for pair in zip(X, ROWS["n"].to_pylist(), strict=True)]
     expected = [at for at, row in enumerate(rows) if holds(tree, row)]
-    assert keep(parse(words(tree)), ROWS)["at"].to_pylist() == expected
+    assert filter_batch(parse(words(tree)), ROWS)["at"].to_pylist() == expected
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,6 @@ def test_conditions_past_all_measure_are_refused(text, message):
 
 
 def test_long_conditions_are_read():
-    assert keep(parse("not " * 5001 + "x > 0"), ROWS) == keep(parse("not x > 0"), ROWS)
-    assert keep(parse(" or ".join(["x > 0"] * 3000)), ROWS) == keep(parse("x > 0"), ROWS)
-    assert keep(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == keep(parse("x > 0"), ROWS)
+    assert filter_batch(parse("not " * 5001 + "x > 0"), ROWS) == filter_batch(parse("not x > 0"), ROWS)
+    assert filter_batch(parse(" or ".join(["x > 0"] * 3000)), ROWS) == filter_batch(parse("x > 0"), ROWS)
+    assert filter_batch(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == filter_batch(parse("x > 0"), ROWS)

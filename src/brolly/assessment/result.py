@@ -14,7 +14,7 @@ from brolly.assessment.components import DataSummary, Estimate, Histogram, Regre
 from brolly.assessment.doors import through
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.verdict import Verdict
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
 from brolly.decisions.text import decision_with
@@ -202,7 +202,7 @@ def as_json(document: dict[str, Any], path: str | Path | None) -> str:
     """A result as JSON, written if a path is given."""
     text = json.dumps(document, allow_nan=False, indent=1)
     if path is not None:
-        write_whole(Path(path), text + "\n")
+        write_atomic(Path(path), text + "\n")
     return text
 
 

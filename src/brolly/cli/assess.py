@@ -14,7 +14,7 @@ from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import say
 from brolly.cli.segments import Limit, Part, segment_table
 from brolly.cli.verdict import verdict
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 from brolly.core.grid.rounded import Rounding
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     limit = None if arguments.fail_above is None else Limit(arguments.fail_above, profile, parts)
     document = json.dumps(_document(arguments, sample, profile, parts, limit), indent=2, allow_nan=False) + "\n"
     if arguments.output is not None:
-        write_whole(arguments.output, document)
+        write_atomic(arguments.output, document)
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:

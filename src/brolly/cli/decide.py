@@ -16,7 +16,7 @@ from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
 from brolly.decisions.policy import RoundingPolicy, load_policy
-from brolly.engines.append_columns import rewrite_file
+from brolly.engines.append_columns import append_columns
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     taken: Counter[str] = Counter()
     answers = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        rows = rewrite_file(
+        rows = append_columns(
             arguments.file, arguments.output, prob=arguments.prob, ids=arguments.id, answers=answers, progress=progress
         )
     if not arguments.quiet:

@@ -12,7 +12,7 @@ from brolly.cli.demo_data import as_csv, forecasts
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.report import add_page, finish, quietly
-from brolly.core.atomic_write import check_output, write_whole, writing
+from brolly.core.atomic_write import check_output, write_atomic, write_errors
 from brolly.decisions.task import DecisionTask
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the forecasts, and the report on them."""
     data, page = arguments.folder / "rain.csv", arguments.folder / "report.html"
-    with writing(arguments.folder):
+    with write_errors(arguments.folder):
         arguments.folder.mkdir(parents=True, exist_ok=True)
     check_output(page)
     rows = forecasts()
-    write_whole(data, as_csv(rows))
+    write_atomic(data, as_csv(rows))
     if not arguments.quiet and not arguments.json:
         say(sys.stdout, f"{one_line(str(data))}: {len(rows):,} rain forecasts in four cities\n\n")
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, quietly():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from brolly import __version__
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.core.atomic_write import check_output, whole, write_whole
+from brolly.core.atomic_write import atomic_output, check_output, write_atomic
 from brolly.engines.store import load_samples
 from brolly.errors import InputError
 from brolly.inference.monitoring import Timeline, monitor
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     document = json.dumps({"brolly": __version__, **timeline.to_dict()}, indent=2, allow_nan=False) + "\n"
     if arguments.output is not None:
-        write_whole(arguments.output, document)
+        write_atomic(arguments.output, document)
     if arguments.plot is not None:
         _draw(timeline, arguments.plot)
     if arguments.json:
@@ -114,5 +114,5 @@ def _draw(timeline: Timeline, path: Path) -> None:
 
     figure = new_figure(figsize=(8, 4.5))
     draw(timeline, figure.add_subplot())
-    with whole(path) as temporary:
+    with atomic_output(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")

@@ -28,8 +28,8 @@ class Frozen:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return _made, (type(self), values)
+        return _rebuild, (type(self), values)
 
 
-def _made(cls: type[Any], values: dict[str, Any]) -> Any:
+def _rebuild(cls: type[Any], values: dict[str, Any]) -> Any:
     return cls(**values)

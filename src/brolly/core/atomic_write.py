@@ -14,7 +14,7 @@ from brolly.errors import InputError
 
 def check_output(path: Path, *sources: Path) -> None:
     """Refuse a path that a result cannot go to, before any work is done for it."""
-    with writing(path):
+    with write_errors(path):
         if path.exists():
             if any(source.exists() and path.samefile(source) for source in sources):
                 raise InputError(f"{path} is the file to read: the result would overwrite it")
@@ -25,24 +25,24 @@ def check_output(path: Path, *sources: Path) -> None:
         _beside(path).unlink()
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str) -> None:
     """Write a file so that whoever looks sees all of it, or what was there before."""
-    with whole(path) as temporary, writing(path):
+    with atomic_output(path) as temporary, write_errors(path):
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_output(path: Path) -> Iterator[Path]:
     """A new file to write to, which takes the place of `path` once all went well and else goes away."""
-    with writing(path):
+    with write_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         temporary = _beside(path)
     try:
-        with writing(path):
+        with write_errors(path):
             if mode is not None:  # who may not read the old file may not read what comes in its place
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
-        with writing(path):
+        with write_errors(path):
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
             if mode is not None:
@@ -53,7 +53,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def write_errors(path: Path) -> Iterator[None]:
     """What the system refuses inside is said in one line that names the file."""
     try:
         yield

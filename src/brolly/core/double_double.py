@@ -12,7 +12,7 @@ import numpy as np
 from brolly.core.arrays import Floats
 
 
-def normalise(high: Floats, low: Floats) -> Floats:
+def two_sum(high: Floats, low: Floats) -> Floats:
     """The pair for ``high + low``, with ``high`` the double nearest to it (Knuth's TwoSum)."""
     total = high + low
     part = total - high
@@ -21,5 +21,5 @@ def normalise(high: Floats, low: Floats) -> Floats:
 
 def add(a: Floats, b: Floats) -> Floats:
     """The pair for ``a + b``."""
-    high, low = normalise(a[0], b[0])
-    return normalise(high, low + (a[1] + b[1]))
+    high, low = two_sum(a[0], b[0])
+    return two_sum(high, low + (a[1] + b[1]))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, freeze
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import Rounding, check_rounding
-from brolly.core.input.rows import Names, as_probabilities, explain_probabilities
+from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
@@ -28,7 +28,7 @@ _BLOCK = 1 << 15  # rows that are worked on together: what is made for them stay
 _ROWS_PER_THREAD = 1 << 18  # fewer are done sooner than a thread has started
 _FORMAT, _VERSION = "brolly policy", 1
 _KEYS = ("format", "version", "grid", "rounding", "seed", "task")
-_NAMES = Names(prob="p")
+_NAMES = ColumnNames(prob="p")
 _NONE = np.zeros(0, np.uint64)
 
 
@@ -208,7 +208,7 @@ class RoundingPolicy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy as readable JSON, whole or not at all; `load_policy` reads it."""
-        write_whole(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+        write_atomic(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
 
     def to_dict(self) -> dict[str, Any]:
         """The policy in built-in types, ready for JSON; `from_dict` reads it."""

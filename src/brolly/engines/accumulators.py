@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from brolly.core.arrays import Ints
-from brolly.core.grid.cell_accumulator import Tally
+from brolly.core.grid.cell_accumulator import CellAccumulator
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.hashed_cells import Groups
+from brolly.core.grid.hashed_cells import HashedCells
 from brolly.core.input.labels import Codes, SegmentIndex, as_label
 from brolly.core.input.rows import Rows
 from brolly.core.sample.sample import Sample
@@ -19,7 +19,7 @@ from brolly.engines.columns import as_numpy, is_text
 from brolly.errors import InputError
 
 
-class Sink(Protocol):
+class RowAccumulator(Protocol):
     """Adds rows up."""
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
@@ -32,13 +32,13 @@ class SampleAccumulator:
     """One sample of all rows."""
 
     def __init__(self, m: int) -> None:
-        self._tally = Tally(check_grid(m))
+        self._cells = CellAccumulator(check_grid(m))
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:  # noqa: ARG002 - nothing but the rows is needed
-        self._tally.add(rows)
+        self._cells.add(rows)
 
     def result(self) -> Sample:
-        return Sample._from_cells(self._tally.cells())
+        return Sample._from_cells(self._cells.cells())
 
 
 class SegmentAccumulator:
@@ -57,13 +57,13 @@ class SegmentAccumulator:
     def __init__(self, by: tuple[str, ...], m: int, *, weighted: bool) -> None:
         self._by = by
         self._index = SegmentIndex()
-        self._groups = Groups(check_grid(m), weighted=weighted)
+        self._cells = HashedCells(check_grid(m), weighted=weighted)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        self._groups.add(rows, segment_numbers(self._index, batch, self._by))
+        self._cells.add(rows, segment_numbers(self._index, batch, self._by))
 
     def result(self) -> Sample | Segments:
-        return GroupedCells(by=self._by, keys=self._index.keys, store=self._groups.packed()).result()
+        return GroupedCells(by=self._by, keys=self._index.keys, store=self._cells.packed()).result()
 
 
 def segment_numbers(index: SegmentIndex, batch: pa.RecordBatch, by: tuple[str, ...]) -> Ints:

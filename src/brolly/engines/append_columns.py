@@ -10,12 +10,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from brolly.core.atomic_write import whole, writing
+from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.engines.files import feed, need_pyarrow, separator_of
 from brolly.errors import InputError
 
 
-def rewrite_file(
+def append_columns(
     path: str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
@@ -54,20 +54,20 @@ def rewrite_file(
         Where PyArrow is not installed.
     """
     need_pyarrow()
-    from brolly.engines.tables import Rewriting, open_table
+    from brolly.engines.tables import ColumnAppender, open_table
 
     if prob == ids:
         raise InputError(f"prob and ids must be different columns; both are {prob}")
     path, target = os.fspath(path), Path(output)
     separator_of(str(target))  # before a file is made
-    with whole(target) as temporary:
-        with writing(target):
+    with atomic_output(target) as temporary:
+        with write_errors(target):
             table = open_table(temporary, target)
         try:
-            rewriting = Rewriting(path, target, prob=prob, ids=ids, answers=answers, table=table)
+            rewriting = ColumnAppender(path, target, prob=prob, ids=ids, answers=answers, table=table)
             feed(path, [prob] if ids is None else [prob, ids], rewriting, progress, others=True)
             rewriting.finish()
-            with writing(target):
+            with write_errors(target):
                 table.close()
         except BaseException:
             with suppress(OSError):  # what went wrong first is what is said

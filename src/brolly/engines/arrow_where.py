@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from brolly.engines.columns import is_text, single
-from brolly.engines.where import Compare, Condition, Literal, Missing, OneOf, fold
+from brolly.engines.where import Comparison, Condition, IsIn, IsMissing, Literal, fold
 from brolly.errors import InputError
 
 _OPS = {
@@ -22,20 +22,20 @@ _OPS = {
 _FALSE = single(False)[0]
 
 
-def keep(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
+def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows for which the condition is true."""
     return batch.filter(fold(condition, lambda leaf: _mask(leaf, batch), pc.and_, pc.or_))
 
 
-def _mask(leaf: Compare | OneOf | Missing, batch: pa.RecordBatch) -> pa.BooleanArray:
+def _mask(leaf: Comparison | IsIn | IsMissing, batch: pa.RecordBatch) -> pa.BooleanArray:
     values = batch.column(leaf.column)
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if isinstance(leaf, Missing):
+    if isinstance(leaf, IsMissing):
         missing = values.is_null() if leaf.kind == "null" else _is_nan(values)
         return pc.invert(missing) if leaf.negated else missing
     there = pc.and_(values.is_valid(), pc.invert(_is_nan(values)))
-    if isinstance(leaf, Compare):
+    if isinstance(leaf, Comparison):
         return pc.and_(there, _compared(values, leaf.op, leaf.value, leaf.column))
     found = [_compared(values, "=", value, leaf.column) for value in leaf.values]
     one_of = found[0]

@@ -13,7 +13,7 @@ from brolly.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Roles:
+class ColumnSpec:
     """What a source is asked for.
 
     Attributes
@@ -56,7 +56,7 @@ class Roles:
     @classmethod
     def of(
         cls, prob: str | Sequence[str], outcome: str, weight: str | None, by: str | Sequence[str] | None, where: Any
-    ) -> Roles:
+    ) -> ColumnSpec:
         """From what a caller gives: one name or several, a condition in words or another."""
         if by is not None and not len(by):
             raise InputError("by must name at least one column")
@@ -69,6 +69,11 @@ class Roles:
             where=parse(where) if words else None,
             native=None if words else where,
         )
+
+    @property
+    def has_other_labels(self) -> bool:
+        """Whether rows may hold several labels besides `pos_label`, which has to be checked; of a bool there is one."""
+        return self.pos_label is not None and not isinstance(self.pos_label, bool)
 
     def columns(self) -> list[str]:
         """What the sums are made of."""

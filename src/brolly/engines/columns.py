@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from brolly.core.input.rows import Names
+from brolly.core.input.rows import ColumnNames
 from brolly.errors import InputError
 
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
@@ -20,22 +20,22 @@ _SHOWN = 3  # values that a message gives as examples
 _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where Arrow's name is not NumPy's
 
 Array = NDArray[Any]
-Reading = tuple[Array, InputError | None]
+ReadResult = tuple[Array, InputError | None]
 
 
-class Column(Protocol):
+class ColumnReader(Protocol):
     """Reads one column, a batch at a time."""
 
     name: str
 
-    def read(self, values: pa.Array, names: Names) -> Reading:
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """The values without nulls that core can judge, and what is wrong with the rest.
 
         Raises at once what further rows could not change, such as a column of dates.
         """
 
 
-class Numbers:
+class NumberColumn:
     """A column of numbers; in a text file, of text that stands for them.
 
     Parameters
@@ -53,7 +53,7 @@ class Numbers:
         self._parse = parse
         self._outcome = outcome
 
-    def read(self, values: pa.Array, names: Names) -> Reading:
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return as_numpy(values), None
@@ -71,7 +71,7 @@ class Numbers:
         except pa.ArrowInvalid:
             return self._parsed(values, names)
 
-    def _parsed(self, values: pa.Array, names: Names) -> Reading:
+    def _parsed(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """The slow way: numbers among spaces, words and what is neither."""
         text = pc.utf8_trim_whitespace(values)
         if self._outcome:
@@ -101,7 +101,7 @@ class Numbers:
         )
 
 
-class Events:
+class EventColumn:
     """A column of two labels of any type: 1 where the label is the event.
 
     Parameters
@@ -122,7 +122,7 @@ class Events:
         self.strange: list[Any] = []  # labels that are neither
         self._rule = ""
 
-    def read(self, values: pa.Array, names: Names) -> Reading:
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         label = self._label(values.type)
         encoded = values.dictionary_encode()
         shown = encoded.dictionary.to_pylist()
@@ -159,7 +159,7 @@ class Events:
         return float(text) if re.match(_NUMBER, text) else text
 
 
-class Ids:
+class IdColumn:
     """A column of what rows are called: integers or text.
 
     Parameters
@@ -171,7 +171,7 @@ class Ids:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def read(self, values: pa.Array, names: Names) -> Reading:  # noqa: ARG002 - any value will do
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:  # noqa: ARG002 - any value will do
         if pa.types.is_integer(values.type):
             return as_numpy(values), None
         if not (is_text(values.type) or pa.types.is_null(values.type)):
@@ -179,7 +179,7 @@ class Ids:
         return values.to_numpy(zero_copy_only=False), None
 
 
-def split_nulls(name: str, values: pa.Array, names: Names) -> tuple[pa.Array, InputError | None]:
+def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Array, InputError | None]:
     """The values that are there, and how many are not."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()  # a null may hide in the dictionary

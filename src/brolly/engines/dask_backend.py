@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from brolly.core.grid.cells import CellTable
-from brolly.core.grid.hashed_cells import Sliced, slots_of
+from brolly.core.grid.hashed_cells import SlicedCells, slot_count
 from brolly.core.input.labels import Key, SegmentIndex
-from brolly.core.input.rows import Names
-from brolly.core.sample.groupby_result import OFFENCES, check_others, refusal
+from brolly.core.input.rows import ColumnNames
+from brolly.core.sample.groupby_result import VIOLATIONS, check_other_label, refusal
 from brolly.core.sample.segments import GroupedCells
 from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
-from brolly.engines.arrow_where import keep
-from brolly.engines.column_spec import Roles
+from brolly.engines.arrow_where import filter_batch
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import is_text
-from brolly.engines.files import find
-from brolly.engines.ingest import Intake
+from brolly.engines.files import check_columns
+from brolly.engines.ingest import BinaryIngest
 from brolly.engines.sources import local_sources
 from brolly.errors import InputError
 
@@ -31,13 +31,13 @@ _MERGED = 8  # partial sums that one task merges
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class PartialSums:
     """What one partition, or several, add up to; small, and what travels."""
 
     keys: list[Key]
     table: CellTable
     rows: int = 0
-    offences: Counter[str] = field(default_factory=Counter)  # by rule
+    violations: Counter[str] = field(default_factory=Counter)  # by rule
     others: frozenset[Any] = frozenset()  # labels that are not the event
 
 
@@ -45,24 +45,24 @@ class _SampleAccumulator(SampleAccumulator):
     """The sums of a partition, before they become a sample."""
 
     def part(self) -> tuple[list[Key], CellTable]:
-        return [()], self._tally.cells()
+        return [()], self._cells.cells()
 
 
 class _SegmentAccumulator(SegmentAccumulator):
     """The same with segments, whose numbers are the partition's own."""
 
     def part(self) -> tuple[list[Key], CellTable]:
-        keys, sums = self._index.keys, self._groups.packed()
+        keys, sums = self._index.keys, self._cells.packed()
         return keys, _one_table([sums.cells(number) for number in range(len(keys))], sums.m)
 
 
 def _one_table(tables: list[CellTable], m: int) -> CellTable:
-    """The tables of segments in order as one, with slots as `Sliced` has them."""
+    """The tables of segments in order as one, with slots as `SlicedCells` has them."""
     if not tables:
         return CellTable.empty(m)
     return CellTable(
         m=m,
-        slot=np.concatenate([slots_of(m) * number + table.slot for number, table in enumerate(tables)]),
+        slot=np.concatenate([slot_count(m) * number + table.slot for number, table in enumerate(tables)]),
         count=np.concatenate([table.count for table in tables]),
         weight=np.concatenate([table.weight for table in tables], axis=1),
         rise=np.concatenate([table.rise for table in tables], axis=1),
@@ -70,84 +70,86 @@ def _one_table(tables: list[CellTable], m: int) -> CellTable:
     )
 
 
-def read_partitions(frame: Any, roles: Roles, m: int) -> GroupedCells:
+def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> GroupedCells:
     """The sums of all rows of a Dask frame, by whatever scheduler Dask is set to use."""
     from dask.base import compute
     from dask.delayed import delayed
 
     what = "the Dask frame"
-    find(what, roles.needed(), [str(column) for column in frame.columns])
-    compress, together = delayed(compress_part, pure=False), delayed(merge_parts, pure=False)
-    parts = [compress(part, roles, m) for part in frame[roles.needed()].to_delayed()]
+    check_columns(what, spec.needed(), [str(column) for column in frame.columns])
+    compress, together = delayed(compress_partition, pure=False), delayed(merge_partial_sums, pure=False)
+    parts = [compress(part, spec, m) for part in frame[spec.needed()].to_delayed()]
     while len(parts) > 1:
         parts = [together(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
     (part,) = compute(*parts)  # type: ignore[no-untyped-call]
-    _refuse(part, roles)
+    _refuse(part, spec)
     if not part.rows:
-        raise InputError(f"{what} has columns but no rows{'' if roles.where is None else ' that where leaves'}")
-    return GroupedCells(by=roles.by, keys=part.keys, store=Sliced(part.table))
+        raise InputError(f"{what} has columns but no rows{'' if spec.where is None else ' that where leaves'}")
+    return GroupedCells(by=spec.by, keys=part.keys, store=SlicedCells(part.table))
 
 
-def compress_part(frame: Any, roles: Roles, m: int) -> Part:
+def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     """The sums of one partition, a pandas frame; or if it has bad rows, how many of each kind."""
-    sink = _SegmentAccumulator(roles.by, m, weighted=roles.weight is not None) if roles.by else _SampleAccumulator(m)
-    intake = Intake(roles, sink, parse=False)
+    accumulator = (
+        _SegmentAccumulator(spec.by, m, weighted=spec.weight is not None) if spec.by else _SampleAccumulator(m)
+    )
+    ingest = BinaryIngest(spec, accumulator, parse=False)
     try:
-        for batch in _batches(frame, roles):
-            intake.add(batch)
-        intake.finish()
+        for batch in _batches(frame, spec):
+            ingest.add(batch)
+        ingest.finish()
     except InputError as error:
         if not error.count:
             raise
         counts: Counter[str] = Counter()
-        for batch in _batches(frame, roles):
-            counts.update({e.rule or "": e.count for e in intake.offences(batch)})
-        return Part(keys=[], table=CellTable.empty(m), offences=counts, others=intake.others())
-    keys, table = sink.part()
-    return Part(keys=keys, table=table, rows=intake.rows, others=intake.others())
+        for batch in _batches(frame, spec):
+            counts.update({e.rule or "": e.count for e in ingest.violations(batch)})
+        return PartialSums(keys=[], table=CellTable.empty(m), violations=counts, others=ingest.others())
+    keys, table = accumulator.part()
+    return PartialSums(keys=keys, table=table, rows=ingest.rows, others=ingest.others())
 
 
-def merge_parts(parts: list[Part]) -> Part:
+def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
     """The sums of several parts; a segment may be in any of them."""
     index = SegmentIndex()
     tables = []
     for part in parts:
         number = index.number(part.keys)
-        segment, slot = np.divmod(part.table.slot, slots_of(part.table.m))
-        tables.append(replace(part.table, slot=slots_of(part.table.m) * number[segment] + slot))
-    return Part(
+        segment, slot = np.divmod(part.table.slot, slot_count(part.table.m))
+        tables.append(replace(part.table, slot=slot_count(part.table.m) * number[segment] + slot))
+    return PartialSums(
         keys=index.keys,
         table=reduce(CellTable.merge, tables),
         rows=sum(part.rows for part in parts),
-        offences=sum((part.offences for part in parts), Counter()),
+        violations=sum((part.violations for part in parts), Counter()),
         others=frozenset().union(*(part.others for part in parts)),
     )
 
 
-def _batches(frame: Any, roles: Roles) -> Iterator[pa.RecordBatch]:
+def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:
     """The rows that count; none of an empty partition, whose columns may have lost their types."""
-    for source in local_sources(frame, roles.needed(), None):
+    for source in local_sources(frame, spec.needed(), None):
         for batch in source.batches():
-            kept = batch if roles.where is None else keep(roles.where, batch)
+            kept = batch if spec.where is None else filter_batch(spec.where, batch)
             if kept.num_rows:
-                yield _without_words(kept, roles)
+                yield _without_words(kept, spec)
 
 
-def _without_words(batch: pa.RecordBatch, roles: Roles) -> pa.RecordBatch:
+def _without_words(batch: pa.RecordBatch, spec: ColumnSpec) -> pa.RecordBatch:
     """Booleans among nulls, which Dask turns into the texts True and False, as booleans again."""
-    labels = batch.column(roles.outcome)
-    if roles.pos_label is not None or not is_text(labels.type):
+    labels = batch.column(spec.outcome)
+    if spec.pos_label is not None or not is_text(labels.type):
         return batch
     if not set(labels.unique().to_pylist()) <= {"True", "False", None}:
         return batch
-    at = batch.schema.get_field_index(roles.outcome)
-    return batch.set_column(at, roles.outcome, pc.equal(labels, pa.scalar("True", labels.type)))
+    at = batch.schema.get_field_index(spec.outcome)
+    return batch.set_column(at, spec.outcome, pc.equal(labels, pa.scalar("True", labels.type)))
 
 
-def _refuse(part: Part, roles: Roles) -> None:
-    names = Names(label=roles.outcome, prob=str(roles.prob), weight=roles.weight or "")
-    order = [f"{getattr(names, role)} {words}" for (role, _), words in OFFENCES.items()]
+def _refuse(part: PartialSums, spec: ColumnSpec) -> None:
+    names = ColumnNames(label=spec.outcome, prob=str(spec.prob), weight=spec.weight or "")
+    order = [f"{getattr(names, role)} {words}" for (role, _), words in VIOLATIONS.items()]
     for rule in order:
-        if part.offences[rule]:
-            raise refusal(rule, part.offences[rule])
-    check_others(part.others, names, roles.pos_label)  # of which a partition may have seen too few
+        if part.violations[rule]:
+            raise refusal(rule, part.violations[rule])
+    check_other_label(part.others, names, spec.pos_label)  # of which a partition may have seen too few

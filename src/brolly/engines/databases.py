@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from brolly.core.sample.groupby_result import as_columns
-from brolly.engines.column_spec import Roles
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
-from brolly.engines.files import find
+from brolly.engines.files import check_columns
 from brolly.engines.sql import statement, table_parts
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
@@ -82,19 +82,19 @@ def is_database(source: object) -> bool:
     return isinstance(source, str) and source.partition("://")[0].lower() in _SCHEMES and "://" in source
 
 
-def read_database(source: Table | str, roles: Roles, m: int) -> dict[str, Any]:
+def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, Any]:
     """The groups of a table, by one statement that the database runs."""
     table = source if isinstance(source, Table) else _parsed(source)
-    with _open(table) as (connection, dialect), _asking(table):
+    with _open(table) as (connection, dialect), _database_errors(table):
         name = dialect.identifier(*table_parts(table.name))
         types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
-        find(str(table), roles.needed(), list(types))
+        check_columns(str(table), spec.needed(), list(types))
         if dialect.name == "postgresql":
-            roles = _typed(roles, types)
+            spec = _typed(spec, types)
         with _cursor(connection) as cursor:
-            cursor.execute(statement(table.name, roles, m, dialect))
+            cursor.execute(statement(table.name, spec, m, dialect))
             # DuckDB has columns, which are many times as fast as rows; of other types than ours where dates are keys.
-            numbers = not roles.by and roles.pos_label is None and dialect.name == "duckdb"
+            numbers = not spec.by and spec.pos_label is None and dialect.name == "duckdb"
             return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
 
 
@@ -114,7 +114,7 @@ def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
             raise InputError(
                 f"the address of a database must begin with {', '.join(f'{s}://' for s in _SCHEMES)}; it is {table}"
             )
-        with _asking(table):
+        with _database_errors(table):
             connection = _CONNECT[kind](table.database)
         with closing(connection):
             yield connection, find_dialect(table.dialect or kind)
@@ -161,7 +161,7 @@ def _file(address: str) -> Path:
 
 
 @contextmanager
-def _asking(table: Table) -> Iterator[None]:
+def _database_errors(table: Table) -> Iterator[None]:
     """Whatever the database has against it is said in one line that names the table."""
     try:
         yield
@@ -193,13 +193,13 @@ def _types(connection: Any, text: str) -> dict[str, Any]:
         return {column[0]: column[1] for column in cursor.description}
 
 
-def _typed(roles: Roles, types: dict[str, Any]) -> Roles:
+def _typed(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
     """PostgreSQL makes numbers of text but not of booleans: the other way round from what is wanted."""
-    for column in roles.columns():
-        if column == roles.outcome and (roles.pos_label is not None or types[column] == _BOOLEAN):
+    for column in spec.columns():
+        if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
             continue
         if isinstance(types[column], int) and types[column] not in _NUMBERS:
             raise InputError(f"{column} must hold numbers; it holds values of another type")
-    if types[roles.outcome] == _BOOLEAN and roles.pos_label is None:
-        return replace(roles, pos_label=True)
-    return roles
+    if types[spec.outcome] == _BOOLEAN and spec.pos_label is None:
+        return replace(spec, pos_label=True)
+    return spec

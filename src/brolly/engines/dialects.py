@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from brolly.engines.where import Compare, Condition, Missing, OneOf, fold
+from brolly.engines.where import Comparison, Condition, IsIn, IsMissing, fold
 from brolly.errors import InputError
 
 
@@ -76,11 +76,11 @@ class Dialect:
         """A condition that is false, or null, for a null and for NaN."""
         return fold(condition, self._leaf, "({} AND {})".format, "({} OR {})".format)
 
-    def _leaf(self, leaf: Compare | OneOf | Missing) -> str:
+    def _leaf(self, leaf: Comparison | IsIn | IsMissing) -> str:
         column = self.identifier(leaf.column)
-        if isinstance(leaf, Missing):
+        if isinstance(leaf, IsMissing):
             return self._missing(column, leaf)
-        if isinstance(leaf, Compare):
+        if isinstance(leaf, Comparison):
             values: tuple[Any, ...] = (leaf.value,)
             test = f"{column} {leaf.op.replace('!=', '<>')} {self.literal(leaf.value)}"
         else:
@@ -90,7 +90,7 @@ class Dialect:
             return f"({test})"
         return f"({test} AND NOT ({self.nan(self.double.format(column))}))"
 
-    def _missing(self, column: str, condition: Missing) -> str:
+    def _missing(self, column: str, condition: IsMissing) -> str:
         if condition.kind == "null":
             return f"({column} IS {'NOT ' if condition.negated else ''}NULL)"
         test = self.nan(self.double.format(column))

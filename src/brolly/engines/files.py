@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brolly.engines.prefetch import ahead
+from brolly.engines.prefetch import prefetch
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from brolly.engines.ingest import Batches
+    from brolly.engines.ingest import BatchIngest
 
 _TEXT = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}  # what separates the columns
 _PARQUET = (".parquet", ".pq")
@@ -37,7 +37,7 @@ def need_pyarrow() -> None:
 def feed(
     path: str,
     columns: list[str],
-    into: Batches,
+    into: BatchIngest,
     progress: Callable[[int], object] | None = None,
     *,
     others: bool = False,
@@ -54,14 +54,14 @@ def feed(
 def file_batches(path: str, columns: list[str], *, others: bool = False) -> Iterator[pa.RecordBatch]:
     """The rows of a file: these columns, or with `others` all there are. The next batch is read meanwhile."""
     separator = separator_of(path)
-    with reading(path):
+    with read_errors(path):
         if separator is not None:
             batches = _csv_batches(path, columns, separator, others)
         elif is_parquet(path):
             batches = _parquet_batches(path, columns, others)
         else:
             batches = _feather_batches(path, columns, others)
-        yield from ahead(batches)
+        yield from prefetch(batches)
 
 
 def count_rows(path: str) -> int:
@@ -96,7 +96,7 @@ def separator_of(path: str) -> str | None:
 
 
 @contextmanager
-def reading(path: str) -> Iterator[None]:
+def read_errors(path: str) -> Iterator[None]:
     """Whatever goes wrong inside is said in one line that names the file."""
     import pyarrow as pa
 
@@ -140,7 +140,7 @@ def _csv_batches(path: str, columns: list[str], separator: str, others: bool) ->
     _must_be_text(path, compression)
     with read() as header:
         there = header.schema.names
-        find(path, columns, there)
+        check_columns(path, columns, there)
     options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
     with read(column_types=dict.fromkeys(there if others else columns, pa.string()), **options) as batches:
         yield from batches
@@ -165,7 +165,7 @@ def _parquet_batches(path: str, columns: list[str], others: bool) -> Iterator[pa
         _opened(path) as source,
         parquet.ParquetFile(source, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file,
     ):
-        find(path, columns, file.schema_arrow.names)
+        check_columns(path, columns, file.schema_arrow.names)
         yield from file.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
 
 
@@ -175,14 +175,14 @@ def _feather_batches(path: str, columns: list[str], others: bool) -> Iterator[pa
     with _opened(path) as file:
         with pa.ipc.open_file(file) as whole:
             there = whole.schema.names
-        find(path, columns, there)
+        check_columns(path, columns, there)
         fields = None if others else [there.index(name) for name in columns]
         with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields)) as batches:
             for at in range(batches.num_record_batches):
                 yield batches.get_batch(at)
 
 
-def find(source: str, columns: list[str], there: list[str]) -> None:
+def check_columns(source: str, columns: list[str], there: list[str]) -> None:
     """Each column must be there once."""
     for name in columns:
         if there.count(name) > 1:

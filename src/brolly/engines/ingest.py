@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from brolly.core.input.rows import Names, as_rows
+from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.sample.accumulator import Accumulator
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
-from brolly.engines.accumulators import Sink
-from brolly.engines.column_spec import Roles
-from brolly.engines.columns import Array, Column, Events, Numbers, split_nulls
+from brolly.engines.accumulators import RowAccumulator
+from brolly.engines.column_spec import ColumnSpec
+from brolly.engines.columns import Array, ColumnReader, EventColumn, NumberColumn, split_nulls
 from brolly.errors import InputError
 
 
-class Batches(ABC):
+class BatchIngest(ABC):
     """Take record batches one after the other.
 
     A value that breaks a rule does not end that: the values that break it in the batches to come are
@@ -28,11 +28,11 @@ class Batches(ABC):
 
     Parameters
     ----------
-    names : Names
+    names : ColumnNames
         What the columns are called, for messages.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: ColumnNames) -> None:
         self.rows = 0
         self._names = names
         self._start = 0
@@ -49,7 +49,7 @@ class Batches(ABC):
         names = replace(self._names, first=self.rows - self._start)
         self.rows += batch.num_rows
         if self._error is not None:
-            self._count += sum(e.count for e in self._offences(batch, names) if e.rule == self._error.rule)
+            self._count += sum(e.count for e in self._violations(batch, names) if e.rule == self._error.rule)
             return
         try:
             self._take(batch, names)
@@ -64,65 +64,65 @@ class Batches(ABC):
             raise _recounted(self._error, self._count)
 
     @abstractmethod
-    def _take(self, batch: pa.RecordBatch, names: Names) -> None:
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         """Do with good rows what is to be done, or raise the first thing that is wrong."""
 
     @abstractmethod
-    def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+    def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         """Every rule that a batch breaks: values that break one are left out for the next."""
 
 
-class Intake(Batches):
+class BinaryIngest(BatchIngest):
     """All the rows, given to something that adds them up.
 
     Parameters
     ----------
-    roles : Roles
+    spec : ColumnSpec
         Where to find what.
-    sink : Sink
+    accumulator : RowAccumulator
         What adds the rows up.
     parse : bool
         Whether text stands for numbers, as in a CSV file; text in a typed source is just text.
     """
 
-    def __init__(self, roles: Roles, sink: Sink, *, parse: bool) -> None:
-        assert isinstance(roles.prob, str)
-        super().__init__(Names(label=roles.outcome, prob=roles.prob, weight=roles.weight or ""))
-        self._sink = sink
-        self._prob: Column = Numbers(roles.prob, parse=parse)
-        self._outcome: Column = Numbers(roles.outcome, parse=parse, outcome=True)
-        if roles.pos_label is not None:
-            self._outcome = Events(roles.outcome, pos_label=roles.pos_label, parse=parse)
-        self._weight = None if roles.weight is None else Numbers(roles.weight, parse=parse)
+    def __init__(self, spec: ColumnSpec, accumulator: RowAccumulator, *, parse: bool) -> None:
+        assert isinstance(spec.prob, str)
+        super().__init__(ColumnNames(label=spec.outcome, prob=spec.prob, weight=spec.weight or ""))
+        self._accumulator = accumulator
+        self._prob: ColumnReader = NumberColumn(spec.prob, parse=parse)
+        self._outcome: ColumnReader = NumberColumn(spec.outcome, parse=parse, outcome=True)
+        if spec.pos_label is not None:
+            self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
+        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse)
 
     def result(self) -> Sample | Segments:
         """What the rows add up to."""
-        return self._sink.result()
+        return self._accumulator.result()
 
-    def offences(self, batch: pa.RecordBatch) -> Iterator[InputError]:
+    def violations(self, batch: pa.RecordBatch) -> Iterator[InputError]:
         """Every rule that a batch breaks, to be counted over batches that are elsewhere too."""
-        return self._offences(batch, self._names)
+        return self._violations(batch, self._names)
 
     def others(self) -> frozenset[Any]:
         """Labels that are not the event, where `pos_label` says which is: one, or two of too many."""
         column = self._outcome
-        return frozenset([*column.others, *column.strange[:1]]) if isinstance(column, Events) else frozenset()
+        return frozenset([*column.others, *column.strange[:1]]) if isinstance(column, EventColumn) else frozenset()
 
-    def _take(self, batch: pa.RecordBatch, names: Names) -> None:
-        prob = whole_column(self._prob, batch, names)
-        label = whole_column(self._outcome, batch, names)
-        weight = None if self._weight is None else whole_column(self._weight, batch, names)
-        self._sink.add(as_rows(label, prob, weight, names=names), batch)
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+        prob = read_column(self._prob, batch, names)
+        label = read_column(self._outcome, batch, names)
+        weight = None if self._weight is None else read_column(self._weight, batch, names)
+        self._accumulator.add(as_rows(label, prob, weight, names=names), batch)
 
-    def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
-        yield from prob_offences(self._prob, batch, names)
+    def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+        yield from prob_violations(self._prob, batch, names)
         label, errors = parts(self._outcome, batch, names)
         yield from errors
         yield from refusal(label, np.zeros(len(label)), None, names)
-        yield from weight_offences(self._weight, batch, names)
+        yield from weight_violations(self._weight, batch, names)
 
 
-def weight_offences(column: Column | None, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+def weight_violations(column: ColumnReader | None, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
     """Every rule that the weights of a batch break."""
     if column is not None:
         weight, errors = parts(column, batch, names)
@@ -130,7 +130,7 @@ def weight_offences(column: Column | None, batch: pa.RecordBatch, names: Names) 
         yield from refusal(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
 
 
-def prob_offences(column: Column, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+def prob_violations(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
     """Every rule that the predictions of a batch break."""
     prob, errors = parts(column, batch, names)
     yield from errors
@@ -139,14 +139,14 @@ def prob_offences(column: Column, batch: pa.RecordBatch, names: Names) -> Iterat
         yield from refusal(np.zeros(len(some)), some, None, names)
 
 
-def parts(column: Column, batch: pa.RecordBatch, names: Names) -> tuple[Array, list[InputError]]:
+def parts(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Array, list[InputError]]:
     """The values that core can judge, and what is wrong with the others."""
     values, nulls = split_nulls(column.name, batch.column(column.name), names)
     array, error = column.read(values, names)
     return array, [e for e in (nulls, error) if e is not None]
 
 
-def whole_column(column: Column, batch: pa.RecordBatch, names: Names) -> Array:
+def read_column(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> Array:
     """All the values, or the first thing that is wrong."""
     array, errors = parts(column, batch, names)
     if errors:
@@ -154,7 +154,7 @@ def whole_column(column: Column, batch: pa.RecordBatch, names: Names) -> Array:
     return array
 
 
-def refusal(label: Array, prob: Array, weight: Array | None, names: Names) -> Iterator[InputError]:
+def refusal(label: Array, prob: Array, weight: Array | None, names: ColumnNames) -> Iterator[InputError]:
     """What core has to say against these rows, if anything."""
     try:
         Accumulator(2).update(label, prob, sample_weight=weight, names=names)

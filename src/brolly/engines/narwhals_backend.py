@@ -10,9 +10,9 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from brolly.core.sample.groupby_result import COLUMNS, OTHERS, code_of
-from brolly.engines.column_spec import Roles
-from brolly.engines.where import Compare, Condition, Missing, OneOf, fold
+from brolly.core.sample.groupby_result import COLUMNS, OTHER_LABELS, violation_code
+from brolly.engines.column_spec import ColumnSpec
+from brolly.engines.where import Comparison, Condition, IsIn, IsMissing, fold
 from brolly.errors import InputError
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
@@ -27,13 +27,13 @@ _COMPARE = {
 }
 
 
-def grouped(frame: nw.LazyFrame[Any], roles: Roles, m: int) -> nw.LazyFrame[Any]:
+def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
     """The rows of `brolly.core.sample.groupby_result` for a lazy frame: still lazy, nothing is computed yet."""
     schema = dict(frame.collect_schema())
-    _check_types(schema, roles)
-    if roles.where is not None:
-        frame = frame.filter(condition(roles.where, schema))
-    placed = _placed(_checked(frame, roles, schema), roles, m)
+    _check_types(schema, spec)
+    if spec.where is not None:
+        frame = frame.filter(condition(spec.where, schema))
+    placed = _placed(_checked(frame, spec, schema), spec, m)
     weight = nw.col("brolly_w")
     one = nw.col("brolly_one")
     sums = [
@@ -42,30 +42,25 @@ def grouped(frame: nw.LazyFrame[Any], roles: Roles, m: int) -> nw.LazyFrame[Any]
         nw.col("brolly_rise").sum(),
         nw.col("brolly_squares").sum(),
     ]
-    if names_others(roles):
+    if spec.has_other_labels:
         sums += [
             nw.col("brolly_other").min().alias("brolly_least"),
             nw.col("brolly_other").max().alias("brolly_most"),
         ]
-    keys = ["brolly_cell", "brolly_outcome", *roles.by]
+    keys = ["brolly_cell", "brolly_outcome", *spec.by]
     table = placed.group_by(*keys).agg(*sums).with_columns(brolly_m=nw.lit(m))
-    return table.select(*COLUMNS, *(OTHERS if names_others(roles) else ()), *roles.by)
+    return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.by)
 
 
-def names_others(roles: Roles) -> bool:
-    """Whether more than one label may not be the event; of true and false only one is not."""
-    return roles.pos_label is not None and not isinstance(roles.pos_label, bool)
-
-
-def _check_types(schema: dict[str, Any], roles: Roles) -> None:
+def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
     """Refuse what is no number: engines would read it as one, each in its own way."""
-    for column in roles.columns():
+    for column in spec.columns():
         kind = schema[column]
-        if column == roles.outcome and roles.pos_label is not None:
+        if column == spec.outcome and spec.pos_label is not None:
             continue
         if not (kind.is_numeric() or kind == nw.Boolean):
             words = "text" if kind == nw.String else f"values of type {kind}"
-            if column == roles.outcome:
+            if column == spec.outcome:
                 raise InputError(
                     f"{column} must be 0 or 1; it holds {words}: "
                     "say which label is the event with pos_label (--pos-label on the command line)"
@@ -73,22 +68,22 @@ def _check_types(schema: dict[str, Any], roles: Roles) -> None:
             raise InputError(f"{column} must hold numbers; it holds {words}")
 
 
-def _checked(frame: nw.LazyFrame[Any], roles: Roles, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
+def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
     """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
-    outcome = nw.col(roles.outcome)
-    columns = [nw.col(str(roles.prob)).cast(nw.Float64).alias("brolly_p")]
-    if roles.pos_label is None:
+    outcome = nw.col(spec.outcome)
+    columns = [nw.col(str(spec.prob)).cast(nw.Float64).alias("brolly_p")]
+    if spec.pos_label is None:
         columns.append(outcome.cast(nw.Float64).alias("brolly_y"))
     else:
-        label = _label(roles.pos_label, schema[roles.outcome], roles.outcome)
+        label = _label(spec.pos_label, schema[spec.outcome], spec.outcome)
         # Null where the label is: a comparison with null would be one, but not on every engine.
         event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
         columns.append(event.alias("brolly_y"))
-        if names_others(roles):
+        if spec.has_other_labels:
             columns.append(nw.when(outcome != label).then(outcome).alias("brolly_other"))
-    if roles.weight is not None:
-        columns.append(nw.col(roles.weight).cast(nw.Float64).alias("brolly_w"))
-    return frame.select(*(nw.col(name) for name in roles.by), *columns)
+    if spec.weight is not None:
+        columns.append(nw.col(spec.weight).cast(nw.Float64).alias("brolly_w"))
+    return frame.select(*(nw.col(name) for name in spec.by), *columns)
 
 
 def _label(label: Any, kind: Any, column: str) -> Any:
@@ -119,36 +114,36 @@ def _as_type(value: Any, kind: Any) -> Any:
     return value
 
 
-def _bad(roles: Roles) -> nw.Expr:
+def _bad(spec: ColumnSpec) -> nw.Expr:
     """The first rule that a row breaks, as a number below zero; null for a good row."""
     p, y, w = nw.col("brolly_p"), nw.col("brolly_y"), nw.col("brolly_w")
-    weighted = roles.weight is not None
+    weighted = spec.weight is not None
     # NaN is asked for by name: it sorts here or there, and DuckDB compares by statistics that leave it out.
-    cases = [(p.is_null(), code_of("prob", "null")), (y.is_null(), code_of("label", "null"))]
+    cases = [(p.is_null(), violation_code("prob", "null")), (y.is_null(), violation_code("label", "null"))]
     if weighted:
-        cases.append((w.is_null(), code_of("weight", "null")))
-    cases.append((p.is_nan(), code_of("prob", "nan")))
-    cases.append(((p < 0) | (p > 1), code_of("prob", "range")))
-    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), code_of("label", "rule")))
+        cases.append((w.is_null(), violation_code("weight", "null")))
+    cases.append((p.is_nan(), violation_code("prob", "nan")))
+    cases.append(((p < 0) | (p > 1), violation_code("prob", "range")))
+    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), violation_code("label", "rule")))
     if weighted:
-        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), code_of("weight", "rule")))
+        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), violation_code("weight", "rule")))
     bad = nw.lit(0)
     for test, code in reversed(cases):
         bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
     return bad
 
 
-def _placed(frame: nw.LazyFrame[Any], roles: Roles, m: int) -> nw.LazyFrame[Any]:
+def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
     """The cell of a row, how far above its foot it stands, and what it adds to the sums."""
     good, scaled = nw.col("brolly_bad") == 0, nw.col("brolly_p") * m
     zero = nw.lit(0.0)
-    weighted = roles.weight is not None
+    weighted = spec.weight is not None
     weight = nw.when(good).then(nw.col("brolly_w")).otherwise(zero) if weighted else nw.lit(1.0)
     counts = ~good | (nw.col("brolly_w") > 0) if weighted else None
-    others = ["brolly_other"] if names_others(roles) else []
-    frame = frame.with_columns(brolly_bad=_bad(roles))
+    others = ["brolly_other"] if spec.has_other_labels else []
+    frame = frame.with_columns(brolly_bad=_bad(spec))
     frame = frame.select(
-        *roles.by,
+        *spec.by,
         *others,
         nw.when(good).then(scaled.floor()).otherwise(nw.col("brolly_bad")).cast(nw.Int64).alias("brolly_cell"),
         nw.when(good).then(nw.col("brolly_y")).otherwise(zero).cast(nw.Int64).alias("brolly_outcome"),
@@ -174,14 +169,14 @@ def _literal(value: Any, kind: Any, column: str) -> Any:
 def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
     """A condition that is false, or null, for a null and for NaN."""
 
-    def leaf(part: Compare | OneOf | Missing) -> nw.Expr:
+    def leaf(part: Comparison | IsIn | IsMissing) -> nw.Expr:
         column, real = nw.col(part.column), schema[part.column].is_float()
-        if isinstance(part, Missing):
+        if isinstance(part, IsMissing):
             if part.kind == "null":
                 return ~column.is_null() if part.negated else column.is_null()
             nan = column.is_nan() if real else column.is_null() & ~column.is_null()
             return column.is_null() | ~nan if part.negated else nan
-        if isinstance(part, Compare):
+        if isinstance(part, Comparison):
             test: nw.Expr = _COMPARE[part.op](column, _literal(part.value, schema[part.column], part.column))
         else:
             # Not is_in, for which Polars wants the column's own type.

@@ -14,7 +14,7 @@ _GRACE = 1.0  # seconds to let go of a file in: a pipe that nobody writes to is 
 _PATIENCE = 0.1  # seconds between two looks at whether anybody still wants more
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, made in another thread; its errors are raised here, and it ends when this does."""
     line: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(_AHEAD)
     left = threading.Event()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
-from brolly.engines.column_spec import Roles
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.files import need_pyarrow
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
-    from brolly.engines.accumulators import Sink
-    from brolly.engines.ingest import Batches, Intake
-    from brolly.engines.multiclass import ClassIntake
+    from brolly.engines.accumulators import RowAccumulator
+    from brolly.engines.ingest import BatchIngest, BinaryIngest
+    from brolly.engines.multiclass import MulticlassIngest
     from brolly.engines.sources import Source
 
 
@@ -107,65 +107,67 @@ def scan(
       ...
     brolly.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
-    roles = replace(Roles.of(prob, outcome, weight, by, where), pos_label=pos_label)
+    spec = replace(ColumnSpec.of(prob, outcome, weight, by, where), pos_label=pos_label)
     check_grid(grid)
     if _is_elsewhere(source):
         from brolly.engines.pushdown import aggregate
 
         if view is not None or labels is not None:
             raise InputError("several classes can be read from rows in this process only, not from another engine")
-        with _own_names(roles):
-            return aggregate(source, roles, grid, progress=progress).result()
+        with _own_names(spec):
+            return aggregate(source, spec, grid, progress=progress).result()
     need_pyarrow()
     from brolly.engines.sources import local_sources
 
-    sources = local_sources(source, roles.needed(), roles.native)
-    intake = _intake(roles, grid, view, labels, parse=sources[0].parse)
-    _feed(sources, roles, intake, progress)
-    with _own_names(roles):
-        return intake.result()
+    sources = local_sources(source, spec.needed(), spec.native)
+    ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
+    _feed(sources, spec, ingest, progress)
+    with _own_names(spec):
+        return ingest.result()
 
 
-def _intake(
-    roles: Roles, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
-) -> Intake | ClassIntake:
+def _make_ingest(
+    spec: ColumnSpec, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
+) -> BinaryIngest | MulticlassIngest:
     """What takes the rows: as two classes, or as several."""
     from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
-    from brolly.engines.ingest import Intake
-    from brolly.engines.multiclass import class_intake
+    from brolly.engines.ingest import BinaryIngest
+    from brolly.engines.multiclass import multiclass_ingest
 
-    if view is not None or labels is not None or not isinstance(roles.prob, str):
-        return class_intake(roles, grid, view, labels, parse=parse)
-    sink: Sink = (
-        SegmentAccumulator(roles.by, grid, weighted=roles.weight is not None) if roles.by else SampleAccumulator(grid)
+    if view is not None or labels is not None or not isinstance(spec.prob, str):
+        return multiclass_ingest(spec, grid, view, labels, parse=parse)
+    accumulator: RowAccumulator = (
+        SegmentAccumulator(spec.by, grid, weighted=spec.weight is not None) if spec.by else SampleAccumulator(grid)
     )
-    return Intake(roles, sink, parse=parse)
+    return BinaryIngest(spec, accumulator, parse=parse)
 
 
-def _feed(sources: list[Source], roles: Roles, intake: Batches, progress: Callable[[int, int], object] | None) -> None:
-    """Give all rows to `intake`, and raise what they add up to."""
-    from brolly.engines.arrow_where import keep
+def _feed(
+    sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Callable[[int, int], object] | None
+) -> None:
+    """Give all rows to `ingest`, and raise what they add up to."""
+    from brolly.engines.arrow_where import filter_batch
     from brolly.engines.columns import without_views
 
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
     read = 0
     for one in sources:
         if len(sources) > 1:
-            intake.begin(one.name)
+            ingest.begin(one.name)
         for batch in one.batches():
             read += batch.num_rows
             rows = without_views(batch)
-            if roles.where is not None:
-                rows = keep(roles.where, rows)
+            if spec.where is not None:
+                rows = filter_batch(spec.where, rows)
             if rows.num_rows:
-                intake.add(rows)
+                ingest.add(rows)
             if progress is not None:
                 progress(read, total)
-    if not intake.rows:
+    if not ingest.rows:
         names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
-        left = " that where leaves" if read or roles.native is not None else ""
+        left = " that where leaves" if read or spec.native is not None else ""
         raise InputError(f"{names} has columns but no rows{left}")
-    intake.finish()
+    ingest.finish()
 
 
 def _is_elsewhere(source: Any) -> bool:
@@ -174,14 +176,14 @@ def _is_elsewhere(source: Any) -> bool:
 
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source):
         return False
-    return pushdown.owns(source)
+    return pushdown.is_remote(source)
 
 
 @contextmanager
-def _own_names(roles: Roles) -> Iterator[None]:
+def _own_names(spec: ColumnSpec) -> Iterator[None]:
     """Core calls weights by its own name, users by that of their column."""
     try:
         yield
     except InputError as error:
-        message = str(error).replace("sample_weight", roles.weight or "", 1)
+        message = str(error).replace("sample_weight", spec.weight or "", 1)
         raise InputError(message, rule=error.rule, count=error.count, first=error.first) from None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brolly.engines.files import count_rows, file_batches, find, need_pyarrow, separator_of
+from brolly.engines.files import check_columns, count_rows, file_batches, need_pyarrow, separator_of
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _table(source: Any, columns: list[str], native: Any) -> Source:
 
     table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
     name = "the table"
-    find(name, columns, table.schema.names)
+    check_columns(name, columns, table.schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         kept = table if native is not None else table.select(columns)
@@ -113,7 +113,7 @@ def _stream(source: Any, columns: list[str], native: Any) -> Source:
 
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     name = "the stream"
-    find(name, columns, reader.schema.names)
+    check_columns(name, columns, reader.schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for batch in _filtered(iter(reader), native):
@@ -124,7 +124,7 @@ def _stream(source: Any, columns: list[str], native: Any) -> Source:
 
 def _dataset(source: Any, columns: list[str], native: Any) -> Source:
     name = "the dataset"
-    find(name, columns, source.schema.names)
+    check_columns(name, columns, source.schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         # Few batches ahead: each row group in flight is held whole.
@@ -140,7 +140,7 @@ def _pandas(source: Any, columns: list[str], native: Any) -> Source:
     import pyarrow as pa
 
     name = "the data frame"
-    find(name, columns, list(source.columns))
+    check_columns(name, columns, list(source.columns))
     if native is not None:
         source = source[native]  # a mask, as pandas takes it
 
@@ -159,14 +159,14 @@ def _pandas(source: Any, columns: list[str], native: Any) -> Source:
 
 def _polars(source: Any, columns: list[str], native: Any) -> Source:
     name = "the data frame"
-    find(name, columns, source.columns)
+    check_columns(name, columns, source.columns)
     frame = (source if native is None else source.filter(native)).select(columns)
     return Source(name, lambda: _polars_batches(frame.iter_slices(_BATCH)), frame.height)
 
 
 def _lazy(source: Any, columns: list[str], native: Any) -> Source:
     name = "the lazy frame"
-    find(name, columns, source.collect_schema().names())
+    check_columns(name, columns, source.collect_schema().names())
     frame = (source if native is None else source.filter(native)).select(columns)
     if not hasattr(frame, "collect_batches"):
         raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
@@ -183,7 +183,7 @@ def _polars_batches(frames: Iterator[Any]) -> Iterator[pa.RecordBatch]:
 
 def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
     name = "the relation"
-    find(name, columns, source.columns)
+    check_columns(name, columns, source.columns)
     quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -201,7 +201,7 @@ def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Sourc
     import pyarrow as pa
 
     name = "the mapping"
-    find(name, columns, list(source))
+    check_columns(name, columns, list(source))
 
     def column(values: Any) -> pa.Array:
         array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from brolly.core.grid.cells import check_grid
-from brolly.core.sample.groupby_result import code_of
-from brolly.engines.column_spec import Roles
+from brolly.core.sample.groupby_result import violation_code
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
 from brolly.engines.where import parse
 from brolly.errors import InputError
@@ -75,8 +75,8 @@ def sql(
     """
     columns = (by,) if isinstance(by, str) else tuple(by or ())
     condition = None if where is None else parse(where)
-    roles = Roles(prob=prob, outcome=outcome, weight=weight, by=columns, where=condition, pos_label=pos_label)
-    return statement(table, roles, check_grid(grid), find_dialect(dialect))
+    spec = ColumnSpec(prob=prob, outcome=outcome, weight=weight, by=columns, where=condition, pos_label=pos_label)
+    return statement(table, spec, check_grid(grid), find_dialect(dialect))
 
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
@@ -87,30 +87,30 @@ def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
     return parts
 
 
-def statement(table: str | Sequence[str], roles: Roles, m: int, dialect: Dialect) -> str:
+def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dialect) -> str:
     """The statement for these columns of a table; what it gives is described in `brolly.core.sample.groupby_result`."""
-    by = [dialect.identifier(column) for column in roles.by]
+    by = [dialect.identifier(column) for column in spec.by]
     keys = "".join(f"{key}, " for key in by)
-    where = "" if roles.where is None else f"\n  WHERE {dialect.condition(roles.where)}"
+    where = "" if spec.where is None else f"\n  WHERE {dialect.condition(spec.where)}"
     counted = ["COUNT(*) AS brolly_count", f"{dialect.double.format('COUNT(*)')} AS brolly_weight"]
     squares = f"{dialect.double.format('COUNT(*)')} AS brolly_squares"
     rise = "SUM(brolly_rise) AS brolly_rise"
-    if roles.weight is not None:
+    if spec.weight is not None:
         some = "SUM(CASE WHEN brolly_cell < 0 OR brolly_w > 0 THEN 1 ELSE 0 END)"
         counted = [f"{some} AS brolly_count", "SUM(brolly_w) AS brolly_weight"]
         rise, squares = "SUM(brolly_w * brolly_rise) AS brolly_rise", "SUM(brolly_w * brolly_w) AS brolly_squares"
-    others = ["MIN(brolly_other) AS brolly_least", "MAX(brolly_other) AS brolly_most"] if _names_others(roles) else []
+    others = ["MIN(brolly_other) AS brolly_least", "MAX(brolly_other) AS brolly_most"] if spec.has_other_labels else []
     chosen = [f"{m} AS brolly_m", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *by]
     return f"""\
 WITH brolly_read AS (
-  SELECT {keys}{_read(roles, dialect)}
+  SELECT {keys}{_read(spec, dialect)}
   FROM {dialect.identifier(*table_parts(table))}{where}
 ), brolly_checked AS (
   SELECT brolly_read.*,
-    {_check(roles, dialect)} AS brolly_bad
+    {_check(spec, dialect)} AS brolly_bad
   FROM brolly_read
 ), brolly_placed AS (
-  SELECT {keys}{_place(m, roles, dialect)}
+  SELECT {keys}{_place(m, spec, dialect)}
   FROM brolly_checked
 )
 SELECT
@@ -119,63 +119,58 @@ FROM brolly_placed
 GROUP BY {keys}brolly_cell, brolly_outcome"""  # noqa: S608 - names and values are quoted
 
 
-def _names_others(roles: Roles) -> bool:
-    """Whether more than one label may not be the event; of true and false only one is not."""
-    return roles.pos_label is not None and not isinstance(roles.pos_label, bool)
-
-
-def _read(roles: Roles, dialect: Dialect) -> str:
+def _read(spec: ColumnSpec, dialect: Dialect) -> str:
     """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
-    outcome = dialect.identifier(roles.outcome)
-    columns = {"p": dialect.double.format(dialect.identifier(str(roles.prob)))}
+    outcome = dialect.identifier(spec.outcome)
+    columns = {"p": dialect.double.format(dialect.identifier(str(spec.prob)))}
     columns["y"] = dialect.double.format(outcome)
-    if roles.pos_label is not None:
-        label = dialect.literal(roles.pos_label)
+    if spec.pos_label is not None:
+        label = dialect.literal(spec.pos_label)
         columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
-        if _names_others(roles):
+        if spec.has_other_labels:
             columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
-    if roles.weight is not None:
-        columns["w"] = dialect.double.format(dialect.identifier(roles.weight))
+    if spec.weight is not None:
+        columns["w"] = dialect.double.format(dialect.identifier(spec.weight))
     if dialect.is_text is not None:
-        columns["text"] = _text(roles, dialect.is_text, dialect)
+        columns["text"] = _text(spec, dialect.is_text, dialect)
     return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())
 
 
-def _text(roles: Roles, is_text: str, dialect: Dialect) -> str:
+def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
     """Which column holds text in this row, where nothing but numbers is allowed."""
-    columns = {"prob": roles.prob, "label": roles.outcome if roles.pos_label is None else None, "weight": roles.weight}
+    columns = {"prob": spec.prob, "label": spec.outcome if spec.pos_label is None else None, "weight": spec.weight}
     cases = (
-        f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {code_of(role, 'text')}"
+        f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {violation_code(role, 'text')}"
         for role, column in columns.items()
         if column is not None
     )
     return f"CASE {' '.join(cases)} ELSE 0 END"
 
 
-def _check(roles: Roles, dialect: Dialect) -> str:
+def _check(spec: ColumnSpec, dialect: Dialect) -> str:
     """The first rule that a row breaks, as a number below zero; 0 for a good row."""
-    weighted = roles.weight is not None
+    weighted = spec.weight is not None
     cases: list[tuple[str, int | str]] = [
-        ("brolly_p IS NULL", code_of("prob", "null")),
-        ("brolly_y IS NULL", code_of("label", "null")),
+        ("brolly_p IS NULL", violation_code("prob", "null")),
+        ("brolly_y IS NULL", violation_code("label", "null")),
     ]
     if weighted:
-        cases.append(("brolly_w IS NULL", code_of("weight", "null")))
+        cases.append(("brolly_w IS NULL", violation_code("weight", "null")))
     if dialect.is_text is not None:
         cases.append(("brolly_text < 0", "brolly_text"))
     outside = dialect.breaks("brolly_p", "{0} >= 0 AND {0} <= 1")
     nan = dialect.nan("brolly_p")
-    range_, number = code_of("prob", "range"), code_of("prob", "nan")
+    range_, number = violation_code("prob", "range"), violation_code("prob", "nan")
     cases.append((outside, f"CASE WHEN {nan} THEN {number} ELSE {range_} END"))
-    cases.append((dialect.breaks("brolly_y", "{0} = 0 OR {0} = 1"), code_of("label", "rule")))
+    cases.append((dialect.breaks("brolly_y", "{0} = 0 OR {0} = 1"), violation_code("label", "rule")))
     if weighted:
         rule = f"{{0}} >= 0 AND {{0}} <= {_LARGEST}"
-        cases.append((dialect.breaks("brolly_w", rule), code_of("weight", "rule")))
+        cases.append((dialect.breaks("brolly_w", rule), violation_code("weight", "rule")))
     lines = "\n".join(f"      WHEN {test} THEN {code}" for test, code in cases)
     return f"CASE\n{lines}\n      ELSE 0\n    END"
 
 
-def _place(m: int, roles: Roles, dialect: Dialect) -> str:
+def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
     """The cell of a row, and how far above its foot it stands: in a bad row nothing is computed."""
     scaled = f"{m} * brolly_p"
     floor = dialect.floor.format(scaled)
@@ -184,8 +179,8 @@ def _place(m: int, roles: Roles, dialect: Dialect) -> str:
         "outcome": "CASE WHEN brolly_bad = 0 AND brolly_y = 1 THEN 1 ELSE 0 END",
         "rise": f"CASE WHEN brolly_bad = 0 THEN {scaled} - {floor} ELSE 0 END",
     }
-    if roles.weight is not None:
+    if spec.weight is not None:
         columns["w"] = "CASE WHEN brolly_bad = 0 THEN brolly_w ELSE 0 END"
-    if _names_others(roles):
+    if spec.has_other_labels:
         columns["other"] = "brolly_other"
     return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.atomic_write import whole, writing
+from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.sample.sample import Sample
 from brolly.engines.databases import first_line
-from brolly.engines.files import need_pyarrow, reading
+from brolly.engines.files import need_pyarrow, read_errors
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
 
     cells = (sample if sample.grid is not None else sample.compress(grid))._cells
     target = Path(path)
-    with whole(target) as temporary, writing(target):
+    with atomic_output(target) as temporary, write_errors(target):
         parquet.write_table(_table(cells), temporary, compression="zstd", write_page_checksum=True)
 
 
@@ -79,7 +79,7 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
     from pyarrow import parquet
 
     path = os.fspath(path)
-    with reading(path):
+    with read_errors(path):
         try:
             table = parquet.read_table(path, page_checksum_verification=True)
         except (OSError, pa.ArrowException):

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
-from brolly.core.atomic_write import writing
-from brolly.core.input.rows import Names, explain_probabilities
-from brolly.engines.columns import Array, Ids, Numbers
+from brolly.core.atomic_write import write_errors
+from brolly.core.input.rows import ColumnNames, explain_probabilities
+from brolly.engines.columns import Array, IdColumn, NumberColumn
 from brolly.engines.files import is_parquet, separator_of
-from brolly.engines.ingest import Batches, parts, prob_offences, whole_column
+from brolly.engines.ingest import BatchIngest, parts, prob_violations, read_column
 from brolly.errors import InputError
 
 Answer = Callable[[Array, Array | None], Array]
@@ -31,7 +31,7 @@ class Table(Protocol):
     def close(self) -> None: ...
 
 
-class TextTable:
+class TextWriter:
     """Rows of text, a value quoted only where it must be; what is missing is an empty text."""
 
     def __init__(self, file: IO[bytes], separator: str) -> None:
@@ -71,7 +71,7 @@ def _text(value: str) -> pa.Scalar:
     return pa.scalar(value, pa.large_string())
 
 
-class TypedTable:
+class ArrowWriter:
     """Parquet or Feather, with the schema of the first batch."""
 
     def __init__(self, file: IO[bytes], writer: Callable[[IO[bytes], pa.Schema], Any]) -> None:
@@ -96,11 +96,11 @@ def open_table(path: Path, target: Path) -> Table:
     """A table at `path` of the kind that the name of `target` says."""
     separator = separator_of(str(target))
     if separator is None:
-        return TypedTable(path.open("wb"), parquet.ParquetWriter if is_parquet(str(target)) else pa.ipc.new_file)
+        return ArrowWriter(path.open("wb"), parquet.ParquetWriter if is_parquet(str(target)) else pa.ipc.new_file)
     if not target.name.lower().endswith(".gz"):
-        return TextTable(path.open("wb"), separator)
+        return TextWriter(path.open("wb"), separator)
     # With neither name nor time inside: the same rows make the same file.
-    return TextTable(cast("IO[bytes]", _Zipped(path.open("wb"))), separator)
+    return TextWriter(cast("IO[bytes]", _Zipped(path.open("wb"))), separator)
 
 
 class _Zipped(gzip.GzipFile):
@@ -117,7 +117,7 @@ class _Zipped(gzip.GzipFile):
             self._below.close()
 
 
-class Rewriting(Batches):
+class ColumnAppender(BatchIngest):
     """Each batch is written with the answers to its predictions beside it.
 
     Parameters
@@ -135,30 +135,30 @@ class Rewriting(Batches):
     def __init__(
         self, path: str, target: Path, *, prob: str, ids: str | None, answers: Mapping[str, Answer], table: Table
     ) -> None:
-        super().__init__(Names(prob=prob))
+        super().__init__(ColumnNames(prob=prob))
         self._path, self._target = path, target
         self._parse = separator_of(path) is not None
-        self._prob = Numbers(prob, parse=self._parse)
-        self._ids = None if ids is None else Ids(ids)
+        self._prob = NumberColumn(prob, parse=self._parse)
+        self._ids = None if ids is None else IdColumn(ids)
         self._answers = answers
         self._table = table
 
-    def _take(self, batch: pa.RecordBatch, names: Names) -> None:
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         self._must_be_new(batch.schema.names)
         asked = self._asked(batch)
-        prob = whole_column(self._prob, asked, names)
+        prob = read_column(self._prob, asked, names)
         error = explain_probabilities(prob, names)
         if error is not None:
             raise error
-        ids = None if self._ids is None else whole_column(self._ids, asked, names)
+        ids = None if self._ids is None else read_column(self._ids, asked, names)
         for name, answer in self._answers.items():
             batch = batch.append_column(name, pa.array(answer(prob, ids)))
-        with writing(self._target):
+        with write_errors(self._target):
             self._table.write(batch)
 
-    def _offences(self, batch: pa.RecordBatch, names: Names) -> Iterator[InputError]:
+    def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         asked = self._asked(batch)
-        yield from prob_offences(self._prob, asked, names)
+        yield from prob_violations(self._prob, asked, names)
         if self._ids is not None:
             yield from parts(self._ids, asked, names)[1]
 

@@ -41,7 +41,7 @@ _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Comparison:
     """A column compared with a literal; false for null and NaN."""
 
     column: str
@@ -50,7 +50,7 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class IsIn:
     """A column that is (not) one of some literals; false for null and NaN, negated too."""
 
     column: str
@@ -59,7 +59,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class IsMissing:
     """A column that is (not) null, or (not) NaN."""
 
     column: str
@@ -68,40 +68,40 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class And:
     """All parts hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     """At least one part holds."""
 
     parts: tuple[Condition, ...]
 
 
-Condition = Compare | OneOf | Missing | Both | Either
+Condition = Comparison | IsIn | IsMissing | And | Or
 Result = TypeVar("Result")
 
 
 def columns_of(condition: Condition) -> set[str]:
     """The columns that a condition reads."""
-    if isinstance(condition, Both | Either):
+    if isinstance(condition, And | Or):
         return set().union(*map(columns_of, condition.parts))
     return {condition.column}
 
 
 def fold(
     condition: Condition,
-    leaf: Callable[[Compare | OneOf | Missing], Result],
+    leaf: Callable[[Comparison | IsIn | IsMissing], Result],
     both: Callable[[Result, Result], Result],
     either: Callable[[Result, Result], Result],
 ) -> Result:
     """A condition in another language, from how that says a leaf, `and` and `or`."""
-    if not isinstance(condition, Both | Either):
+    if not isinstance(condition, And | Or):
         return leaf(condition)
-    join = both if isinstance(condition, Both) else either
+    join = both if isinstance(condition, And) else either
     parts = [fold(part, leaf, both, either) for part in condition.parts]
     while len(parts) > 1:  # in pairs: databases limit how deep an expression may be
         pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
@@ -131,7 +131,7 @@ class _Parser:
         parts = [self._both(negated)]
         while self._take("or"):
             parts.append(self._both(negated))
-        return parts[0] if len(parts) == 1 else (Both if negated else Either)(tuple(parts))
+        return parts[0] if len(parts) == 1 else (And if negated else Or)(tuple(parts))
 
     def end(self) -> None:
         if self._kind:
@@ -141,7 +141,7 @@ class _Parser:
         parts = [self._one(negated)]
         while self._take("and"):
             parts.append(self._one(negated))
-        return parts[0] if len(parts) == 1 else (Either if negated else Both)(tuple(parts))
+        return parts[0] if len(parts) == 1 else (Or if negated else And)(tuple(parts))
 
     def _one(self, negated: bool) -> Condition:
         while self._take("not"):
@@ -163,18 +163,18 @@ class _Parser:
         if self._take("is"):
             negated ^= self._take("not")
             if self._kind == "keyword" and self._value in ("null", "nan"):
-                return Missing(column, "null" if self._next() == "null" else "nan", negated)
+                return IsMissing(column, "null" if self._next() == "null" else "nan", negated)
             raise self._error("null or nan")
         opposite = self._take("not")
         if opposite:
             self._must("in")
         if opposite or self._take("in"):
-            return OneOf(column, self._list(), negated ^ opposite)
+            return IsIn(column, self._list(), negated ^ opposite)
         if self._kind != "op":
             raise self._error("a comparison")
         op = self._next()
         op = _SPELT.get(op, op)
-        return Compare(column, _OPPOSITE[op] if negated else op, self._literal())
+        return Comparison(column, _OPPOSITE[op] if negated else op, self._literal())
 
     def _list(self) -> tuple[Literal, ...]:
         self._must("(")

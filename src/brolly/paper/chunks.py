@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 
 Progress = Callable[[str, int, int], None]
 
@@ -58,7 +58,7 @@ class Runner:
         with closing(self._run(missing)) as running:  # so that workers end where the loop does
             for done, (chunk, value) in enumerate(running, len(chunks) - len(missing) + 1):
                 text = json.dumps(value)
-                write_whole(folder / f"{chunk.key}.json", text)
+                write_atomic(folder / f"{chunk.key}.json", text)
                 found[chunk.key] = json.loads(text)  # as it would be read back
                 self._say(part, done, len(chunks))
         return [found[chunk.key] for chunk in chunks]

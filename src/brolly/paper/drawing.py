@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from brolly.core.atomic_write import whole
+from brolly.core.atomic_write import atomic_output
 from brolly.errors import MissingExtraError
 from brolly.paper.figures import MEASURES, REGRETS, SHOWN
 from brolly.paper.results import PartResult, Table
@@ -57,7 +57,7 @@ def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, 
 
 def _save(figure: Any, path: Path) -> Path:
     kind = path.suffix[1:]
-    with whole(path) as temporary:
+    with atomic_output(path) as temporary:
         figure.savefig(
             temporary, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else {"Software": None}
         )

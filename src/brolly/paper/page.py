@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 from brolly.paper.results import PartResult, Table, shown
 
 _STYLE = """
@@ -35,7 +35,7 @@ _INTRO = (
 def write_page(folder: Path) -> Path:
     """Put all parts that were written to a folder on one page, ``index.html``."""
     parts = [read_part(folder / f"{name}.json") for name in _ORDER if (folder / f"{name}.json").exists()]
-    write_whole(folder / "index.html", page(parts, folder))
+    write_atomic(folder / "index.html", page(parts, folder))
     return folder / "index.html"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 
 Cell = str | int | float | bool | None
 
@@ -121,9 +121,9 @@ class PartResult:
         """A CSV file for each table, and all of it as JSON."""
         files = []
         for table in self.tables:
-            write_whole(folder / f"{table.name}.csv", table.to_csv())
+            write_atomic(folder / f"{table.name}.csv", table.to_csv())
             files.append(folder / f"{table.name}.csv")
-        write_whole(folder / f"{self.name}.json", json.dumps(self.to_dict(), indent=1) + "\n")
+        write_atomic(folder / f"{self.name}.json", json.dumps(self.to_dict(), indent=1) + "\n")
         return [*files, folder / f"{self.name}.json"]
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brolly.core.atomic_write import writing
+from brolly.core.atomic_write import write_errors
 from brolly.errors import InputError
 from brolly.paper.beyond import beyond
 from brolly.paper.chunks import Progress, Runner
@@ -89,7 +89,7 @@ def run_paper(
     """
     folder = Path(output)
     names = _chosen(parts, repeats, seed, jobs)
-    with writing(folder):
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     runner = Runner(folder=folder / "pieces", jobs=jobs, progress=progress)
     done = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Protocol, runtime_checkable
 
-from brolly.core.atomic_write import write_whole
+from brolly.core.atomic_write import write_atomic
 from brolly.report.assessment_page import MAX_SEGMENTS, fields
 from brolly.report.html_tables import Column, Dict, number, table
 
@@ -83,7 +83,7 @@ def to_html(
     """The report as text, and written to a file where one is named: what ``Assessment.to_html`` calls."""
     text = render(assessment, title=title)
     if path is not None:
-        write_whole(Path(path), text)
+        write_atomic(Path(path), text)
     return text
 
 

@@ -19,7 +19,7 @@ _FULL = 1 << 35  # rows an unweighted table takes before its counters could over
 Table = NDArray[Any]
 
 
-class Tally:
+class CellAccumulator:
     """Add rows to the slots of the grid ``1/m``; a call that meets a bad row adds none of its rows.
 
     The state is one dense table for unweighted rows and one for weighted ones, each made when first
@@ -94,10 +94,10 @@ def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> li
     return tables
 
 
-def tally(rows: Rows, m: int) -> CellTable:
+def sum_cells(rows: Rows, m: int) -> CellTable:
     """The sums of these rows on the grid ``1/m``, in one pass."""
     if not len(rows):
         raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
-    one = Tally(m)
+    one = CellAccumulator(m)
     one.add(rows)
     return one.cells()

@@ -21,21 +21,21 @@ _START = 1 << 12  # entries of a new table
 _LOAD = 0.8  # share of a table that may be in use: fuller ones are slow to search
 _FULL = 1 << 36  # rows that one entry takes before its counters could overflow
 _ROWS_PER_THREAD = 1 << 14
-_STRETCH = 1 << 18  # entries added together when all segments become one
+_CHUNK = 1 << 18  # entries added together when all segments become one
 _COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count its rows
 
 
-def slots_of(m: int) -> int:
-    """The slots of a grid: entry ``segment * slots_of(m) + slot`` of a grouped table is that segment's slot."""
+def slot_count(m: int) -> int:
+    """The slots of a grid: entry ``segment * slot_count(m) + slot`` of a grouped table is that segment's slot."""
     return 2 * (m + 1)
 
 
-class Groups:
+class HashedCells:
     """Add rows to the slots of their segments; a call that meets a bad row adds none of its rows.
 
     An occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a table that is between 40% and
     80% full; no more are occupied than there are rows. Each thread has the segments of its own remainder.
-    Unweighted sums are exact, and thus the same as those of a `Tally` for each segment.
+    Unweighted sums are exact, and thus the same as those of a `CellAccumulator` for each segment.
     """
 
     def __init__(self, m: int, *, weighted: bool) -> None:
@@ -77,7 +77,7 @@ class Groups:
         weight: NDArray[np.float64] | None,
     ) -> None:
         """Add the rows of one thread's segments, in a table that grows as they need it."""
-        row, rows, width, parts = 0, len(slot), slots_of(self.m), len(self._tables)
+        row, rows, width, parts = 0, len(slot), slot_count(self.m), len(self._tables)
         while True:
             table, used = self._tables[part], self._used[part]
             most = int(_LOAD * len(table))
@@ -89,7 +89,7 @@ class Groups:
             self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
             _hashed_cells.rehash(table, self._tables[part])
 
-    def packed(self) -> Packed:
+    def packed(self) -> PackedCells:
         """The sums so far, in order; the tables are given up for it, one after the other."""
         parts = []
         while self._tables:
@@ -99,11 +99,11 @@ class Groups:
             key = table[:, 0][order].astype(np.int64) - 1
             sums = table[order, 1:]
             parts.append((key, sums if self._fields == 3 else sums.view(np.float64)))
-        return Packed(self.m, parts)
+        return PackedCells(self.m, parts)
 
 
-class Packed:
-    """The sums of `Groups`: for each thread those of its segments, sorted by segment and slot."""
+class PackedCells:
+    """The sums of `HashedCells`: for each thread those of its segments, sorted by segment and slot."""
 
     def __init__(self, m: int, parts: list[tuple[Ints, NDArray[Any]]]) -> None:
         self.m = m
@@ -112,8 +112,8 @@ class Packed:
     def cells(self, segment: int) -> CellTable:
         """The sums of one segment."""
         key, sums = self._parts[segment % len(self._parts)]
-        first = segment * slots_of(self.m)
-        low, high = np.searchsorted(key, [first, first + slots_of(self.m)])
+        first = segment * slot_count(self.m)
+        low, high = np.searchsorted(key, [first, first + slot_count(self.m)])
         return self._table(key[low:high] - first, sums[low:high])
 
     def counts(self, segments: int) -> Ints:
@@ -121,39 +121,39 @@ class Packed:
         found = np.zeros(segments, np.int64)
         for key, sums in self._parts:
             rows = sums[:, 0] & _COUNT if sums.dtype == np.uint64 else sums[:, 0]
-            found += np.bincount(key // slots_of(self.m), rows, segments).astype(np.int64)
+            found += np.bincount(key // slot_count(self.m), rows, segments).astype(np.int64)
         return found
 
-    def stretches(self) -> Iterator[CellTable]:
-        """All sums, whatever their segment, a stretch at a time."""
+    def chunks(self) -> Iterator[CellTable]:
+        """All sums, whatever their segment, a chunk at a time."""
         for key, sums in self._parts:
-            for low in range(0, len(key), _STRETCH):
-                stretch = slice(low, low + _STRETCH)
+            for low in range(0, len(key), _CHUNK):
+                chunk = slice(low, low + _CHUNK)
                 # Coarsening to the same grid pools what are the same slots.
-                yield self._table(key[stretch] % slots_of(self.m), sums[stretch]).coarsen(self.m)
+                yield self._table(key[chunk] % slot_count(self.m), sums[chunk]).coarsen(self.m)
 
     def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
         _, count, weight, rise, squares = collect(sums)
         return CellTable(m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
 
-class Sliced:
-    """The same for sums that came as one table, whose slots are ``segment * slots_of(m) + slot``."""
+class SlicedCells:
+    """The same for sums that came as one table, whose slots are ``segment * slot_count(m) + slot``."""
 
     def __init__(self, table: CellTable) -> None:
         self.m = table.m
         self._all = table
 
     def cells(self, segment: int) -> CellTable:
-        width, a = slots_of(self.m), self._all
+        width, a = slot_count(self.m), self._all
         at = slice(*np.searchsorted(a.slot, [segment * width, (segment + 1) * width]))
         return self._part(at, a.slot[at] - segment * width)
 
     def counts(self, segments: int) -> Ints:
-        return np.bincount(self._all.slot // slots_of(self.m), self._all.count, segments).astype(np.int64)
+        return np.bincount(self._all.slot // slot_count(self.m), self._all.count, segments).astype(np.int64)
 
-    def stretches(self) -> Iterator[CellTable]:
-        yield self._part(slice(None), self._all.slot % slots_of(self.m)).coarsen(self.m)
+    def chunks(self) -> Iterator[CellTable]:
+        yield self._part(slice(None), self._all.slot % slot_count(self.m)).coarsen(self.m)
 
     def _part(self, at: slice, slot: Ints) -> CellTable:
         a = self._all

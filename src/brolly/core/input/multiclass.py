@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Ints
 from brolly.core.input.labels import plain
-from brolly.core.input.rows import Names, refuse_masked
+from brolly.core.input.rows import ColumnNames, refuse_masked
 from brolly.errors import InputError
 
 VIEWS = ("top-label", "one-vs-rest")
@@ -33,7 +33,7 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
     return names
 
 
-def as_matrix(values: ArrayLike, names: Names) -> NDArray[Any]:
+def as_matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
     """Predictions with a column for each class, as floats; their values unchecked."""
     refuse_masked(values, names.prob)
     array = np.asarray(values)
@@ -44,7 +44,7 @@ def as_matrix(values: ArrayLike, names: Names) -> NDArray[Any]:
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
-def offences(prob: NDArray[Any], names: Names) -> Iterator[InputError]:
+def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     """Every rule that the predictions break; a row that breaks one is left out for the next."""
     rules: tuple[tuple[str, Callable[[NDArray[Any]], Any]], ...] = (
         ("must not contain NaN", lambda p: np.isnan(p).any(axis=1)),
@@ -68,7 +68,7 @@ def offences(prob: NDArray[Any], names: Names) -> Iterator[InputError]:
             yield InputError.from_offenders(f"{names.prob} {rule}", many, names.at(names.prob, row), f"[{shown}]")
 
 
-def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names: Names) -> Ints:
+def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names: ColumnNames) -> Ints:
     """Which class each row is of; without `labels` they are called 0, 1, ..."""
     refuse_masked(label, names.label)
     array = np.asarray(label)
@@ -83,7 +83,7 @@ def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names
     return which
 
 
-def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: Names) -> InputError:
+def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:
     """Say that labels name no class: how many, and the first."""
     called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
     hint = "; pass labels to say what the classes are called" if unnamed else ""

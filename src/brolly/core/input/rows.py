@@ -20,7 +20,7 @@ _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2",
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Names:
+class ColumnNames:
     """What the three columns are called where the rows come from, for messages."""
 
     label: str = "y_true"
@@ -40,7 +40,7 @@ class Rows:
     label: NDArray[Any]
     prob: NDArray[Any]
     weight: NDArray[Any] | None
-    names: Names
+    names: ColumnNames
     other: Any = None  # the label that is not the event, where labels have names and there is one
 
     def __len__(self) -> int:
@@ -72,7 +72,7 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def _offenders(
-    name: str, values: NDArray[Any], bad: Callable[[Any], Any], rule: str, names: Names
+    name: str, values: NDArray[Any], bad: Callable[[Any], Any], rule: str, names: ColumnNames
 ) -> InputError | None:
     """Count the values that are bad and name the first; a block at a time, to need no memory."""
     count, first = 0, -1
@@ -93,10 +93,10 @@ def as_rows(
     sample_weight: ArrayLike | None,
     pos_label: Any = None,
     *,
-    names: Names | None = None,
+    names: ColumnNames | None = None,
 ) -> Rows:
     """Read the arguments as arrays, without a copy where the kernel can read them as they are."""
-    names = names or Names()
+    names = names or ColumnNames()
     for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
         _refuse_reordered(names.label, y_true, name, other)
     if pos_label is None:
@@ -117,7 +117,7 @@ def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
     return _number(_vector(values, name), name, _READABLE)
 
 
-def explain_probabilities(prob: NDArray[Any], names: Names) -> InputError | None:
+def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
     """What is wrong with predictions, if anything."""
     error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
     return error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
@@ -201,7 +201,7 @@ def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
         doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
 
 
-def _label(array: NDArray[Any], names: Names) -> NDArray[Any]:
+def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     texts = [v for v in array[:1] if isinstance(v, str | bytes)]
@@ -213,7 +213,7 @@ def _label(array: NDArray[Any], names: Names) -> NDArray[Any]:
     return _number(array, names.label, _LABELS)
 
 
-def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> tuple[NDArray[Any], Any]:
+def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[NDArray[Any], Any]:
     """Which labels are the event, and the other label, which must be the same throughout (None if there is none)."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; it is {pos_label!r}")
@@ -236,7 +236,7 @@ def _is_event(array: NDArray[Any], names: Names, pos_label: Any) -> tuple[NDArra
     return event.view(np.uint8), plain(negative)
 
 
-def _refuse_missing(array: NDArray[Any], names: Names) -> None:
+def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
     """A label that is not there is not another label."""
     if array.dtype.kind in "OfM":
         missing = np.fromiter(map(is_missing, array), np.bool_, len(array))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.grid.cell_accumulator import Tally
+from brolly.core.grid.cell_accumulator import CellAccumulator
 from brolly.core.grid.cells import CellTable, check_grid
-from brolly.core.input.rows import Names, as_rows
+from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
@@ -39,7 +39,7 @@ class Accumulator:
     0.078125
     """
 
-    __slots__ = ("_other", "_seen", "_tally", "grid", "n", "pos_label")
+    __slots__ = ("_cells", "_other", "_seen", "grid", "n", "pos_label")
 
     def __init__(self, grid: int = 2**16, *, pos_label: Any = None) -> None:
         self.grid = check_grid(grid)
@@ -47,7 +47,7 @@ class Accumulator:
         self.n = 0  # rows of positive weight
         self._seen = 0
         self._other: Any = None  # the label that is not the event, once there was one
-        self._tally = Tally(self.grid)
+        self._cells = CellAccumulator(self.grid)
 
     def update(
         self,
@@ -55,14 +55,14 @@ class Accumulator:
         y_prob: ArrayLike,
         *,
         sample_weight: ArrayLike | None = None,
-        names: Names | None = None,
+        names: ColumnNames | None = None,
     ) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused whole and changes nothing."""
         rows = as_rows(y_true, y_prob, sample_weight, self.pos_label, names=names)
         other = _one_label(
             self._other, rows.other, f"{rows.names.label} must hold {self.pos_label!r} and one other label"
         )
-        self._tally.add(rows)
+        self._cells.add(rows)
         self._other = other
         self._seen += len(rows)
         self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
@@ -78,7 +78,7 @@ class Accumulator:
             )
         both = Accumulator(self.grid, pos_label=self.pos_label)
         both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
-        both._take(self._tally.cells().merge(other._tally.cells()), self.n + other.n)
+        both._take(self._cells.cells().merge(other._cells.cells()), self.n + other.n)
         return both
 
     def __radd__(self, other: object) -> Accumulator:
@@ -88,10 +88,10 @@ class Accumulator:
         """The compressed sample of all rows so far."""
         if not self._seen:
             raise InputError("the accumulator holds no rows yet")
-        return Sample._from_cells(self._tally.cells())
+        return Sample._from_cells(self._cells.cells())
 
     def _take(self, cells: CellTable, n: int) -> None:
-        self._tally.merge(cells)
+        self._cells.merge(cells)
         self.n += n
         self._seen += n
 
@@ -101,7 +101,7 @@ class Accumulator:
             "pos_label": self.pos_label,
             "other": self._other,
             "n": self.n,
-            "cells": self._tally.cells(),
+            "cells": self._cells.cells(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:

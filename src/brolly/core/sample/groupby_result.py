@@ -1,7 +1,7 @@
 """What a GROUP BY gives back: a row for each segment, cell and outcome, checked before it becomes a sample.
 
-The columns are `COLUMNS`, then `OTHERS` where labels are not 0 and 1, then those of the segments. A cell below zero
-counts rows that break a rule: which, `OFFENCES` tells.
+The columns are `COLUMNS`, then `OTHER_LABELS` where labels are not 0 and 1, then those of the segments. A cell below
+zero counts rows that break a rule: which, `VIOLATIONS` tells.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from brolly.core.grid.cells import check_grid
 from brolly.core.input.labels import SegmentIndex, code_labels, is_missing
-from brolly.core.input.rows import LABEL_RULE, WEIGHT_RULE, Names
+from brolly.core.input.rows import LABEL_RULE, WEIGHT_RULE, ColumnNames
 from brolly.core.sample.segments import GroupedCells
 from brolly.errors import InputError
 
 COLUMNS = tuple(f"brolly_{c}" for c in ("m", "cell", "outcome", "count", "weight", "rise", "squares"))
-OTHERS = ("brolly_least", "brolly_most")  # the labels that are not the event: only one may be
+OTHER_LABELS = ("brolly_least", "brolly_most")  # the labels that are not the event: only one may be
 
 # In this order: a row that breaks several rules counts for the first.
-OFFENCES = {
+VIOLATIONS = {
     ("prob", "null"): "must not contain nulls (missing values)",
     ("label", "null"): "must not contain nulls (missing values)",
     ("weight", "null"): "must not contain nulls (missing values)",
@@ -39,9 +39,9 @@ _ROUNDING = 1e-9  # by how much a sum of doubles may overstep what exact sums ca
 Columns = Mapping[str, Any]
 
 
-def code_of(role: str, kind: str) -> int:
+def violation_code(role: str, kind: str) -> int:
     """The cell, below zero, that rows of this offence go to."""
-    return -1 - list(OFFENCES).index((role, kind))
+    return -1 - list(VIOLATIONS).index((role, kind))
 
 
 def refusal(rule: str, count: int) -> InputError:
@@ -50,10 +50,10 @@ def refusal(rule: str, count: int) -> InputError:
     return InputError(f"{rule}; {values}{'' if ' must not ' in rule else ' not'}", rule=rule, count=count)
 
 
-def refuse(counts: Mapping[int, int], names: Names) -> None:
+def refuse(counts: Mapping[int, int], names: ColumnNames) -> None:
     """Raise the first offence that some rows commit; `counts` is by code."""
     for code in sorted(counts, reverse=True):
-        (role, _), words = list(OFFENCES.items())[-1 - code]
+        (role, _), words = list(VIOLATIONS.items())[-1 - code]
         if counts[code]:
             raise refusal(f"{getattr(names, role)} {words}", counts[code])
 
@@ -65,15 +65,15 @@ def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
     missing = [name for name in COLUMNS if name not in there]
     if missing:
         raise InputError(f"rows must have the columns of brolly.sql's statement; they lack {', '.join(missing)}")
-    known = {name: columns[there[name]] for name in (*COLUMNS, *OTHERS) if name in there}
+    known = {name: columns[there[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in there}
     segments = [name for name in columns if name.lower() not in known]
     if by is not None and sorted(by) != sorted(segments):
         raise InputError(f"by must name the columns of the segments; they are {segments}, and by is {list(by)}")
     keys = {name: columns[name] for name in (segments if by is None else by)}
-    return from_grouped({**known, **keys}, tuple(keys), Names())
+    return from_grouped({**known, **keys}, tuple(keys), ColumnNames())
 
 
-def from_grouped(columns: Columns, by: tuple[str, ...], names: Names, *, pos_label: Any = None) -> GroupedCells:
+def from_grouped(columns: Columns, by: tuple[str, ...], names: ColumnNames, *, pos_label: Any = None) -> GroupedCells:
     """The sums in grouped rows, column by column, with everything checked that can be."""
     whole = {name: _integers(name, columns[f"brolly_{name}"]) for name in ("m", "cell", "outcome", "count")}
     sums = {name: _doubles(name, columns[f"brolly_{name}"]) for name in ("weight", "rise", "squares")}
@@ -83,8 +83,8 @@ def from_grouped(columns: Columns, by: tuple[str, ...], names: Names, *, pos_lab
     if (whole["m"] != m).any():
         raise InputError(f"rows must be of one grid; they have m = {m:,} and m = {_first_other(whole['m'], m):,}")
     _check_whole(m, whole)
-    refuse(_offences(whole), names)
-    check_others((label for name in OTHERS if name in columns for label in columns[name]), names, pos_label)
+    refuse(_violations(whole), names)
+    check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
     keep = whole["count"] > 0  # rows of weight zero are no rows
     _check_sums(keep, whole["count"], sums)
     index = SegmentIndex()
@@ -155,19 +155,19 @@ def _first_other(values: NDArray[np.int64], value: int) -> int:
 
 
 def _check_whole(m: int, whole: Mapping[str, NDArray[np.int64]]) -> None:
-    for name, low, high in (("cell", -len(OFFENCES), m), ("outcome", 0, 1), ("count", 0, 2**53)):
+    for name, low, high in (("cell", -len(VIOLATIONS), m), ("outcome", 0, 1), ("count", 0, 2**53)):
         wrong = (whole[name] < low) | (whole[name] > high)
         if wrong.any():
             raise InputError(f"brolly_{name} must lie between {low} and {high:,}; it is {whole[name][wrong][0]}")
 
 
-def _offences(whole: Mapping[str, NDArray[np.int64]]) -> dict[int, int]:
+def _violations(whole: Mapping[str, NDArray[np.int64]]) -> dict[int, int]:
     bad = whole["cell"] < 0
     codes = whole["cell"][bad]
     return {int(code): int(whole["count"][bad][codes == code].sum()) for code in np.unique(codes)}
 
 
-def check_others(labels: Iterable[Any], names: Names, pos_label: Any = None) -> None:
+def check_other_label(labels: Iterable[Any], names: ColumnNames, pos_label: Any = None) -> None:
     """Besides the event there may be one label."""
     found = sorted({label for label in labels if not is_missing(label)})
     if len(found) > 1:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, freeze
-from brolly.core.grid.cell_accumulator import tally
+from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import LARGEST_GRID, CellSums, CellTable, check_grid
-from brolly.core.input.multiclass import as_matrix, check_labels, check_view, numbered, offences, top_label
-from brolly.core.input.rows import Names, Rows, as_rows
+from brolly.core.input.multiclass import as_matrix, check_labels, check_view, numbered, top_label, violations
+from brolly.core.input.rows import ColumnNames, Rows, as_rows
 from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
 from brolly.errors import InputError
@@ -92,7 +92,7 @@ class Sample:
         pos_label: Any = None,
     ) -> None:
         rows = as_rows(y_true, y_prob, sample_weight, pos_label)
-        self._hold(tally(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows)
+        self._hold(sum_cells(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows)
 
     @classmethod
     def from_multiclass(
@@ -137,13 +137,13 @@ class Sample:
         from brolly.core.sample.segments import Segments
 
         check_view(view)
-        names = Names()
+        names = ColumnNames()
         prob = as_matrix(y_prob, names)
         called = None if labels is None else check_labels(labels, prob.shape[1])
         which = numbered(y_true, prob.shape[1], called, names)
         if len(which) != len(prob):
             raise InputError(f"y_true and y_prob must have the same length; they have {len(which):,} and {len(prob):,}")
-        for error in offences(prob, names):
+        for error in violations(prob, names):
             raise error
         if view == "top-label":
             return cls(*top_label(which, prob), sample_weight=sample_weight)
@@ -172,7 +172,7 @@ class Sample:
         negative, positive = float(table.negative.sum()), float(table.positive.sum())
         weight = np.stack([table.negative, table.positive], axis=1).ravel()
         label = np.tile(np.array([0, 1], np.uint8), len(table.prob))
-        rows = Rows(label=label, prob=np.repeat(table.prob, 2), weight=weight, names=Names())
+        rows = Rows(label=label, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
         self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
@@ -242,7 +242,7 @@ class Sample:
         """The sums of a pass over the rows at `m`; what was made once is kept, and never replaced."""
         if m not in self._passes:
             assert self._rows is not None
-            self._passes[m] = tally(self._rows, m)
+            self._passes[m] = sum_cells(self._rows, m)
         return self._passes[m]
 
     @property
@@ -268,7 +268,7 @@ class Sample:
             A power of two, up to 2**20.
         """
         grid = check_grid(grid)
-        return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else tally(self._rows, grid))
+        return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
 
     def __add__(self, other: object) -> Sample:
         if not isinstance(other, Sample):

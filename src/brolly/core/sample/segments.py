@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from brolly.core.arrays import Ints
 from brolly.core.grid.cells import CellTable, check_grid
-from brolly.core.grid.hashed_cells import Sliced, slots_of
+from brolly.core.grid.hashed_cells import SlicedCells, slot_count
 from brolly.core.input.labels import Key, label_order
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
@@ -26,7 +26,7 @@ _SHOWN = 12
 Value = TypeVar("Value")
 
 
-class Store(Protocol):
+class SegmentedCells(Protocol):
     """Where the sums of numbered segments are."""
 
     m: int
@@ -35,7 +35,7 @@ class Store(Protocol):
 
     def counts(self, segments: int) -> Ints: ...
 
-    def stretches(self) -> Iterator[CellTable]: ...
+    def chunks(self) -> Iterator[CellTable]: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class GroupedCells:
 
     by: tuple[str, ...]
     keys: Sequence[Key]
-    store: Store
+    store: SegmentedCells
 
     @classmethod
     def from_columns(
@@ -72,11 +72,11 @@ class GroupedCells:
     ) -> GroupedCells:
         """From one entry per (segment, cell, outcome) in any order; entries of the same are added."""
         m = check_grid(m)
-        slot = slots_of(m) * segment.astype(np.int64) + 2 * cell.astype(np.int64) + outcome.astype(np.int64)
+        slot = slot_count(m) * segment.astype(np.int64) + 2 * cell.astype(np.int64) + outcome.astype(np.int64)
         none = np.zeros(len(slot))
         pairs = [np.stack([column.astype(np.float64), none]) for column in (weight, rise)]
         table = CellTable.pooled(m, slot, count.astype(np.int64), *pairs, squares.astype(np.float64))
-        return cls(by=tuple(by), keys=tuple(keys), store=Sliced(table))
+        return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table))
 
     def result(self) -> Sample | Segments:
         """The sample, or with columns that tell segments apart one of each."""
@@ -89,7 +89,7 @@ class GroupedCells:
             self.by,
             {key: int(counts[i]) for key, i in numbers.items()},
             lambda key: Sample._from_cells(self.store.cells(numbers[key])),
-            lambda: Sample._from_cells(reduce(CellTable.merge, self.store.stretches(), CellTable.empty(self.store.m))),
+            lambda: Sample._from_cells(reduce(CellTable.merge, self.store.chunks(), CellTable.empty(self.store.m))),
         )
 
 
