@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_options_have_their_effect():
     assert by.measure == "brier_score"
     assert calls == [(i + 1, K + 1) for i in range(K + 1)]
     np.testing.assert_allclose(by.q_value, adjusted(by.p_value, "by"))
-    strict = brolly.segment_tests(SEGMENTS, rng=1, alpha=0.0249, n_resamples=481)
+    strict = brolly.segment_tests(SEGMENTS, rng=1, fdr=0.0249, n_resamples=481)
     assert strict.found == [3]
 
 
@@ -104,13 +105,67 @@ def test_too_few_draws_are_said():
     assert brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
 
 
-def test_notes_of_single_tests_are_counted():
+def test_looks_grow_only_where_the_p_value_is_small(monkeypatch):
+    """Ten times the draws after 20 of 200 or fewer reach the value; the p-value is that of the last look alone."""
+    sizes = []
+
+    def look(sample, *, n_resamples, **_):
+        sizes.append(n_resamples)
+        reach = {199: sample.n, 1999: sample.n // 10}.get(n_resamples, 0)
+        return SimpleNamespace(statistic=0.5, null_mean=0.1, p_value=(1 + reach) / (1 + n_resamples), warnings=())
+
+    monkeypatch.setattr(module, "calibration_test", look)
+    segments = {n: brolly.Sample([0, 1] * n, [0.5, 0.5] * n) for n in (10, 9, 2)}  # 2 n rows: 20, 18 and 4 draws reach
+    found = brolly.segment_tests(segments, min_rows=1, n_resamples=5000)
+    assert sizes == [199, 199, 1999, 5000, 199, 1999, 5000]
+    np.testing.assert_array_equal(found.p_value, [21 / 200, 1 / 5001, 1 / 5001])
+    sizes.clear()
+    default = brolly.segment_tests(segments, min_rows=1)
+    assert default.n_resamples == max(sizes) == 999
+    assert brolly.segment_tests(segments, min_rows=1, fdr=0.001).n_resamples == 2 * 2999  # one of three needs 2999
+
+
+def test_p_values_of_the_last_look_are_valid():
+    """Three looks at uniform p-values: the chance of a p-value up to x is at most x, for every x."""
+    draw = np.random.default_rng(0)
+    sample = brolly.Sample([0, 1] * 10, [0.25, 0.75] * 10)
+
+    def look(*_, n_resamples, **__):
+        return SimpleNamespace(p_value=draw.integers(1, n_resamples + 2) / (n_resamples + 1))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "calibration_test", look)
+        p = np.sort([module._last_look(sample, "brier_score", 19_999, draw).p_value for _ in range(20_000)])
+    above = np.arange(1, len(p) + 1) / len(p) - p
+    assert above.max() < 0.01  # Kolmogorov and Smirnov at 1%: 0.0115 for 20,000
+
+
+def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
+    """60 calibrated segments: at the plain level 12 of the 18 intervals shown exclude 0, the population's value."""
+    missed = 0
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        p = draw.integers(1, 4, (60, 100)) / 4
+        y = (draw.random((60, 100)) < p).astype(int)
+        segments = {k: brolly.Sample(y[k], p[k]) for k in range(60)}
+        options = {"measure": "cutoff_calibration_error", "n_resamples": 599, "rng": seed}
+        found = brolly.segment_tests(segments, fdr=0.1, intervals=6, **options)
+        assert found.interval_level == pytest.approx(1 - 0.1 * 6 / 60)
+        shown = ~np.isnan(found.low)
+        assert set(np.flatnonzero(shown)) == set(np.argsort(found.p_value, kind="stable")[:6])
+        assert (found.low[shown] <= found.high[shown]).all()
+        missed += int((found.low[shown] > 0).sum())
+    assert missed <= 3
+
+
+def test_warnings_of_single_tests_are_counted():
     coarse = {"a": brolly.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8)}
-    result = brolly.segment_tests(coarse, rng=1)
+    with pytest.warns(brolly.BrollyWarning, match="^1 of the tests come with a warning"):
+        result = brolly.segment_tests(coarse, rng=1)
     assert result.by == ("segment",)
     assert len(result.warnings) == 1
     assert result.warnings[0].startswith(
-        "1 of the tests come with a note, the first: SCDL redrawn from cells is about "
+        "1 of the tests come with a warning, the first: SCDL redrawn from cells is about "
     )
 
 
@@ -118,11 +173,10 @@ def test_words_and_json(monkeypatch):
     day = datetime.date(2026, 5, 17)
     samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
     result = brolly.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
-    assert repr(result) == "SegmentTests(1 found of 2 judged, alpha=0.05, measure='soft_binned_cdl')"
+    assert repr(result) == "SegmentTests(1 found of 2 tested, fdr=0.05, measure='soft_binned_cdl')"
     lines = str(result).splitlines()
     assert lines[0] == (
-        "1 of 2 segments judged are not calibrated (false alarms among them: 5% at most, on average); "
-        "1 have too few rows to be judged."
+        "1 of 2 segments tested are not calibrated (false discovery rate 5%); 1 have too few rows to be tested."
     )
     assert lines[1].split() == ["x,", "day", "rows", "soft_binned_cdl", "p", "q"]
     assert lines[2].startswith("a, 2026-05-17")
@@ -135,14 +189,15 @@ def test_words_and_json(monkeypatch):
     assert (found["n"], found["seed"]) == (int(result.n.sum()), 1)
     monkeypatch.setattr(module, "_SHOWN", 1)
     assert str(result).splitlines()[-1] == "and 2 more"
-    for array in (result.n, result.value, result.p_value, result.q_value):
+    assert found["segments"][0]["low"] is found["interval_level"] is None
+    for array in (result.n, result.value, result.null_mean, result.p_value, result.q_value, result.low, result.high):
         assert not array.flags.writeable
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 1}, r"^alpha must be a number between 0 and 1, both excluded; it is 1$"),
+        ({"fdr": 1}, r"^fdr must be a number between 0 and 1, both excluded; it is 1$"),
         ({"method": "holm"}, r"^method must be 'bh' or 'by'; it is 'holm'$"),
     ],
 )

@@ -178,13 +178,8 @@ def compute_parts(
     reliability, band, advice = _against_chance(sample, grid, settings, rng)
     step()
     estimates = tuple(_estimate(measure, sample, confidence_level, rng, step) for measure in settings.measures)
-    options: dict[str, Any] = {
-        "confidence_level": confidence_level,
-        "n_resamples": settings.n_resamples,
-        "rng": rng,
-        "step": step,
-    }
-    table = None if segments is None else judge_segments(segments, sample.total_weight, **options)
+    fdr = round(1 - confidence_level, 12)
+    table = None if segments is None else judge_segments(segments, sample.total_weight, fdr=fdr, rng=rng, step=step)
     step()
     return AssessmentParts(
         settings=settings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,15 +13,10 @@ from brolly.core.input.labels import SegmentIndex, code_labels
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import InputError
-from brolly.inference.calibration_test import calibration_test
-from brolly.inference.intervals import confidence_interval
-from brolly.inference.segments import adjusted
-from brolly.measures.soft_binned import soft_binned_cdl
+from brolly.inference.segments import segment_tests
 
 MEASURE = "soft_binned_cdl"
-_FIRST_LOOK, _LOOK_AGAIN = 199, 0.1
-_MOST_DRAWS = 99_999
-_INTERVALS = 50  # segments that an interval is worked out for: as many as anyone looks at
+_INTERVALS = 50  # segments that get an interval: as many as anyone looks at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +37,7 @@ class Segment:
     null_mean : float or None
         What SCDL would be on average if it were perfectly calibrated; None for small segments, as all below.
     low, high : float or None
-        The interval of SCDL.
+        The interval of SCDL, at the level that the table states.
     p_value, q_value : float or None
         Of perfect calibration, on its own; and the smallest false discovery rate at which it is flagged.
     small : bool
@@ -91,12 +85,15 @@ class SegmentTable:
     by : tuple of str
         What the columns are called.
     fdr : float
-        The false discovery rate: the share of flagged segments that may be flagged by chance.
+        The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
+    interval_level : float or None
+        The confidence level of each interval: on average at most a share `fdr` of the intervals shown miss.
     rows : tuple of Segment
     """
 
     by: tuple[str, ...]
     fdr: float
+    interval_level: float | None
     rows: tuple[Segment, ...]
 
     @property
@@ -121,6 +118,7 @@ class SegmentTable:
             "measure": MEASURE,
             "method": "Benjamini-Hochberg",
             "fdr": self.fdr,
+            "interval_level": self.interval_level,
             "few_rows": FEW_ROWS,
             "rows": [s.to_dict() for s in self.rows],
         }
@@ -148,56 +146,26 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
 
 
 def judge_segments(
-    segments: Segments,
-    total: float,
-    *,
-    confidence_level: float,
-    n_resamples: int,
-    rng: np.random.Generator,
-    step: Callable[[], None],
+    segments: Segments, total: float, *, fdr: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> SegmentTable:
-    """Test every segment that is large enough, and flag with the false discovery rate ``1 - confidence``.
-
-    Two looks: most segments need few draws to be seen to be fine; those with a p-value up to 0.1 are drawn again,
-    afresh and so often that a single bad one among all can be flagged. The p-value of the last look is valid: to be at
-    most x the second must be, for x up to 0.1, and the first for larger ones. Intervals are for those with the smallest
-    p-values.
-    """
-    fdr = 1 - confidence_level
-    small = set(segments.small())
-    judged = [key for key in segments if key not in small]
-    again = max(n_resamples, min(_MOST_DRAWS, math.ceil(2 * len(judged) / fdr)))
-    tests = {}
-    for key in judged:
-        tests[key] = calibration_test(segments[key], measure=MEASURE, n_resamples=_FIRST_LOOK, rng=rng)
-        if tests[key].p_value <= _LOOK_AGAIN:
-            tests[key] = calibration_test(segments[key], measure=MEASURE, n_resamples=again, rng=rng)
-        step()
-    p_values = np.array([tests[key].p_value for key in judged])
-    q_values = dict(zip(judged, adjusted(p_values, "bh").tolist(), strict=True))
-    rows = []
-    near = sorted(judged, key=lambda key: tests[key].p_value)[:_INTERVALS]
-    for key in segments:
-        sample = segments[key]
-        found: dict[str, Any] = {}
-        if key in tests:
-            test, q = tests[key], q_values[key]
-            found = {"null_mean": test.null_mean, "p_value": test.p_value, "q_value": q, "flagged": q <= fdr + 1e-12}
-        if key in near:
-            interval = confidence_interval(sample, measure=MEASURE, confidence_level=confidence_level, rng=rng)
-            found |= {"low": interval.low, "high": interval.high}
-        rows.append(
-            Segment(
-                key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
-                n=sample.n,
-                share=sample.total_weight / total,
-                event_rate=sample.event_rate,
-                value=soft_binned_cdl(sample),
-                small=key in small,
-                **found,
-            )
+    """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`)."""
+    tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
+    names = ("null_mean", "low", "high", "p_value", "q_value")
+    columns = zip(*(getattr(tests, name).tolist() for name in names), strict=True)
+    rows = [
+        Segment(
+            key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
+            n=sample.n,
+            share=sample.total_weight / total,
+            event_rate=sample.event_rate,
+            value=value,
+            small=sample.n < tests.min_rows,
+            flagged=bool(numbers[-1] <= fdr),
+            **{name: None if x != x else x for name, x in zip(names, numbers, strict=True)},
         )
-    return SegmentTable(by=segments.by, fdr=fdr, rows=tuple(rows))
+        for (key, sample), value, numbers in zip(segments.items(), tests.value.tolist(), columns, strict=True)
+    ]
+    return SegmentTable(by=segments.by, fdr=fdr, interval_level=tests.interval_level, rows=tuple(rows))
 
 
 def _labels(name: str, column: ArrayLike, n: int) -> NDArray[Any]:
