@@ -79,7 +79,7 @@ def test_reliability_draws_the_bins():
 def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
     a = assessment()
     ax = plots.regret(a)
-    assert_array_equal(line(ax, "this forecast").get_xydata(), np.column_stack([a.regret.mu, a.regret.regret]))
+    assert_array_equal(line(ax, "this forecast").get_xydata(), np.column_stack([a.regret.threshold, a.regret.regret]))
     assert_allclose(line(ax, f"hurt most: {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst])
     assert_allclose(line(ax, "your decision").get_xdata(), [0.35, 0.35])
     assert {*zip(a.regret_band.threshold, a.regret_band.high, strict=True)} <= band(ax)
