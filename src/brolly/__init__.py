@@ -7,11 +7,9 @@
 0.125
 """
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from brolly.assessment.doors import hang
 from brolly.core.sample.accumulator import Accumulator
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
@@ -187,15 +185,6 @@ _LATER: dict[str, str] = {
     "scan": "brolly.engines.scan",
     "sql": "brolly.engines.sql",
 }
-
-
-def _opens(room: str, name: str) -> Callable[..., Any]:
-    """What is behind a door of the assessment: a function of a room above it, loaded when it is called."""
-    return lambda *values, **options: getattr(import_module(f"brolly.{room}"), name)(*values, **options)
-
-
-hang("plot", _opens("plots", "overview"))
-hang("to_html", _opens("report.html", "to_html"))
 
 
 def __getattr__(name: str) -> Any:

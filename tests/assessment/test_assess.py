@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import brolly
-from brolly.assessment import doors
 from brolly.assessment.assess import collect_warnings
 from brolly.assessment.compute import shown_grid
 
@@ -225,19 +224,6 @@ def test_what_notebooks_show():
     assert "<td>SCDL</td>" in html
     assert repr(a).startswith("Assessment('unknown', SCDL=")
     assert "\n" not in repr(a)
-
-
-def test_plot_and_report_go_through_the_doors():
-    y, p = forecasts(200)
-    a = brolly.assess(y, p, **FAST)
-    before = dict(doors._DOORS)
-    doors.hang("to_html", lambda *values, **options: (values, options))
-    doors.hang("plot", lambda *values, **options: (values, options))
-    try:
-        assert a.to_html("x.html", title="t") == ((a, "x.html"), {"title": "t"})
-        assert a.plot(dpi=5) == ((a,), {"dpi": 5})
-    finally:
-        doors._DOORS.update(before)
 
 
 def test_arrays_cannot_be_changed():

@@ -9,14 +9,13 @@ from html import escape
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.assessment.assess import Progress, collect_warnings, counter, read
 from brolly.assessment.compute import Settings, compute_parts
-from brolly.assessment.doors import through
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.assessment.segments import MEASURE
 from brolly.assessment.text import wrapped
@@ -25,6 +24,9 @@ from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.comparison import Comparison, compare
+
+if TYPE_CHECKING:
+    from brolly.plots import Figure
 
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
 
@@ -112,14 +114,15 @@ class AssessmentSet(Mapping[str, Assessment]):
             return f"{self.best} is the best calibrated of {len(self)} forecasts."
         return f"None of the {len(self)} forecasts is surely the best calibrated."
 
-    def plot(self, **options: Any) -> Any:
-        """The panels of every forecast, each in a Matplotlib figure of its own, by name."""
-        return {name: through("plot", a, **options) for name, a in self.items()}
+    def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
+        """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
+        return {name: a.plot(figsize=figsize, dpi=dpi) for name, a in self.items()}
 
-    def to_html(self, path: str | Path | None = None, **options: Any) -> str:
-        """The report: one self-contained HTML file, written to `path` if one is given."""
-        html: str = through("to_html", self, path, **options)
-        return html
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given."""
+        from brolly.report import to_html
+
+        return to_html(self, path, title=title)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """`to_dict` as JSON, written to `path` (whole or not at all) if one is given."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.advice import ThresholdAdvice
 from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
-from brolly.assessment.doors import through
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.verdict import Verdict
 from brolly.core.atomic_write import write_atomic
@@ -21,6 +20,9 @@ from brolly.decisions.text import decision_with
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee import Guarantee
 from brolly.measures.soft_binned import SoftBinnedProfile
+
+if TYPE_CHECKING:
+    from brolly.plots import Figure
 
 SCHEMA = 1
 
@@ -111,14 +113,17 @@ class Assessment:
         """The advice for whoever acts from a threshold on (the nearest that there is advice for)."""
         return min(self.advice, key=lambda found: abs(found.threshold - threshold))
 
-    def plot(self, **options: Any) -> Any:
-        """The four panels in one Matplotlib figure: `brolly.plots.overview`."""
-        return through("plot", self, **options)
+    def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
+        """Draw the four panels of `brolly.plots.overview` in one Matplotlib figure (`figsize` in inches)."""
+        from brolly.plots import overview
 
-    def to_html(self, path: str | Path | None = None, **options: Any) -> str:
-        """The report: one self-contained HTML file, written to `path` if one is given."""
-        html: str = through("to_html", self, path, **options)
-        return html
+        return overview(self, figsize=figsize, dpi=dpi)
+
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given."""
+        from brolly.report import to_html
+
+        return to_html(self, path, title=title)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """`to_dict` as JSON, written to `path` (whole or not at all) if one is given."""

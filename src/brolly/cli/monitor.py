@@ -109,8 +109,8 @@ def _last(timeline: Timeline) -> list[str]:
 
 
 def _draw(timeline: Timeline, path: Path) -> None:
+    from brolly.plots.monitoring_plot import timeline as draw
     from brolly.plots.style import new_figure
-    from brolly.plots.timeline import timeline as draw
 
     figure = new_figure(figsize=(8, 4.5))
     draw(timeline, figure.add_subplot())

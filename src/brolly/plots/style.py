@@ -15,13 +15,13 @@ BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, PALE = "0.45", "0.85"
 
 
-def new_figure(**options: Any) -> Figure:
-    """A figure of its own: in pyplot's list, so that notebooks and ``plt.show()`` show it."""
+def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None = None) -> Figure:
+    """Make a figure in pyplot's list, so that notebooks and ``plt.show()`` show it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise MissingExtraError("drawing", "Matplotlib", "plots") from error
-    return plt.figure(layout="constrained", **options)
+    return plt.figure(layout="constrained", figsize=figsize, dpi=dpi)
 
 
 def as_axes(ax: Axes | None) -> Axes:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brolly.assessment.result import Assessment
-from brolly.plots.bars import measures
-from brolly.plots.profile import profile
-from brolly.plots.regret import regret
-from brolly.plots.reliability import reliability
+from brolly.plots.grid_curves import profile
+from brolly.plots.interval_plots import measures
+from brolly.plots.reliability_diagram import reliability
 from brolly.plots.style import new_figure
+from brolly.plots.threshold_curves import regret
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SIZE = (11.0, 8.5)
 
-
-def overview(a: Assessment, **options: Any) -> Figure:
+def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
     """The four panels in one figure: reliability, regret, profile, measures.
 
     Parameters
     ----------
     a : Assessment
-    **options
-        For Matplotlib's ``figure``, such as ``figsize`` (11 by 8.5 inches if not said) or ``dpi``.
+    figsize : tuple of float
+        Width and height in inches.
+    dpi : float, optional
+        Dots per inch; Matplotlib's default if None.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def overview(a: Assessment, **options: Any) -> Figure:
     >>> [ax.get_title() for ax in figure.axes]
     ['Reliability, in steps of 1/8', 'Regret, rounded to 1/8', 'Balance', 'Measures']
     """
-    figure = new_figure(**{"figsize": _SIZE, **options})
+    figure = new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
     for ax, draw in zip(panels.flat, (reliability, regret, profile, measures), strict=True):
         draw(a, ax)
