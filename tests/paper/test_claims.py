@@ -13,8 +13,16 @@ import brolly
 from brolly.paper.chunks import Runner
 from brolly.paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
 from brolly.paper.claims_actions import least_sure_regret
-from brolly.paper.constructions import Law, coins, fixed_losses, level_bias, regret_of_guessing, round_rows, umbrella
-from brolly.paper.search import changed, paired, random_law, ratio, worst_law
+from brolly.paper.constructions import (
+    Distribution,
+    coins,
+    fixed_losses,
+    level_bias,
+    regret_of_guessing,
+    round_rows,
+    umbrella,
+)
+from brolly.paper.search import changed, paired, random_distribution, ratio, worst_distribution
 
 PAPER = Path(__file__).parent.parent.parent / "docs" / "paper.md"
 
@@ -64,18 +72,18 @@ def test_a_statement_can_be_checked_alone(tmp_path):
 def test_a_false_statement_is_caught():
     """Were the factor of Lemma 2.1 not 2 but 1.5, the search would find out."""
 
-    def objective(law):
-        sample = law.sample()
+    def objective(dist):
+        sample = dist.sample()
         return ratio(brolly.calibration_decision_loss(sample), brolly.expected_calibration_error(sample))
 
-    value, law = worst_law(objective, np.random.default_rng(0), 200)
-    assert value == objective(law)
+    value, dist = worst_distribution(objective, np.random.default_rng(0), 200)
+    assert value == objective(dist)
     assert not at_most("CDL / ECE", value, 1.5, "").held
     assert at_most("CDL / ECE", value, 2, "").held
     assert not open_constant("", math.inf, "").held
 
 
-def test_a_calibrated_law_has_no_best_grid():
+def test_a_calibrated_distribution_has_no_best_grid():
     """SCDL_m never balances 1/m there, and no m has the infimum: meeting one in a search is no failure."""
     for seed in range(3):
         rows = {row["quantity"]: row for row in check_claim("Lemma 3.3", seed, 400)}
@@ -83,49 +91,49 @@ def test_a_calibrated_law_has_no_best_grid():
 
 
 def test_search_climbs():
-    def objective(law):
-        return -abs(law.at[0] - 0.123456) if len(law.at) > 2 else math.nan
+    def objective(dist):
+        return -abs(dist.at[0] - 0.123456) if len(dist.at) > 2 else math.nan
 
     rng = np.random.default_rng(1)
-    first = max(objective(random_law(rng)) for _ in range(10))
-    found, law = worst_law(objective, rng, 600)
+    first = max(objective(random_distribution(rng)) for _ in range(10))
+    found, dist = worst_distribution(objective, rng, 600)
     assert found > max(first, -1e-3)
-    assert len(law.at) > 2
+    assert len(dist.at) > 2
 
 
-def test_random_laws_are_laws():
+def test_random_distributions_are_distributions():
     rng = np.random.default_rng(2)
     for _ in range(300):
-        law = changed(random_law(rng), rng)
-        assert law.weight.sum() == pytest.approx(1)
-        assert (law.weight > 0).all()
-        for column in (law.at, law.frequency):
+        dist = changed(random_distribution(rng), rng)
+        assert dist.weight.sum() == pytest.approx(1)
+        assert (dist.weight > 0).all()
+        for column in (dist.at, dist.frequency):
             assert ((column >= 0) & (column <= 1)).all()
-        first, second, moved = paired(law)
+        first, second, moved = paired(dist)
         assert np.array_equal(first.frequency, second.frequency)
         assert moved == pytest.approx(float(first.weight @ np.abs(first.at - second.at)))
 
 
-def test_a_law_is_its_weighted_sample():
-    law = Law.of([0.25, 0.5, 0.5], [1, 1, 2], [1.0, 0.0, 0.5])
-    pooled = law.pooled()
+def test_a_distribution_is_its_weighted_sample():
+    dist = Distribution.of([0.25, 0.5, 0.5], [1, 1, 2], [1.0, 0.0, 0.5])
+    pooled = dist.pooled()
     assert pooled.at.tolist() == [0.25, 0.5]
     assert pooled.frequency.tolist() == [1.0, pytest.approx(1 / 3)]
-    for each in (law, pooled):
+    for each in (dist, pooled):
         assert brolly.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
         for m in (2, 8, 32):
             grid = brolly.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
             assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
             assert fixed_losses(each.rounded(m)).max() == pytest.approx(each.soft_loss(m), abs=1e-15)
-    y, p = law.draw(20_000, np.random.default_rng(0))
+    y, p = dist.draw(20_000, np.random.default_rng(0))
     assert y[p == 0.25].all()
     assert (p == 0.25).mean() == pytest.approx(0.25, abs=0.02)
 
 
 def test_hard_and_soft_rounding_by_hand():
-    law = Law.of([0.6], [1], [1.0])
-    soft, hard = law.rounded(2), law.rounded(2, soft=False)
+    dist = Distribution.of([0.6], [1], [1.0])
+    soft, hard = dist.rounded(2), dist.rounded(2, soft=False)
     assert soft.index.tolist() == [1, 2]
     assert soft.weight.tolist() == pytest.approx([0.8, 0.2])
     assert hard.index.tolist() == [1]
@@ -144,5 +152,5 @@ def test_coins_by_hand():
 
 def test_constructions_by_hand():
     assert brolly.soft_binned_cdl(umbrella().sample()) == 0
-    law = level_bias(0.1, 1000)
-    assert brolly.calibration_decision_loss(law.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)
+    dist = level_bias(0.1, 1000)
+    assert brolly.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)

@@ -78,14 +78,15 @@ def test_regression_solves_the_score_equations(alpha):
 def test_no_regression_where_none_is_best(x, y):
     with pytest.raises(
         brolly.BrollyError,
-        match=r"^no logistic regression fits best: a threshold on x tells the outcomes apart, or x is constant$",
+        match=r"^the logistic regression has no finite optimum: a threshold on x separates the classes, or x is "
+        r"constant$",
     ):
         fit_logistic(x, y)
 
 
 def test_regression_gives_up(monkeypatch):
     monkeypatch.setattr("brolly.paper.model._STEPS", 1)
-    with pytest.raises(brolly.BrollyError, match=r"^no logistic regression fits best: "):
+    with pytest.raises(brolly.BrollyError, match=r"^the logistic regression has no finite optimum: "):
         ExampleModel(0.5).fit(100, rng=0)
 
 

@@ -12,12 +12,12 @@ import pytest
 from scipy.optimize import linprog
 
 import brolly
-from brolly.paper.constructions import Law, coins, cutoff_gap, regret_of_guessing, smooth_gap
+from brolly.paper.constructions import Distribution, coins, cutoff_gap, regret_of_guessing, smooth_gap
 
 
 def weighted_rows(at, weight, frequency):
     """Rows (y, p, w) of the distribution with these predictions, weights and event frequencies."""
-    return Law.of(at, weight, frequency).rows()
+    return Distribution.of(at, weight, frequency).rows()
 
 
 def loss(y, p, w, swaps="all"):
@@ -102,7 +102,7 @@ def test_appendix_a(eps):
     """Both distributions have smCE = eps (with c = 1); trusting the first costs sqrt(eps)."""
     root = math.sqrt(eps)
     high = 0.5 + root
-    first, second = ((law.at, law.weight, law.frequency) for law in smooth_gap(eps))
+    first, second = ((dist.at, dist.weight, dist.frequency) for dist in smooth_gap(eps))
     assert smce(*first) == pytest.approx(eps, abs=1e-9)
     assert smce(*second) == pytest.approx(eps, abs=1e-9)
     # First: 1/2 (1/2 - mu) on [1/2 - root, 1/2) and 1/2 (mu - 1/2) on [1/2, 1/2 + root): root/2 at both ends, and a
@@ -139,8 +139,8 @@ def test_appendix_a_no_response_escapes(eps):
 
 def alternating(eps):
     """m, and the table of `cutoff_gap`."""
-    m, law = cutoff_gap(eps)
-    return m, law.at, law.weight, law.frequency
+    m, dist = cutoff_gap(eps)
+    return m, dist.at, dist.weight, dist.frequency
 
 
 @pytest.mark.parametrize("eps", [1e-2, 1e-3, 1e-4, 1e-6, 1e-7])

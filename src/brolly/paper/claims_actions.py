@@ -1,4 +1,4 @@
-"""Section 4, section 8 and the appendices: what acting on rounded predictions promises, and what nothing can."""
+"""Sections 4 and 8 and the appendices: upper bounds for acting on rounded predictions, and lower bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.paper.claims import Finding, at_most, claim, open_constant
 from brolly.paper.claims_basics import GRIDS, scdl, search
 from brolly.paper.constructions import (
-    Law,
+    Distribution,
     coins,
     cutoff_gap,
     decision_loss,
@@ -24,26 +24,26 @@ from brolly.paper.constructions import (
     round_rows,
     smooth_gap,
 )  # fmt: skip
-from brolly.paper.search import random_law, ratio
+from brolly.paper.search import random_distribution, ratio
 
 _COINS = 150
 _EPSILONS = (0.12, 0.04, 1e-2, 1e-4, 1e-6, 1e-10)
 
 
-def on_rounded(law: Law, m: int) -> Law:
-    """D_m as a law of its own."""
-    rounded = law.rounded(m)
-    return Law.of(rounded.index / m, rounded.weight, rounded.positive / rounded.weight)
+def on_rounded(dist: Distribution, m: int) -> Distribution:
+    """Return D_m as a distribution."""
+    rounded = dist.rounded(m)
+    return Distribution.of(rounded.index / m, rounded.weight, rounded.positive / rounded.weight)
 
 
 @claim("Lemma 4.1", "SCDL_m(D_m) = SCDL_m(D).")
 def _lemma_4_1(rng: np.random.Generator, effort: int) -> list[Finding]:
     off = max(
-        abs(on_rounded(law, m).soft_loss(m) - law.soft_loss(m))
-        for law in (random_law(rng) for _ in range(effort))
+        abs(on_rounded(dist, m).soft_loss(m) - dist.soft_loss(m))
+        for dist in (random_distribution(rng) for _ in range(effort))
         for m in GRIDS
     )
-    return [at_most("largest difference", off, 0, f"{effort} random laws, m = {GRIDS}")]
+    return [at_most("largest difference", off, 0, f"{effort} random distributions, m = {GRIDS}")]
 
 
 @claim(
@@ -52,22 +52,22 @@ def _lemma_4_1(rng: np.random.Generator, effort: int) -> list[Finding]:
     "the first inequality needs no assumption on m",
 )
 def _theorem_4_2(rng: np.random.Generator, effort: int) -> list[Finding]:
-    def second(law: Law) -> float:
-        value = scdl(law)
+    def second(dist: Distribution) -> float:
+        value = scdl(dist)
         allowed = [m for m in (2, 4, 8, 16, 32) if value < 2 / m]
-        return max([ratio(law.soft_loss(m), value) for m in allowed], default=-math.inf)
+        return max([ratio(dist.soft_loss(m), value) for m in allowed], default=-math.inf)
 
-    def task_regret(law: Law) -> float:
+    def task_regret(dist: Distribution) -> float:
         task = DecisionTask.from_payoffs(rng.random((3, 2)))
         m = int(2 ** rng.integers(1, 5))
-        regret = swap_regret(law.sample(), task=task, response=RoundingPolicy(task, m)).in_units
-        return ratio(regret, law.decision_loss(m))
+        regret = swap_regret(dist.sample(), task=task, response=RoundingPolicy(task, m)).in_units
+        return ratio(regret, dist.decision_loss(m))
 
-    def objective(law: Law) -> float:
-        return max(ratio(law.decision_loss(m), 2 * law.soft_loss(m) + 2 / m) for m in GRIDS)
+    def objective(dist: Distribution) -> float:
+        return max(ratio(dist.decision_loss(m), 2 * dist.soft_loss(m) + 2 / m) for m in GRIDS)
 
     return [
-        search("SR_Z / CDL(D_m)", 1, task_regret, rng, effort, "laws and random tasks of 3 actions"),
+        search("SR_Z / CDL(D_m)", 1, task_regret, rng, effort, "distributions and random tasks of 3 actions"),
         search("CDL(D_m) / (2 SCDL_m + 2/m)", 1, objective, rng, effort),
         search("SCDL_m / SCDL", 1, second, rng, effort),
     ]
@@ -80,24 +80,24 @@ def _theorem_4_2(rng: np.random.Generator, effort: int) -> list[Finding]:
     "p > mu is meant",
 )
 def _lemma_4_3(rng: np.random.Generator, effort: int) -> list[Finding]:
-    def tight(law: Law) -> float:
-        return max(m / 2 * (decision_loss(law.rounded(m)) - 2 * law.soft_loss(m)) for m in GRIDS)
+    def tight(dist: Distribution) -> float:
+        return max(m / 2 * (decision_loss(dist.rounded(m)) - 2 * dist.soft_loss(m)) for m in GRIDS)
 
-    def without_zero(law: Law) -> float:
-        """The proof's first sum as printed: how much of E[(q - mu)+ 1{p <= mu}] it forgets at mu = 0."""
-        rounded = law.rounded(4)
+    def without_zero(dist: Distribution) -> float:
+        """Compute what the proof's first sum, as printed, omits of E[(q - mu)+ 1{p <= mu}] at mu = 0."""
+        rounded = dist.rounded(4)
         return float(rounded.positive[rounded.index == 0].sum())
 
     return [
-        search("(CDL - 2 SCDL_m) m / 2", 1, tight, rng, effort, "laws, rounded to the grid"),
+        search("(CDL - 2 SCDL_m) m / 2", 1, tight, rng, effort, "distributions, rounded to the grid"),
         search("what the sum from j = 1 forgets", None, without_zero, rng, effort),
     ]
 
 
 @claim(
     "Theorem 4.4",
-    "With each row actually rounded, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + O(sqrt(log(1/delta)/T) log "
-    "m).",
+    "With each row rounded at random, with probability 1 - delta: CDL(D') <= 2 SCDL + 2/m + O(sqrt(log(1/delta)/T) "
+    "log m).",
     "slip: 'round p_i' should be p_t",
 )
 def _theorem_4_4(rng: np.random.Generator, effort: int) -> list[Finding]:
@@ -107,13 +107,13 @@ def _theorem_4_4(rng: np.random.Generator, effort: int) -> list[Finding]:
         for power in (1.0, 1.5, 3.0):
             p = rng.random(size)
             y = rng.random(size) < p**power
-            law = Law.of(p, np.ones(size), y.astype(float))
-            bound = 2 * scdl(law) + 2 / m
+            dist = Distribution.of(p, np.ones(size), y.astype(float))
+            bound = 2 * scdl(dist) + 2 / m
             losses = [decision_loss(round_rows(y, p, m, rng).rounded(m)) for _ in range(draws)]
             delta = max(1 / (2.01 * m), 2 / draws)
             per = math.sqrt(math.log(1 / delta) / size) * math.log(m)
             high = float(np.quantile(losses, 1 - delta))
-            extra, deviation = max(extra, (high - bound) / per), max(deviation, (high - law.decision_loss(m)) / per)
+            extra, deviation = max(extra, (high - bound) / per), max(deviation, (high - dist.decision_loss(m)) / per)
     run = f"{draws} roundings of 9 samples of 200 to 4,000 rows"
     return [
         open_constant(
@@ -126,7 +126,7 @@ def _theorem_4_4(rng: np.random.Generator, effort: int) -> list[Finding]:
 
 
 def least_sure_regret(rows: int) -> float:
-    """The largest c with: whatever the response, the regret is at least c T^-1/2 with probability 1/3 (Lemma 8.2)."""
+    """Return the largest c such that every response has regret c T^-1/2 with probability 1/3 (Lemma 8.2)."""
     chance, lead = coins(rows)
     found = []
     for x in np.linspace(0, 1, 101):
@@ -141,7 +141,7 @@ def least_sure_regret(rows: int) -> float:
     "Lemma 8.2",
     "T fair coins forecast at 1/2: every response has swap regret Omega(T^-1/2) with probability at least 1/3, for "
     "every T.",
-    "slip: fails for T = 2 and T = 4, where whoever always says 1 loses something with probability 1/4 and 5/16; true "
+    "slip: fails for T = 2 and T = 4, where always predicting 1 has regret with probability 1/4 and 5/16 only; true "
     "for all other T",
 )
 def _lemma_8_2(_rng: np.random.Generator, effort: int) -> list[Finding]:
@@ -163,13 +163,13 @@ def _lemma_8_2(_rng: np.random.Generator, effort: int) -> list[Finding]:
 
 @claim("Theorem 8.1", "Any measure that solves Question 1 has epsilon(T) >= Omega(T^-1/2).")
 def _theorem_8_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
-    """On the coins, where every response loses; 4 SCDL is the measure that solves Question 1 (Theorem 4.2)."""
+    """Use the coins of Lemma 8.2; 4 SCDL is the measure that solves Question 1 (Theorem 4.2)."""
     values = []
     sizes = [1, 2, 4, 9, 16, 64, 256, *([900] if effort >= 100 else [])]
     for rows in sizes:
         chance, _ = coins(rows)
         likely = np.flatnonzero(chance > 1e-9)
-        mean = sum(chance[k] * 4 * scdl(Law.of([0.5], [1], [k / rows])) for k in likely)
+        mean = sum(chance[k] * 4 * scdl(Distribution.of([0.5], [1], [k / rows])) for k in likely)
         values.append(mean * math.sqrt(rows))
     proof = min(least_sure_regret(rows) for rows in range(1, 31) if rows not in (2, 4)) / 4
     shown = ", ".join(f"{n}: {value:.2f}" for n, value in zip(sizes, values, strict=True))
@@ -177,7 +177,7 @@ def _theorem_8_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
         open_constant(
             "smallest sqrt(T) E[4 SCDL(S_T)] on T coins", min(values), f"exact, at T = {shown}", held=min(values) > 0
         ),
-        open_constant("the constant that the proof gives", proof, "a quarter of that of Lemma 8.2", held=proof > 0),
+        open_constant("the constant of the proof", proof, "a quarter of that of Lemma 8.2", held=proof > 0),
     ]
 
 
@@ -189,10 +189,10 @@ def _theorem_8_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
 def _theorem_a_1(_rng: np.random.Generator, _effort: int) -> list[Finding]:
     off, least = 0.0, math.inf
     for eps in _EPSILONS:
-        root, laws = math.sqrt(eps), smooth_gap(eps)
-        off = max(off, *(abs(smooth_calibration_error(law.sample()) / eps - 1) for law in laws))
-        x = np.linspace(0, 1, 2801)  # how often action 1 follows 1/2 - sqrt(eps)
-        worst = np.maximum((1 - x) / 2 * _lost(root, 0, 0.5), x * _lost(root, 1, float(laws[1].frequency[0])))
+        root, dists = math.sqrt(eps), smooth_gap(eps)
+        off = max(off, *(abs(smooth_calibration_error(dist.sample()) / eps - 1) for dist in dists))
+        x = np.linspace(0, 1, 2801)  # the probability of action 1 at the prediction 1/2 - sqrt(eps)
+        worst = np.maximum((1 - x) / 2 * _lost(root, 0, 0.5), x * _lost(root, 1, float(dists[1].frequency[0])))
         least = min(least, float(worst.min()) / root)
     run = f"exact, eps = {_EPSILONS}, responses in steps of 1/2800"
     return [
@@ -202,14 +202,14 @@ def _theorem_a_1(_rng: np.random.Generator, _effort: int) -> list[Finding]:
 
 
 def _lost(root: float, action: int, q: float) -> float:
-    """What an action loses against the other where the event has probability q, in the theorem's task."""
+    """Return the expected loss of an action against the other one, in the theorem's task, at event rate q."""
     earned = (1 - root) * (1 - q), q
     return max(earned) - earned[action]
 
 
-def squared_regret(law: Law) -> float:
-    """E[(a - E[y|a])^2]: the swap regret of 1 - (a - y)^2 where the actions are the predictions (Lemma B.2)."""
-    return swap_regret(law.sample(), task=DecisionTask.quadratic()).value
+def squared_regret(dist: Distribution) -> float:
+    """Compute E[(a - E[y|a])^2], the swap regret for the payoff 1 - (a - y)^2 (Lemma B.2)."""
+    return swap_regret(dist.sample(), task=DecisionTask.quadratic()).value
 
 
 @claim(
@@ -221,11 +221,11 @@ def squared_regret(law: Law) -> float:
 def _theorem_b_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
     off, least, where = 0.0, math.inf, ""
     for eps in (1e-3, 1e-4, 1e-5, 1e-6)[: 2 if effort < 100 else 4]:
-        m, law = cutoff_gap(eps)
-        off = max(off, abs(cutoff_calibration_error(law.sample()) / eps - 1))
+        m, dist = cutoff_gap(eps)
+        off = max(off, abs(cutoff_calibration_error(dist.sample()) / eps - 1))
         for k in sorted({*range(1, 12), *(2 ** np.arange(4, 12)).tolist(), m, 2 * m, 3 * m, 6 * m}):
             for soft in (True, False):
-                value = max(_response_regret(law, k, soft), _point_regret(k, soft, eps)) / eps ** (2 / 3)
+                value = max(_response_regret(dist, k, soft), _point_regret(k, soft, eps)) / eps ** (2 / 3)
                 if value < least:
                     least, where = value, f"rounding {'at random' if soft else 'down'} to 1/{k} at eps = {eps:g}"
     run = f"the identity and rounding to 1/k, at random or down; least for {where}"
@@ -235,13 +235,13 @@ def _theorem_b_1(_rng: np.random.Generator, effort: int) -> list[Finding]:
     ]
 
 
-def _response_regret(law: Law, k: int, soft: bool) -> float:
-    rounded = law.rounded(k, soft=soft)
-    return squared_regret(Law.of(rounded.index / k, rounded.weight, rounded.positive / rounded.weight))
+def _response_regret(dist: Distribution, k: int, soft: bool) -> float:
+    rounded = dist.rounded(k, soft=soft)
+    return squared_regret(Distribution.of(rounded.index / k, rounded.weight, rounded.positive / rounded.weight))
 
 
 def _point_regret(k: int, soft: bool, eps: float) -> float:
-    """The largest regret of the response on one prediction p0 where p0 + eps is right."""
+    """Return the largest regret of the response to one prediction p0 where the event has rate p0 + eps."""
     p: Floats = np.linspace(0, 1 - eps, 997)
     low = np.floor(p * k)
     up = p * k - low if soft else np.zeros(len(p))
@@ -255,14 +255,14 @@ def _lemma_b_2(rng: np.random.Generator, effort: int) -> list[Finding]:
     off, largest = 0.0, 0.0
     swaps = np.linspace(0, 1, 401)
     for _ in range(effort):
-        law = empirical(random_law(rng), 50, rng).pooled()  # the law of (a, y)
-        gain = (law.at - law.frequency) ** 2 - ((swaps[:, None] - law.frequency) ** 2).min(axis=0)  # up to Var(y|a)
-        exact = squared_regret(law)
-        off = max(off, abs(float(law.weight @ gain) - exact))
-        phi = rng.normal(size=len(law.at))
-        left = float(law.weight @ ((law.frequency - law.at) * phi)) ** 2
-        largest = max(largest, ratio(left, exact * float(law.weight @ phi**2)) if exact > 1e-6 else 0.0)
-    run = f"{effort} random laws"
+        dist = empirical(random_distribution(rng), 50, rng).pooled()  # the distribution of (a, y)
+        gain = (dist.at - dist.frequency) ** 2 - ((swaps[:, None] - dist.frequency) ** 2).min(axis=0)  # up to Var(y|a)
+        exact = squared_regret(dist)
+        off = max(off, abs(float(dist.weight @ gain) - exact))
+        phi = rng.normal(size=len(dist.at))
+        left = float(dist.weight @ ((dist.frequency - dist.at) * phi)) ** 2
+        largest = max(largest, ratio(left, exact * float(dist.weight @ phi**2)) if exact > 1e-6 else 0.0)
+    run = f"{effort} random distributions"
     return [
         at_most("|SR by trying 401 swaps - formula|", off, 1 / 400**2, run),
         at_most("E[(y - a) phi]^2 / (SR E[phi^2])", largest, 1, run),

@@ -1,4 +1,4 @@
-"""The distributions that the paper builds its proofs on, exactly: each a few weighted rows."""
+"""The distributions of the paper's examples and proofs, each as a few weighted predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from brolly.core.sample.sample import Sample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Law:
+class Distribution:
     """A distribution of (p, y) with finitely many predictions.
 
     Attributes
@@ -31,34 +31,34 @@ class Law:
     frequency: Floats
 
     @classmethod
-    def of(cls, at: ArrayLike, weight: ArrayLike, frequency: ArrayLike) -> Law:
-        """From anything that makes arrays; the weights are brought to a sum of 1."""
+    def of(cls, at: ArrayLike, weight: ArrayLike, frequency: ArrayLike) -> Distribution:
+        """Build from array-likes; the weights are normalized to sum to 1."""
         p, w, q = (np.atleast_1d(np.asarray(column, np.float64)) for column in (at, weight, frequency))
         return cls(p, w / w.sum(), q)
 
     def rows(self) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """The distribution as weighted rows: y, p and w."""
+        """Return the distribution as weighted rows: y, p and w."""
         weight = np.concatenate([self.weight * (1 - self.frequency), self.weight * self.frequency])
         return np.repeat([0, 1], len(self.at)), np.tile(self.at, 2), weight
 
     def sample(self) -> Sample:
-        """The distribution as a sample, on which a measure is the population's."""
+        """Return the distribution as a weighted sample: a measure of it is the population value."""
         y, p, w = self.rows()
         return Sample(y, p, sample_weight=w)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
-        """Outcomes and predictions of n independent rows."""
+        """Draw outcomes and predictions of n independent rows."""
         at = rng.choice(len(self.at), n, p=self.weight)
         return rng.random(n) < self.frequency[at], self.at[at]
 
-    def pooled(self) -> Law:
-        """The same law with equal predictions in one entry."""
+    def pooled(self) -> Distribution:
+        """Merge equal predictions."""
         at, where = np.unique(self.at, return_inverse=True)
         weight, events = (np.bincount(where, w).astype(float) for w in (self.weight, self.weight * self.frequency))
-        return Law(at, weight, events / weight)
+        return Distribution(at, weight, events / weight)
 
     def rounded(self, m: int, *, soft: bool = True) -> RoundedSample:
-        """D_m for any positive m, also one that is no power of two (Definition 4.2), or with p rounded down."""
+        """Round the predictions to 1/m: at random (D_m, Definition 4.2) or down, for any positive integer m."""
         low = np.floor(self.at * m)
         up = self.at * m - low if soft else np.zeros(len(low))
         index = np.concatenate([low, np.minimum(low + 1, m)]).astype(np.int64)
@@ -69,27 +69,27 @@ class Law:
         return RoundedSample(m=m, index=some, weight=pi[some], positive=np.minimum(s[some], pi[some]))
 
     def soft_loss(self, m: int, *, soft: bool = True) -> float:
-        """SCDL_m (Definition 1.1)."""
+        """Compute SCDL_m (Definition 1.1)."""
         return soft_loss(self.rounded(m, soft=soft))
 
     def decision_loss(self, m: int, *, soft: bool = True) -> float:
-        """CDL(D_m), exactly."""
+        """Compute CDL(D_m)."""
         return decision_loss(self.rounded(m, soft=soft))
 
 
 def soft_loss(rounded: RoundedSample) -> float:
-    """SCDL_m of what was rounded to the grid."""
+    """Compute SCDL_m of a rounded sample."""
     loss, _ = worst_threshold(rounded.index, rounded.weight, rounded.positive, rounded.m)
     return float(loss) / float(rounded.weight.sum())
 
 
 def decision_loss(rounded: RoundedSample) -> float:
-    """CDL of what was rounded to the grid."""
+    """Compute CDL of a rounded sample."""
     return 2 * RegretCurve.from_rounded(rounded).chord().value
 
 
 def fixed_losses(rounded: RoundedSample) -> Floats:
-    """SCFDL_{m,i} for i = 0..m, bin by bin (Definition 3.1)."""
+    """Compute SCFDL_{m,i} for i = 0..m from its definition (Definition 3.1)."""
     m, total = rounded.m, float(rounded.weight.sum())
     i = np.arange(m + 1)[:, None]
     up = np.maximum(rounded.positive - rounded.weight * (i + 1) / m, 0) * (rounded.index <= i)
@@ -98,65 +98,66 @@ def fixed_losses(rounded: RoundedSample) -> Floats:
     return losses
 
 
-def round_rows(y: NDArray[Any], p: Floats, m: int, rng: np.random.Generator) -> Law:
-    """The rows with each prediction actually rounded to the grid, at random and unbiased: D' of Theorem 4.4."""
+def round_rows(y: NDArray[Any], p: Floats, m: int, rng: np.random.Generator) -> Distribution:
+    """Round each row at random to a neighbouring grid point, without bias: D' of Theorem 4.4."""
     low = np.floor(p * m)
     at = (low + (rng.random(len(p)) < p * m - low)).astype(np.int64)
     count, events = np.bincount(at, minlength=m + 1), np.bincount(at, y, m + 1)
     some = np.flatnonzero(count)
-    return Law.of(some / m, count[some], events[some] / count[some])
+    return Distribution.of(some / m, count[some], events[some] / count[some])
 
 
-def umbrella() -> Law:
-    """Example 1: forecasts of 20% and 80%, each right as often as it says."""
-    return Law.of([0.2, 0.8], [0.5, 0.5], [0.2, 0.8])
+def umbrella() -> Distribution:
+    """Return Example 1: calibrated forecasts of 20% and 80%."""
+    return Distribution.of([0.2, 0.8], [0.5, 0.5], [0.2, 0.8])
 
 
 def middle_third(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
-    """Example 2: p uniform on [1/3, 2/3] and y ~ Ber(p), n rows of it."""
+    """Draw n rows of Example 2: p uniform on [1/3, 2/3] and y ~ Ber(p)."""
     p = rng.uniform(1 / 3, 2 / 3, n)
     return rng.random(n) < p, p
 
 
 def coins(rows: int) -> tuple[Floats, Floats]:
-    """Lemma 8.2: the chance of each number of heads among fair coins, and by how much heads lead (2q - 1)."""
+    """Return the probability of each number of heads among fair coins, and 2q - 1, q the share of heads (Lemma 8.2)."""
     chance = np.array([math.comb(rows, k) / 2**rows for k in range(rows + 1)])
     return chance, 2 * np.arange(rows + 1) / rows - 1
 
 
 def regret_of_guessing(lead: Floats, x: float) -> Floats:
-    """The swap regret, in the task to guess the coin, of answering 0 with probability x: how often the rarer side."""
+    """Compute the swap regret of guessing tails with probability x, for `lead` = 2q - 1."""
     return np.where(lead > 0, x, 1 - x) * np.abs(lead)
 
 
-def smooth_gap(eps: float) -> tuple[Law, Law]:
-    """Theorem A.1: two distributions with smCE = eps (c = 1 makes them equal) that no response serves both."""
+def smooth_gap(eps: float) -> tuple[Distribution, Distribution]:
+    """Return the two distributions of Theorem A.1, with smCE = eps and c = 1: no response is good for both."""
     root = math.sqrt(eps)
     low, high = 0.5 - root, 0.5 + root
-    return Law.of([low, high], [0.5, 0.5], [0.5, 0.5]), Law.of([low], [1.0], [low - eps])
+    return Distribution.of([low, high], [0.5, 0.5], [0.5, 0.5]), Distribution.of([low], [1.0], [low - eps])
 
 
-def cutoff_gap(eps: float) -> tuple[int, Law]:
-    """Theorem B.1: weight 3 eps at each of m = floor(eps^(-1/3)) points in [1/3, 2/3], off by 1/3 down and up in turn.
+def cutoff_gap(eps: float) -> tuple[int, Distribution]:
+    """Return m and the distribution of Theorem B.1, with cutoff error eps.
 
-    The rest is at 0, where it is right.
+    Weight 3 eps is at each of m = floor(eps^(-1/3)) points in [1/3, 2/3], whose event rates are off by 1/3, down and up
+    in turn. The rest of the weight is at 0, with event rate 0.
     """
     m = math.floor(eps ** (-1 / 3) + 1e-9)
     i = np.arange(1, m + 1)
     at = 1 / 3 + i / (3 * m)
     frequency = np.clip(at + (-1.0) ** i / 3, 0, 1)
-    return m, Law(np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, frequency])
+    return m, Distribution(np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, frequency])
 
 
-def level_bias(eps: float, points: int) -> Law:
-    """Remark 1, first half: p spread evenly over [0, 1 - eps], each too low by eps."""
+def level_bias(eps: float, points: int) -> Distribution:
+    """Return the first distribution of Remark 1: p evenly spaced on [0, 1 - eps], each too low by eps."""
     at = (np.arange(points) + 0.5) / points * (1 - eps)
-    return Law.of(at, np.ones(points), at + eps)
+    return Distribution.of(at, np.ones(points), at + eps)
 
 
-def empirical(law: Law, n: int, rng: np.random.Generator) -> Law:
-    """The law of n independent rows: what a sample of that size would be."""
-    count = rng.multinomial(n, law.weight)
+def empirical(dist: Distribution, n: int, rng: np.random.Generator) -> Distribution:
+    """Draw n independent rows and return their empirical distribution."""
+    count = rng.multinomial(n, dist.weight)
     some = count > 0
-    events = rng.binomial(count[some], law.frequency[some])
-    return Law.of(law.at[some], count[some], events / count[some])
+    events = rng.binomial(count[some], dist.frequency[some])
+    return Distribution.of(dist.at[some], count[some], events / count[some])

@@ -1,4 +1,4 @@
-"""The pictures of the paper, drawn from the tables: nothing is computed here."""
+"""The figures, drawn from the tables of a part; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INK, _RED, _GREY = "#1f4e79", "#c0504d", "#888888"
 
 
 def draw(result: PartResult, folder: Path) -> list[Path]:
-    """Each picture of a part as PNG and SVG."""
+    """Write each figure of a part as PNG and SVG, and return the paths."""
     files = []
     for name in result.pictures:
         with _rc():
@@ -43,7 +43,7 @@ def _figure(rows: int, columns: int, width: float, height: float) -> tuple[Any, 
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
-    # fixed margins, in inches: a layout that measures every label takes seconds
+    # fixed margins, in inches: automatic layout takes seconds
     figure.subplots_adjust(
         left=0.6 / width,
         right=1 - 0.15 / width,
@@ -96,7 +96,7 @@ def _scatter(result: PartResult, names: Sequence[str], regrets: Sequence[str], c
 
 
 def _exponents(result: PartResult) -> Any:
-    """Error against rows for each measure, one line for each population."""
+    """Plot the error against the number of rows for each measure, one line per population."""
     points = _named(result, "table1_errors").records()
     names = list(dict.fromkeys(str(p["measure"]) for p in points))
     rows = -(-(len(names) + 1) // 6)  # one place for the legend
@@ -114,7 +114,7 @@ def _exponents(result: PartResult) -> Any:
 
 
 def _grids(result: PartResult) -> Any:
-    """The exact loss of each grid, and the paper's bound."""
+    """Plot the exact loss of each grid and the paper's bound."""
     rows = _named(result, "beyond_grids").records()
     names = list(dict.fromkeys(str(row["forecasts"]) for row in rows))
     figure, axes = _figure(1, len(names), 2.8 * len(names), 2.8)

@@ -1,4 +1,4 @@
-"""Figures 1 to 3: the curves of the example, and each measure against the swap regret of one decision."""
+"""Figures 1 to 3: the example's curves, and each measure against the swap regret of one decision."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ MEASURES: dict[str, Measure] = {
 }
 
 _CURVES = (
-    "One logistic regression for each alpha, on 500 rows: the probability of the event (which is also E[Y | f(x)], as "
-    "f is monotone), what f says, and what 1 - f says. At alpha = 1 the best line is level; which way the fitted one "
-    "leans is chance."
+    "One logistic regression for each alpha, fitted to 500 rows: the event probability (which is E[Y | f(x)], as f is "
+    "monotone), the predictor f, and 1 - f. At alpha = 1 the best predictor is constant; the sign of the fitted slope "
+    "is chance."
 )
 _SCATTER = (
-    "For uniformly random alpha, a regression fitted on 500 rows and judged on 1,000 fresh ones: each measure against "
-    "the swap regret of acting as if the prediction were right, in the task U(a, y) = 1 - 0.35 (1 - y) a - 0.65 y (1 "
-    "- a). The paper does not say whether a swap may be chosen per action (as its definition of swap regret has it) "
-    "or per prediction; both are shown. Where every prediction is distinct, swaps per prediction know each outcome, "
-    "and the regret is about how often the forecaster can be wrong. Intervals of the Spearman correlation are those "
-    "of Bonett and Wright (2000) at 95%. The paper prints its correlations inside pictures that our source does not "
-    "have; what its text says of them is in the table."
+    "For each of many random alphas, uniform on [0, 1], a regression is fitted to 500 rows and evaluated on 1,000 new "
+    "ones: each measure against the swap regret of the best response to the prediction, in the task U(a, y) = 1 - "
+    "0.35 (1 - y) a - 0.65 y (1 - a). The paper does not say whether swaps are per action (as in its definition of "
+    "swap regret) or per prediction; both are shown. If all predictions are distinct, swaps per prediction fit each "
+    "outcome. Intervals for the Spearman correlation are those of Bonett and Wright (2000) at 95%. The paper prints "
+    "its correlations inside the figures, which our source of it lacks; the table has what its text says."
 )
 _SAID = {
     "f": {
@@ -55,7 +54,7 @@ _SAID = {
 
 
 def figure1(_runner: Runner, *, repeats: int, seed: int) -> PartResult:
-    """The curves of Figure 1 for the four alphas."""
+    """Compute the curves of Figure 1 for the four alphas."""
     x = np.linspace(0, 1, 101)
     rows: list[dict[str, Cell]] = []
     for k, alpha in enumerate(ALPHAS):
@@ -74,12 +73,12 @@ def figure1(_runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 
 def figure2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
-    """Each measure against swap regret for the predictor f."""
+    """Compute each measure and the swap regret for the predictor f."""
     return _scatter(runner, "figure2", "Figure 2: measures against swap regret, predictor f", False, repeats, seed)
 
 
 def figure3(runner: Runner, *, repeats: int, seed: int) -> PartResult:
-    """Each measure against swap regret for the predictor 1 - f."""
+    """Compute each measure and the swap regret for the predictor 1 - f."""
     return _scatter(runner, "figure3", "Figure 3: measures against swap regret, predictor 1 - f", True, repeats, seed)
 
 
@@ -109,7 +108,7 @@ def _scatter(runner: Runner, name: str, title: str, flipped: bool, repeats: int,
 
 
 def draw_points(seed: int, flipped: bool, start: int, stop: int) -> list[dict[str, float]]:
-    """Points start..stop: alpha, both regrets, and every measure; f and 1 - f share their rows."""
+    """Compute points start..stop: alpha, both regrets, every measure. f and 1 - f share their rows."""
     points = []
     for index in range(start, stop):
         rng = np.random.default_rng([seed, 3, index])
@@ -131,7 +130,7 @@ def _judge(predictor: LogisticPredictor, x: Any, y: Any) -> dict[str, float]:
 
 
 def spearman(a: ArrayLike, b: ArrayLike, confidence_level: float = _LEVEL) -> tuple[float, float, float]:
-    """Spearman's rank correlation and its interval, by Fisher's z with the variance of Bonett and Wright (2000).
+    """Compute Spearman's rank correlation and an interval: Fisher's z, variance of Bonett and Wright (2000).
 
     Examples
     --------

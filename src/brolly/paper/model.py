@@ -1,4 +1,4 @@
-"""The data of the paper's experiments: a model of which everything is known, and the predictor fitted to it."""
+"""The model of the paper's experiments and the logistic predictor fitted to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brolly.errors import BrollyError, InputError
 Seed = int | np.random.Generator | None
 
 _STEPS = 100
-_CLOSE = 1e-13  # of a Newton step, in which the error squares
+_CLOSE = 1e-13  # size of the last Newton step
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,7 @@ class LogisticPredictor:
     intercept, slope : float
         a and b.
     flipped : bool
-        Whether it says 1 - f instead, as the paper does "to break monotonicity".
+        Whether the predictor is 1 - f, which the paper uses "to break monotonicity".
 
     Examples
     --------
@@ -41,25 +41,25 @@ class LogisticPredictor:
     flipped: bool = False
 
     def __call__(self, x: ArrayLike) -> Floats:
-        """The prediction at x."""
+        """Return the prediction at x."""
         z = self._score(x)
-        with np.errstate(over="ignore"):  # exp(-z) = inf gives the 0 that is meant
+        with np.errstate(over="ignore"):  # exp(-z) = inf gives the correct limit 0
             p: Floats = 1.0 / (1.0 + np.exp(-z))
         return p
 
     def flip(self) -> LogisticPredictor:
-        """The predictor that says 1 - f(x)."""
+        """Return the predictor 1 - f."""
         return LogisticPredictor(intercept=self.intercept, slope=self.slope, flipped=not self.flipped)
 
     def inverse(self, p: ArrayLike) -> Floats:
-        """Where in x the prediction is p, for 0 < p < 1 and a slope that is not 0."""
+        """Return the x at which the prediction is p, for 0 < p < 1 and a nonzero slope."""
         p = np.asarray(p, np.float64)
         logit = np.log(p) - np.log1p(-p)
         x: Floats = ((-logit if self.flipped else logit) - self.intercept) / self.slope
         return x
 
     def mean(self, low: ArrayLike, high: ArrayLike) -> Floats:
-        """The mean prediction over each interval of x, by eight-point Gauss-Legendre quadrature."""
+        """Return the mean prediction over each interval of x, by eight-point Gauss-Legendre quadrature."""
         return interval_means(self, low, high)
 
     def _score(self, x: ArrayLike) -> Floats:
@@ -69,20 +69,20 @@ class LogisticPredictor:
 
 @dataclass(frozen=True, slots=True)
 class ExampleModel:
-    r"""The paper's example: X uniform on [0, 1], and an event whose probability mixes a valley with a line.
+    r"""The paper's example model: X uniform on [0, 1], and an event rate that mixes a parabola with a line.
 
-    :math:`\mathrm{E}[Y \mid X = x] = \alpha (1 - 2x)^2 + (1 - \alpha) x`: at :math:`\alpha = 0` it rises with x, which
-    a logistic regression can follow; at :math:`\alpha = 1` it falls and rises again, which no monotone predictor can.
+    :math:`\mathrm{E}[Y \mid X = x] = \alpha (1 - 2x)^2 + (1 - \alpha) x`. At :math:`\alpha = 0` it increases with x, as
+    a logistic regression does; at :math:`\alpha = 1` it decreases and increases again, as no monotone predictor does.
 
     Parameters
     ----------
     alpha : float
-        The share of the valley, in [0, 1].
+        The share of the parabola, in [0, 1].
 
     Notes
     -----
-    What a predictor is worth in this model is known without drawing a single row: `population` gives the
-    value of every measure by quadrature, with a bound on the error.
+    No sample is needed to evaluate a predictor in this model: `population` computes every measure by quadrature, with a
+    bound on the error.
 
     References
     ----------
@@ -96,8 +96,8 @@ class ExampleModel:
     [0.5, 0.25, 1.0]
     >>> f = model.fit(500, rng=0)
     >>> value = model.population(f, "expected_calibration_error")["expected_calibration_error"]
-    >>> f"{value.value:.4f} give or take {value.error:.0e}"
-    '0.1247 give or take 6e-08'
+    >>> f"{value.value:.4f} +- {value.error:.0e}"
+    '0.1247 +- 6e-08'
     """
 
     alpha: float
@@ -107,28 +107,28 @@ class ExampleModel:
             raise InputError(f"alpha must lie in [0, 1]; it is {self.alpha}")
 
     def mean(self, x: ArrayLike) -> Floats:
-        """The probability of the event at x."""
+        """Return the probability of the event at x."""
         x = np.asarray(x, np.float64)
         return self.alpha * (1 - 2 * x) ** 2 + (1 - self.alpha) * x
 
     def sample(self, n: int, rng: Seed = None) -> tuple[Floats, NDArray[np.bool_]]:
-        """Draw n rows: the feature x and the outcome y."""
+        """Draw n rows: feature x and outcome y."""
         generator = np.random.default_rng(rng)
         x = generator.random(n)
         return x, generator.random(n) < self.mean(x)
 
     def fit(self, n: int = 500, rng: Seed = None) -> LogisticPredictor:
-        """The logistic regression (without a penalty) on n fresh rows."""
+        """Fit an unpenalized logistic regression to n new rows."""
         return fit_logistic(*self.sample(n, rng))
 
     def population(self, predictor: LogisticPredictor, *names: str, cells: int = 1 << 14) -> dict[str, Any]:
-        """The exact value of measures of the catalogue for this predictor (see `population_values`)."""
+        """Compute measures of the catalogue for this predictor on the population (see `population_values`)."""
         from brolly.paper.population import population_values
 
         return population_values(self, predictor, *names, cells=cells)
 
     def limit(self) -> LogisticPredictor:
-        """What `fit` goes to as the rows go to infinity: the same regression on the population."""
+        """Fit the same regression to the population: the limit of `fit` for many rows."""
         edges = np.linspace(0.0, 1.0, 4097)
         x = (edges[:-1] + edges[1:]) / 2
         y = np.repeat([0.0, 1.0], len(x))
@@ -137,14 +137,14 @@ class ExampleModel:
 
 
 def fit_logistic(x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None) -> LogisticPredictor:
-    """Logistic regression of y on one feature x, without a penalty, by Newton's method.
+    """Fit an unpenalized logistic regression of y on one feature x, by Newton's method.
 
     Parameters
     ----------
     x, y : array_like of shape (n,)
         The feature, and the outcome as 0 and 1.
     weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def fit_logistic(x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None)
     Raises
     ------
     BrollyError
-        Where no finite coefficients are best: one class only, or a threshold on x that tells them apart.
+        If there is no finite optimum: one class only, or classes separated by a threshold on x.
 
     Examples
     --------
@@ -172,20 +172,22 @@ def fit_logistic(x: ArrayLike, y: ArrayLike, *, weight: ArrayLike | None = None)
         if np.linalg.cond(curvature) > 1 / np.finfo(np.float64).eps:
             break
         step = np.linalg.solve(curvature, gradient)
-        step /= max(1.0, float(np.abs(step).max()) / 10)  # a leap on a flat likelihood would not come back
+        step /= max(1.0, float(np.abs(step).max()) / 10)  # limits the step where the likelihood is flat
         beta = beta + step
         if np.abs(step).max() <= _CLOSE * (1 + np.abs(beta).max()):
             return LogisticPredictor(intercept=float(beta[0]), slope=float(beta[1]))
-    raise BrollyError("no logistic regression fits best: a threshold on x tells the outcomes apart, or x is constant")
+    raise BrollyError(
+        "the logistic regression has no finite optimum: a threshold on x separates the classes, or x is constant"
+    )
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def interval_means(function: Any, low: ArrayLike, high: ArrayLike) -> Floats:
-    """The mean of a function over each interval, by eight-point Gauss-Legendre quadrature.
+    """Return the mean of a function over each interval, by eight-point Gauss-Legendre quadrature.
 
-    For a logistic function on a short interval the error is below that of adding doubles.
+    For a logistic function on a short interval the error is below the rounding error of the sum.
     """
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     at = low[..., None] + (high - low)[..., None] * (_NODES + 1) / 2

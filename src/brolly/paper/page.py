@@ -1,4 +1,4 @@
-"""One page with all results, that needs nothing else: its pictures are inside."""
+"""One self-contained HTML page with all results."""
 
 from __future__ import annotations
 
@@ -22,30 +22,29 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: 
 td.no { background: #f6d5d3; font-weight: 600; } td.long { min-width: 16rem; font-size: 0.8rem; }
 img { max-width: 100%; height: auto; } .small { color: #666; font-size: 0.85rem; }
 """
-_LONG = 40  # letters from which a cell gets room
-_MOST_ROWS = 90  # of a table on the page; the file has them all
+_LONG = 40  # characters; longer cells get a minimum width
+_MOST_ROWS = 90  # longer tables are in their CSV files only
 _ORDER = ("table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond")
 _INTRO = (
     "Every table, figure and numbered statement of Bairaktari, Hu, Nguyen and Ullman, 'Testable and Actionable "
-    "Calibration for Full Swap Regret' (arXiv:2605.17749), computed anew by brolly and set beside what the paper "
-    "prints."
+    "Calibration for Full Swap Regret' (arXiv:2605.17749), recomputed by brolly and compared with the printed values."
 )
 
 
 def write_page(folder: Path) -> Path:
-    """Put all parts that were written to a folder on one page, ``index.html``."""
+    """Write ``index.html`` with all parts that are in a folder."""
     parts = [read_part(folder / f"{name}.json") for name in _ORDER if (folder / f"{name}.json").exists()]
     write_atomic(folder / "index.html", page(parts, folder))
     return folder / "index.html"
 
 
 def read_part(path: Path) -> PartResult:
-    """A part as `PartResult.write` wrote it."""
+    """Read a part that `PartResult.write` wrote."""
     return PartResult.from_dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def page(parts: Sequence[PartResult], folder: Path) -> str:
-    """The page's text; pictures are read from the folder."""
+    """Return the page as text; figures are read from the folder."""
     links = " · ".join(f'<a href="#{escape(part.name)}">{escape(part.title)}</a>' for part in parts)
     body = "".join(_section(part, folder) for part in parts)
     return (
@@ -74,7 +73,7 @@ def _picture(path: Path, title: str) -> str:
 
 def _table(table: Table) -> str:
     left_out = len(table.rows) - _MOST_ROWS
-    if left_out > 0:  # points of a plot, which the picture shows
+    if left_out > 0:  # points of a figure, which is on the page
         return f'<p class="small">{escape(table.title)}: {len(table.rows):,} rows, in {escape(table.name)}.csv</p>'
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)

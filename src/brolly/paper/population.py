@@ -1,4 +1,4 @@
-"""What a predictor is worth in the example model, known without a sample: quadrature, and how far it can be off."""
+"""Population values of measures in the example model: quadrature, with a bound on the error."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import soft_binned_cdl
 from brolly.paper.model import ExampleModel, LogisticPredictor, interval_means
 
-_SOFT = 1 << 12  # soft-binned losses are exact on all grids up to this
-_ADDING = 1e-12  # what adding up this many doubles may lose
+_SOFT = 1 << 12  # SCDL_m is exact for all grids up to this
+_ADDING = 1e-12  # rounding error of the sums
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PopulationValue:
-    """The value of a measure on the whole population.
+    """The value of a measure on the population.
 
     Attributes
     ----------
     name : str
-        The measure, as the catalogue has it.
+        The measure's name in the catalogue.
     value : float
         Its value.
     error : float
-        How far from the truth it can be at most; NaN where no bound is known.
+        A bound on the error of `value`; NaN if none is known.
     cells : int
-        Into how many intervals of x the population was cut.
+        The number of intervals of x in the quadrature.
     """
 
     name: str
@@ -41,16 +41,16 @@ class PopulationValue:
     cells: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types."""
+        """Return the fields in built-in types."""
         return {"name": self.name, "value": self.value, "error": self.error, "cells": self.cells}
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The population cut into intervals of x, in each of which the prediction and the mean move little.
+    """A partition of the population into short intervals of x.
 
-    The intervals end where the prediction is a multiple of a grid's step (so that all that happens to
-    such a grid is exact), and none is longer than ``1/cells``.
+    Interval ends include all points where the prediction is on a grid (which makes rounding to that grid exact), and no
+    interval is longer than ``1/cells``.
     """
 
     low: Floats
@@ -65,7 +65,7 @@ class Cut:
 
     @classmethod
     def of(cls, model: ExampleModel, predictor: LogisticPredictor, cells: int, grids: tuple[int, ...]) -> Cut:
-        """Cut for these grids in p, and for the quantiles of a grid of that size in x."""
+        """Build the partition for these grids in p and ``cells`` equal intervals in x."""
         edges = np.unique(np.concatenate([np.linspace(0, 1, cells + 1), *(_level(predictor, g) for g in grids)]))
         low, high = edges[:-1], edges[1:]
 
@@ -74,7 +74,7 @@ class Cut:
 
         prob, events = predictor.mean(low, high), interval_means(model.mean, low, high)
         both = interval_means(product, low, high)
-        with np.errstate(invalid="ignore", divide="ignore"):  # where nothing happens, nobody asks
+        with np.errstate(invalid="ignore", divide="ignore"):  # the quotient is not used where events are impossible
             given_event = np.where(events > 0, both / events, prob)
             given_none = np.where(events < 1, (prob - both) / (1 - events), prob)
         bounds = predictor(np.stack([low, high]))
@@ -83,7 +83,7 @@ class Cut:
             low=low,
             high=high,
             mass=high - low,
-            prob=np.clip(prob, *between),  # a mean may round past the end, into the next bin
+            prob=np.clip(prob, *between),  # rounding could move a mean past the end, into the next bin
             events=np.clip(events, 0.0, 1.0),
             prob_given_event=np.clip(given_event, *between),
             prob_given_none=np.clip(given_none, *between),
@@ -93,14 +93,13 @@ class Cut:
         )
 
     def sample(self) -> Sample:
-        """One prediction for each interval: its mean, with the outcomes of the interval."""
+        """Return a sample with one prediction per interval: its mean, with the event rate of the interval."""
         return self._sample(self.prob, self.prob)
 
     def sample_by_outcome(self) -> Sample:
-        """Two predictions for each interval, the mean where the event happened and where it did not.
+        """Return a sample with two predictions per interval: the mean given the event and given no event.
 
-        Rounding to a grid at random is linear within an interval, so it does not see the difference from
-        the population.
+        Random rounding to a grid is linear within an interval, so it gives the same result as on the population.
         """
         return self._sample(self.prob_given_none, self.prob_given_event)
 
@@ -113,16 +112,16 @@ class Cut:
 def population_values(
     model: ExampleModel, predictor: LogisticPredictor, *names: str, cells: int = 1 << 14
 ) -> dict[str, PopulationValue]:
-    r"""The value of measures of the catalogue on the population, with a bound on the error.
+    r"""Compute measures of the catalogue on the population, with a bound on the error.
 
     Parameters
     ----------
     model : ExampleModel
     predictor : LogisticPredictor
     *names : str
-        Which measures of the catalogue; all if none is said.
+        Names of measures in the catalogue. Default: all.
     cells : int
-        Into how many intervals of x the population is cut at least; the error falls with it.
+        The least number of intervals of x; the error decreases with it.
 
     Returns
     -------
@@ -130,23 +129,24 @@ def population_values(
 
     Notes
     -----
-    X is cut into intervals, each of which is replaced by its mean prediction, with its own outcomes: the
-    law of (p, y) with each p moved by at most the interval's width d in p. What that does to a measure:
+    Each interval of x is replaced by its mean prediction, with its event rate. This moves each p by at most d, the
+    largest width of an interval in p. The effect on each measure:
 
-    - SCDL, soft and hard, and binned ECE: nothing. Their grids' points are ends of intervals, and in
-      between rounding is linear (the two outcomes keep a mean prediction each).
-    - smCE: at most 2d, because :math:`(y - p) w(p)` moves by at most 2 |p - p'| for a 1-Lipschitz w.
-    - distCal: at most d (move there first), and 1/grid for the linear program's own grid.
-    - ECE: a sum of |means| in place of a mean of |.|: only intervals where :math:`\mathrm{E}[y|x] - f(x)` changes
-      its sign lose, at most the range there; and it changes at most five times (its third derivative has two zeros).
-    - Cutoff: an end within an interval, at most the largest |bias| of two intervals.
-    - CDL: the regret of a threshold moves by the weight of the interval it falls into, and by the range of
-      the mean outcome where that crosses it, at most twice. With monotone swaps, by the weight of two
-      intervals; constant ones, of one.
-    - Brier and log score: by their slopes in p.
+    - SCDL, soft and hard, and binned ECE: none. Their grid points are interval ends, and rounding is linear in
+      between (each outcome has its own mean prediction).
+    - smCE: at most 2d, because :math:`(y - p) w(p)` changes by at most 2 |p - p'| for a 1-Lipschitz w.
+    - distCal: at most d, plus 1/grid for the grid of the linear program.
+    - ECE: the absolute value of a mean instead of the mean absolute value. They differ only in intervals where
+      :math:`\mathrm{E}[y|x] - f(x)` changes sign, at most five (its third derivative has two zeros), by at most its
+      range there.
+    - Cutoff: the cutoff can fall inside an interval; at most the largest |bias| of two intervals.
+    - CDL: the regret at a threshold changes by the weight of the interval it falls into, and by the range of the event
+      rate where that crosses the threshold, at most twice. With monotone swaps, by the weight of two intervals; with
+      constant swaps, of one.
+    - Brier and log score: d times their largest slope in p.
 
-    For smooth ECE, the interval error and quantile bins no bound is proved here (NaN): see how they change
-    with `cells`.
+    For smooth ECE, the interval error and quantile bins no bound is proved here (NaN): compare the values for several
+    `cells`.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def population_values(
 def population_value(
     model: ExampleModel, predictor: LogisticPredictor, measure: Measure, *, cells: int = 1 << 14
 ) -> PopulationValue:
-    """The same for one measure, with whatever options."""
+    """Compute one measure, with its options, on the population."""
     bins = int(measure.options.get("n_bins", 15))
     cut = Cut.of(model, predictor, cells, (_SOFT, bins))
     soft = measure.function is soft_binned_cdl
@@ -173,7 +173,7 @@ def population_value(
 
 
 def _level(predictor: LogisticPredictor, grid: int) -> Floats:
-    """Where in [0, 1] the prediction is a multiple of 1/grid."""
+    """Return the x in (0, 1) at which the prediction is a multiple of 1/grid."""
     if predictor.slope == 0:
         return np.empty(0)
     x = predictor.inverse(np.arange(1, grid) / grid)
@@ -189,7 +189,7 @@ def _exact(_cut: Cut, _predictor: LogisticPredictor, _measure: Measure) -> float
 
 
 def _soft(cut: Cut, predictor: LogisticPredictor, measure: Measure) -> float:
-    """Nothing is lost while the balance is struck on a grid that the cut follows; else what 1/m leaves open."""
+    """Return the rounding error if m* is among the grids of the partition, else a bound of order 1/m."""
     value = measure(cut.sample_by_outcome())
     return _ADDING if value >= 4 / _SOFT else 4 / _SOFT + _exact(cut, predictor, measure)
 

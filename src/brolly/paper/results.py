@@ -1,4 +1,4 @@
-"""What a part of the paper comes to: tables, pictures and a few words, as files."""
+"""The result of one part: tables, figures and text, and their files."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """Rows with names for their columns.
+    """A table of values with named columns.
 
     Attributes
     ----------
     name : str
-        What its file is called.
+        The name of its file, without ending.
     title : str
-        What it shows.
+        The caption.
     columns : tuple of str
     rows : tuple of tuples
-        Text, numbers, True and False; None where there is nothing to say.
+        Text, numbers and booleans; None for no value.
     """
 
     name: str
@@ -38,16 +38,16 @@ class Table:
 
     @classmethod
     def of(cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]]) -> Table:
-        """A table of records that all have the same fields."""
+        """Build a table from records that all have the same fields."""
         columns = tuple(rows[0])
         return cls(name=name, title=title, columns=columns, rows=tuple(tuple(row[c] for c in columns) for row in rows))
 
     def records(self) -> list[dict[str, Cell]]:
-        """Each row as a dict."""
+        """Return each row as a dict."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
-        """The whole table, numbers with all their digits."""
+        """Return the table as CSV, numbers in full precision."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -63,16 +63,16 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PartResult:
-    """One part: what the paper says, what came out, and how.
+    """The result of one part of the paper.
 
     Attributes
     ----------
     name, title : str
     words : tuple of str
-        Paragraphs to read with it.
+        Paragraphs of explanation.
     tables : tuple of Table
     pictures : tuple of str
-        Names of the pictures (of their files, without ending).
+        Names of the figures' files, without ending.
     settings : mapping
         Repeats and seed.
     """
@@ -85,7 +85,7 @@ class PartResult:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return the result in built-in types, ready for JSON."""
         tables = [
             {
                 "name": t.name,
@@ -106,7 +106,7 @@ class PartResult:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> PartResult:
-        """What `to_dict` gave."""
+        """Build the result from what `to_dict` returned."""
         tables = tuple(
             Table(
                 name=t["name"], title=t["title"], columns=tuple(t["columns"]), rows=tuple(tuple(r) for r in t["rows"])
@@ -118,7 +118,7 @@ class PartResult:
         return cls(name=name, title=title, words=words, tables=tables, pictures=pictures, settings=settings)
 
     def write(self, folder: Path) -> list[Path]:
-        """A CSV file for each table, and all of it as JSON."""
+        """Write a CSV file per table and one JSON file, and return their paths."""
         files = []
         for table in self.tables:
             write_atomic(folder / f"{table.name}.csv", table.to_csv())
@@ -134,12 +134,12 @@ class PartResult:
 
 
 def _plain(cell: Cell) -> Cell:
-    """JSON knows no NaN."""
+    """Replace NaN and infinity by None, as JSON has neither."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def shown(cell: Cell) -> str:
-    """A cell as people read it."""
+    """Format a cell for display."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, bool):

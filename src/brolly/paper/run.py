@@ -1,4 +1,4 @@
-"""Run parts of the paper and write what comes out."""
+"""Compute parts of the paper and write the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from brolly.paper.table2 import table2
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the paper: what computes it, and how often it repeats things if nobody says."""
+    """A part of the paper: its function, its default number of repeats, and the least number it needs."""
 
     run: Callable[..., PartResult]
     repeats: int
@@ -49,25 +49,25 @@ def run_paper(
     only: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, PartResult]:
-    """Compute parts of the paper anew, and write tables (CSV), pictures (PNG, SVG) and one page (HTML).
+    """Recompute parts of the paper, and write tables (CSV), figures (PNG, SVG) and one page (HTML).
 
     Parameters
     ----------
     *parts : str
-        "table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond"; all if none is said.
+        "table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond". Default: all.
     output : path
-        A folder for the files; it is made if it is not there.
+        The folder for the files; created if it does not exist.
     repeats : int, optional
-        How often each part repeats things: for ``claims``, about how many distributions to try for each statement; for
-        the figures 2 and 3 the number of alphas. If not said: 1,000 for ``table2``, and so on as in ``PARTS``.
+        The number of repeats of each part: simulations for the tables, alphas for figures 2 and 3, about as many
+        distributions per statement for ``claims``. Default: per part, see ``PARTS``.
     seed : int
-        The same seed gives the same numbers, however often the run was stopped and on however many processes.
+        The seed. The same seed gives the same numbers, also after an interruption and for any number of processes.
     jobs : int
-        How many processes to use.
+        The number of processes.
     only : sequence of str
-        Which statements ``claims`` is to check, as the paper numbers them; all if none is said.
+        The statements that ``claims`` checks, by their names in the paper. Default: all.
     progress : callable, optional
-        Told the part's name, how many of its pieces are done, and how many there are.
+        Called with the name of the part, the number of chunks done, and the number of all.
 
     Returns
     -------
@@ -75,8 +75,8 @@ def run_paper(
 
     Notes
     -----
-    Each finished piece is stored under ``output/pieces``: a run that was stopped goes on where it was. Pieces made by
-    another version of brolly are not used.
+    Each finished chunk is stored under ``output/pieces``, so that an interrupted run can be resumed. Chunks of another
+    version of brolly are not used.
 
     Examples
     --------

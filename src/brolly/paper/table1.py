@@ -20,7 +20,7 @@ from brolly.paper.population import population_values
 from brolly.paper.results import Cell, PartResult, Table
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
-_ROWS = 5_000_000  # so many rows are drawn for each population and size at most
+_ROWS = 5_000_000  # the most rows drawn for each population and size
 _FEWEST = 8
 _WORST = "worst of the calibrated"
 _ALPHA = 0.5  # of the population that is not calibrated
@@ -51,14 +51,14 @@ MISCALIBRATED = f"the example at alpha = {_ALPHA:g}"
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A measure of Table 1: its name in the catalogue, the power it is raised to, and the exponent in theory."""
+    """A row of Table 1: the measure in the catalogue, the power it is raised to, and the theoretical exponent."""
 
     measure: str
     theory: float | None
     says: str
     power: float = 1.0
     cube_root_bins: bool = False
-    every: int = 1  # a linear program each: one sample in so many
+    every: int = 1  # evaluate every so many samples: each is a linear program
 
     def __call__(self, sample: Sample) -> float:
         measure = CATALOGUE[self.measure]
@@ -86,20 +86,19 @@ RATES: dict[str, Rate] = {
     "SintCE": Rate("interval_calibration_error", -1 / 3, ""),
 }
 _WORDS = (
-    "For each measure and number of rows T: the mean over samples of |value on the sample - value on the population|. "
-    "For the three calibrated populations the population's value is 0, so this is the epsilon(T) of the paper's "
-    "Question 1; its rate is that of the worst population, and the exponent is fitted to the largest of the three at "
-    "each T (which of them is worst differs between measures, as the picture shows). "
-    "For the example at alpha = 0.5 the population's value is exact (quadrature). Exponents are slopes of least "
-    "squares on log-log axes with a standard error from chance or from the scatter about the line, whichever is "
-    "larger; a log factor shows as a slope a little above the power's. 'Theory' is the paper's Table 1; where the "
-    "paper has no row, what the measure's own literature says. Measures whose bins change with T have no value on the "
-    "population, so no exponent for the example."
+    "For each measure and number of rows T: the mean over samples of |sample value - population value|. For the "
+    "three calibrated populations the population value is 0, so this is the epsilon(T) of the paper's Question 1. "
+    "The exponent is fitted to the largest of the three errors at each T (which population is worst differs between "
+    "measures, see the figure). For the example at alpha = 0.5 the population value is computed by quadrature. "
+    "Exponents are least-squares slopes on log-log axes; the standard error is the larger of that from sampling and "
+    "that from the scatter about the line. A log factor shows as a slope slightly above the power's. 'Theory' is the "
+    "paper's Table 1, or the measure's literature where the table has no row. Measures whose bins change with T have "
+    "no population value, so no exponent for the example."
 )
 
 
 def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES) -> PartResult:
-    """The testability exponents, with the errors they are fitted to."""
+    """Estimate the testability exponents; also return the errors they are fitted to."""
     chunks, places = [], []
     for k, population in enumerate(POPULATIONS):
         for size in sizes:
@@ -129,7 +128,7 @@ def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = 
 
 
 def measure_samples(seed: int, population: str, size: int, start: int, stop: int) -> list[dict[str, float]]:
-    """All measures on samples start..stop of a population."""
+    """Compute all measures on samples start..stop of a population."""
     k = list(POPULATIONS).index(population)
     rows = []
     for index in range(start, stop):
@@ -192,10 +191,10 @@ def _exponents(errors: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
 
 
 def fit_exponent(sizes: Any, means: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
-    """The slope of log(mean) on log(size) by least squares, and its standard error.
+    """Fit the slope of log(mean) on log(size) by least squares.
 
-    Of two standard errors, from the chance in the means and from their scatter about the line, the larger: a
-    rate that is no power shows in the second. NaN where a mean is not positive or there are fewer than three.
+    The standard error is the larger of two: from the standard errors of the means, and from the scatter about the line,
+    which is large if the rate is not a power. NaN if a mean is not positive or there are fewer than three.
 
     Examples
     --------

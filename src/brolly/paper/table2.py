@@ -1,4 +1,4 @@
-"""Table 2: what the measures say of a logistic regression, and how much that varies from sample to sample."""
+"""Table 2: mean and standard deviation of each measure for a logistic regression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FITTED, EVALUATED = 500, 1000
 ALPHAS = (0.0, 0.5, 0.8, 1.0)
 BINS = 11
 _CHUNK = 50
-_CELLS = 1 << 10  # the population behind each of thousands of fits: errors of 1e-3 at most
+_CELLS = 1 << 10  # intervals per population value, of which there are thousands: errors of at most 1e-3
 
 
 def _eleven(name: str) -> Measure:
@@ -29,7 +29,7 @@ def _eleven(name: str) -> Measure:
     return replace(measure, options={**measure.options, "n_bins": BINS})
 
 
-# What the paper prints, and what it can mean.
+# The printed values (mean, standard deviation), and the possible readings of each row.
 PRINTED: Mapping[str, tuple[tuple[float, float], ...]] = {
     "smCE": ((0.021, 0.014), (0.028, 0.013), (0.027, 0.016), (0.025, 0.016)),
     "Cutoff": ((0.030, 0.012), (0.068, 0.016), (0.110, 0.016), (0.136, 0.015)),
@@ -45,20 +45,19 @@ READINGS: Mapping[str, tuple[str, Measure]] = {
     "SCDL, hard rounding": ("SCDL", CATALOGUE["soft_binned_cdl[hard]"]),
 }
 _OPEN = (
-    "What the paper leaves open: how often it repeated the experiment, and whether the regression was fitted anew "
-    "each time (here it is: 500 fresh rows for the fit, 1,000 fresh rows for the measures, in every repeat); whether "
-    "its regression had a penalty (here none); whether 'bECE for 11 bins' is the sum over bins of |mean outcome - "
-    "mean prediction|, or twice ECE(D_m) as its section 1.3 defines bECE, with predictions rounded down (both are "
-    "shown; the first is the one that comes near); and whether its SCDL rounds softly, as Definition 1.1 has it, or "
-    "hard (both are shown). Nothing was tuned. 'Off by' is the difference of the means in printed standard "
-    "deviations. The last two columns compare each estimate with the exact value of the same measure for the same "
-    "fitted predictor on the whole population, which the paper could not: the mean of that value, and the root mean "
-    "square of the error."
+    "The paper does not state: how often it repeated the experiment, and whether it fitted a new regression each "
+    "time (here: 500 new rows for the fit and 1,000 new rows for the measures in every repeat); whether its "
+    "regression was penalized (here: no); whether 'bECE for 11 bins' is the sum over bins of |mean outcome - mean "
+    "prediction| or twice ECE(D_m), as its section 1.3 defines bECE with predictions rounded down (both are shown; "
+    "the first is close to the printed values); whether its SCDL uses soft rounding, as Definition 1.1, or hard "
+    "rounding (both are shown). Nothing was tuned. 'Off by' is the difference of the means in printed standard "
+    "deviations. The last two columns, which are not in the paper, compare each estimate with the population value "
+    "of the same measure for the same fitted predictor: the mean of that value, and the root mean square error."
 )
 
 
 def table2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
-    """All cells of Table 2, in each reading that the text allows."""
+    """Compute all cells of Table 2, in each reading that the text allows."""
     chunks = [
         Chunk(f"seed{seed}-alpha{k}-{a:06d}-{b:06d}", repeat_table2, (seed, k, a, b))
         for k in range(len(ALPHAS))
@@ -82,7 +81,7 @@ def table2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
 
 
 def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, list[float]]]:
-    """Repeats start..stop at the k-th alpha: for each reading the estimate, and the truth about the same predictor."""
+    """Compute repeats start..stop at the k-th alpha: for each reading the estimate and the population value."""
     model = ExampleModel(ALPHAS[k])
     rows = []
     for index in range(start, stop):
