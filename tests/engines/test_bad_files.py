@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import re
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -278,3 +279,26 @@ def test_paths_that_lead_nowhere(tmp_path):
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; it is '{}'",
     )
     refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000)
+
+
+@pytest.mark.parametrize(("written", "read"), [("1.0000000000000000001", "1.0000000000000002"), ("-1e-400", "-5e-324")])
+def test_what_a_double_would_round_into_the_interval_stays_outside(tmp_path, written, read):
+    """As with arrays: nothing is clipped, in text and in decimals."""
+    file = tmp_path / "a.csv"
+    file.write_text(f"p,y\n{written},1\n0.5,0\n1,1\n1.000000000000000000000,1\n-0.0,0\n")
+    refuse(str(file), f"p must lie in [0, 1]; 1 value does not, the first is p[0] = {read}")
+    decimals = pa.array([Decimal("1.0000000000000000001"), Decimal(1), Decimal(0)])
+    refuse(
+        pa.table({"p": decimals, "y": [1, 0, 1]}),
+        "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.0000000000000002",
+    )
+
+
+def test_labels_that_only_look_alike_are_different_labels(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("p,y\n0.2,01\n0.7,1\n0.3,2\n")
+    refuse(
+        str(file),
+        "y must hold '1' and one other label ('01'); 1 value does not, the first is y[2] = '2'",
+        pos_label="1",
+    )

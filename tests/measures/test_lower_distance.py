@@ -104,3 +104,11 @@ def test_perfectly_calibrated_on_the_grid_is_zero(g, data):
     k = data.draw(st.integers(0, g))
     y = np.arange(g) < k
     assert brolly.lower_distance_to_calibration(y, np.full(g, k / g), grid=g) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_compression_coarser_than_the_grid_says_so():
+    sample = brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.6, 0.9])
+    with pytest.warns(brolly.ResolutionWarning, match=r"compressed to grid = 8, coarser than 64: .* up to 1/8 more"):
+        brolly.lower_distance_to_calibration(sample.compress(8), grid=64)
+    exact = brolly.lower_distance_to_calibration(sample, grid=64)
+    assert brolly.lower_distance_to_calibration(sample.compress(64), grid=64) == pytest.approx(exact, abs=1e-9)

@@ -132,6 +132,8 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
     y_true, y_prob, weight = columns
     assert y_true is not None
     assert y_prob is not None
+    if isinstance(by, Mapping) and not by:
+        raise InputError("by must name at least one column")
     names = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
     index, n = SegmentIndex(), len(y_prob)
     at = index.number_rows([code_labels(_labels(name, column, n)) for name, column in names.items()], n)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +16,7 @@ from brolly.core.input.rows import ColumnNames
 from brolly.errors import InputError
 
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
+_PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
 _SHOWN = 3  # values that a message gives as examples
 
@@ -61,13 +64,13 @@ class NumberColumn:
             return as_numpy(values.cast(pa.uint8())), None
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             # By way of text, as Arrow's own cast can miss the nearest double.
-            return as_numpy(values.cast(pa.string()).cast(pa.float64())), None
+            return _from_text(values.cast(pa.string())), None
         if not is_text(kind):
             raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
         if not self._parse:
             raise self._is_no_number(values)
         try:
-            return as_numpy(pc.cast(values, pa.float64())), None
+            return _from_text(values), None
         except pa.ArrowInvalid:
             return self._parsed(values, names)
 
@@ -89,7 +92,7 @@ class NumberColumn:
                 names.at(self.name, first),
                 repr(values[first].as_py()),
             )
-        return as_numpy(pc.cast(text.filter(matches), pa.float64())), error
+        return _from_text(text.filter(matches)), error
 
     def _is_no_number(self, values: pa.Array) -> InputError:
         examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
@@ -111,7 +114,8 @@ class EventColumn:
     pos_label : object
         The label of the event. It is read as the column's type: a command line gives text alone.
     parse : bool
-        Whether the column is from a text file, where 1, 1.0 and true are one label.
+        Whether the column is from a text file. There a text as `pos_label` is compared as text, spaces around it aside;
+        a number or a bool also matches what is written 1.0 or true.
     """
 
     def __init__(self, name: str, *, pos_label: Any, parse: bool) -> None:
@@ -155,8 +159,11 @@ class EventColumn:
     def _meaning(self, label: Any) -> Any:
         if not self._parse:
             return label
-        text = _WORDS.get(label.strip().lower(), label.strip())
-        return float(text) if re.match(_NUMBER, text) else text
+        text = label.strip()
+        if isinstance(self._pos_label, str):
+            return text
+        text = _WORDS.get(text.lower(), text)
+        return float(text) if re.match(_PLAIN_NUMBER, text) else text
 
 
 class IdColumn:
@@ -233,6 +240,22 @@ def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
 def is_text(kind: pa.DataType) -> bool:
     """Whether values of this type are text."""
     return str(kind) in ("string", "large_string", "string_view")
+
+
+def _from_text(values: pa.Array) -> Array:
+    """The doubles that texts stand for; those a hair outside [0, 1] stay outside, as nothing is clipped."""
+    doubles = as_numpy(pc.cast(values, pa.float64()))
+    ends = np.flatnonzero((doubles == 0) | (doubles == 1))
+    if ends.size:
+        written = values.take(pa.array(ends)).dictionary_encode()
+        exact = [Decimal(text.strip()) for text in written.dictionary.to_pylist()]
+        kept = np.array(
+            [math.nextafter(1, 2) if x > 1 else math.nextafter(0, -1) if x < 0 else float(x) for x in exact]
+        )
+        if ((kept < 0) | (kept > 1)).any():
+            doubles = doubles.copy()
+            doubles[ends] = kept[as_numpy(written.indices)]
+    return doubles
 
 
 def _without_words(text: pa.Array) -> pa.Array:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable
 from brolly.core.input.labels import code_labels
+from brolly.core.input.rows import refuse_masked
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
@@ -35,6 +36,7 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:
     """Which group each row is in, from 0 on."""
+    refuse_masked(groups, "groups")
     array = np.asarray(groups)
     if array.shape != (n,):
         raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")

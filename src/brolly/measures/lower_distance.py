@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from brolly.core.arrays import Floats
 from brolly.core.grid.cells import check_power_of_two
 from brolly.core.grid.rounded import RoundedSample
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.errors import BrollyError
+from brolly.errors import BrollyError, ResolutionWarning
 
 _LARGEST = 1 << 13
 
@@ -68,7 +69,8 @@ def lower_distance_to_calibration(
     :math:`2 f (1 - f) b / g`. So distCal lies in [value - 1/g, value + 1/(2g)]; if all predictions are on the
     grid, in [value - 1/(2g), value]. HiGHS adds about 1e-9.
 
-    `Sample.compress` with m >= grid does not change the value.
+    `Sample.compress` to `grid` or finer does not change the value. Compressed to a coarser grid of m, predictions are
+    known to :math:`1/m` only, which the distance can be off by as well: a `ResolutionWarning` says so.
 
     References
     ----------
@@ -82,6 +84,9 @@ def lower_distance_to_calibration(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     g = check_power_of_two(grid, "grid", _LARGEST)
+    if sample.grid is not None and sample.grid < g:
+        coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
+        warnings.warn(ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"), stacklevel=2)
     rounded = RoundedSample.from_sums(sample._cell_sums(g), g)
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight

@@ -53,7 +53,10 @@ def code_labels(column: Iterable[Any]) -> Codes:
         if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
             column = column.astype("M8[us]")  # finer ones have no built-in type but int
     found: dict[Hashable, int] = {}
-    met = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
+    try:
+        met = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
+    except TypeError as error:  # what cannot be hashed cannot be told apart
+        raise InputError(f"labels of groups and segments must be plain values; {error}") from error
     labels = sorted(found, key=label_order)
     rank = np.empty(len(labels), np.int64)
     rank[[found[label] for label in labels]] = np.arange(len(labels))
