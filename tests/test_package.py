@@ -110,18 +110,28 @@ def test_every_source_file_is_installed():
 
 
 def test_import_is_light():
-    """It imports NumPy and itself: no data frame, no plotting, no engine, not even its own command line."""
-    code = "import sys, brolly; print(*sorted({m.partition('.')[0] for m in sys.modules}))"
-    loaded = set(run("-c", code).stdout.split())
-    assert "numpy" in loaded
+    """It loads nothing, not even NumPy, until a name is asked for: then what that name needs, and no other package."""
+    code = """
+import sys, brolly
+print(*sorted({m.partition(".")[0] for m in sys.modules}))
+brolly.soft_binned_cdl
+print(*sorted({m.partition(".")[0] for m in sys.modules}))
+print(*sorted(sys.modules))
+"""
+    at_first, then, modules = (set(line.split()) for line in run("-c", code).stdout.splitlines())
     heavy = {"pandas", "polars", "pyarrow", "matplotlib", "scipy", "sklearn", "dask", "duckdb", "pyspark", "torch"}
-    assert not loaded & heavy
-    assert (
-        run(
-            "-c", "import sys, brolly; sys.exit('brolly.cli' in sys.modules or 'brolly.engines' in sys.modules)"
-        ).returncode
-        == 0
-    )
+    assert "numpy" not in at_first
+    assert "numpy" in then
+    assert not then & heavy
+    assert not modules & {"brolly.cli", "brolly.engines"}
+
+
+def test_every_exported_name_is_found_by_type_checkers_and_at_run_time():
+    source = (ROOT / "src" / "brolly" / "__init__.py").read_text()
+    block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert seen == brolly._MODULES
+    assert sorted(seen) == brolly.__all__
 
 
 def lint_imports(folder):

@@ -10,47 +10,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from brolly.core.sample.accumulator import Accumulator
-from brolly.core.sample.sample import Sample
-from brolly.core.sample.segments import Segments
-from brolly.decisions.curve import RegretProfile, regret_curve
-from brolly.decisions.grid import GridChoice, choose_grid
-from brolly.decisions.policy import RoundingPolicy, load_policy
-from brolly.decisions.swap import Swap, SwapRegret, swap_regret
-from brolly.decisions.task import DecisionTask, ThresholdMixture
-from brolly.errors import (
-    BrollyError,
-    BrollyWarning,
-    FewRowsWarning,
-    InputError,
-    MissingExtraError,
-    OneClassWarning,
-    ResolutionWarning,
-)
-from brolly.inference.bands import NullBand, null_band
-from brolly.inference.calibration_test import CalibrationTest, calibration_test
-from brolly.inference.change_points import Change, find_changes
-from brolly.inference.comparison import Comparison, compare
-from brolly.inference.guarantee import Guarantee, guarantee
-from brolly.inference.intervals import ConfidenceInterval, confidence_interval
-from brolly.inference.loss_at_least import ActionChange, LossAtLeast, loss_at_least
-from brolly.inference.monitoring import MonitoringWindow, Timeline, monitor
-from brolly.inference.power import MinimumDetectable, minimum_detectable
-from brolly.inference.sample_size import SampleSize, sample_size
-from brolly.inference.segments import SegmentTests, segment_tests
-from brolly.measures.binned import binned_calibration_error
-from brolly.measures.catalogue import Catalogue, Measurements, list_measures, measure_all
-from brolly.measures.cutoff import cutoff_calibration_error
-from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
-from brolly.measures.expected import expected_calibration_error
-from brolly.measures.interval import interval_calibration_error
-from brolly.measures.lower_distance import lower_distance_to_calibration
-from brolly.measures.measure import Measure
-from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
-from brolly.measures.smooth_calibration import smooth_calibration_error
-from brolly.measures.smooth_ece import smooth_ece
-from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
-
 if TYPE_CHECKING:
     from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
     from brolly.assessment.assess import assess
@@ -59,10 +18,50 @@ if TYPE_CHECKING:
     from brolly.assessment.result import Assessment
     from brolly.assessment.segments import Segment, SegmentTable
     from brolly.assessment.verdict import Sentence, Verdict
+    from brolly.core.sample.accumulator import Accumulator
+    from brolly.core.sample.sample import Sample
+    from brolly.core.sample.segments import Segments
+    from brolly.decisions.curve import RegretProfile, regret_curve
+    from brolly.decisions.grid import GridChoice, choose_grid
+    from brolly.decisions.policy import RoundingPolicy, load_policy
+    from brolly.decisions.swap import Swap, SwapRegret, swap_regret
+    from brolly.decisions.task import DecisionTask, ThresholdMixture
     from brolly.engines.databases import Table
     from brolly.engines.scan import scan
     from brolly.engines.sql import sql
     from brolly.engines.store import load_sample, load_samples, save_sample
+    from brolly.errors import (
+        BrollyError,
+        BrollyWarning,
+        FewRowsWarning,
+        InputError,
+        MissingExtraError,
+        OneClassWarning,
+        ResolutionWarning,
+    )
+    from brolly.inference.bands import NullBand, null_band
+    from brolly.inference.calibration_test import CalibrationTest, calibration_test
+    from brolly.inference.change_points import Change, find_changes
+    from brolly.inference.comparison import Comparison, compare
+    from brolly.inference.guarantee import Guarantee, guarantee
+    from brolly.inference.intervals import ConfidenceInterval, confidence_interval
+    from brolly.inference.loss_at_least import ActionChange, LossAtLeast, loss_at_least
+    from brolly.inference.monitoring import MonitoringWindow, Timeline, monitor
+    from brolly.inference.power import MinimumDetectable, minimum_detectable
+    from brolly.inference.sample_size import SampleSize, sample_size
+    from brolly.inference.segments import SegmentTests, segment_tests
+    from brolly.measures.binned import binned_calibration_error
+    from brolly.measures.catalogue import Catalogue, Measurements, list_measures, measure_all
+    from brolly.measures.cutoff import cutoff_calibration_error
+    from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
+    from brolly.measures.expected import expected_calibration_error
+    from brolly.measures.interval import interval_calibration_error
+    from brolly.measures.lower_distance import lower_distance_to_calibration
+    from brolly.measures.measure import Measure
+    from brolly.measures.scores import ScoreDecomposition, brier_score, log_score, score_decomposition
+    from brolly.measures.smooth_calibration import smooth_calibration_error
+    from brolly.measures.smooth_ece import smooth_ece
+    from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_cdl, soft_binned_profile
 
 __version__ = "0.1.0.dev0"
 
@@ -158,40 +157,70 @@ __all__ = [
     "u_calibration_error",
 ]
 
-# Loaded when first asked for, so that `import brolly` stays light: whole packages, and names by their module.
-_PACKAGES: tuple[str, ...] = ("paper", "plots")
-_LATER: dict[str, str] = {
-    "DataSummary": "brolly.assessment.components",
-    "Estimate": "brolly.assessment.components",
-    "Histogram": "brolly.assessment.components",
-    "Pair": "brolly.assessment.assess_many",
-    "PredictionSwap": "brolly.assessment.advice",
-    "RegretBand": "brolly.assessment.components",
-    "Reliability": "brolly.assessment.components",
-    "Segment": "brolly.assessment.segments",
-    "SegmentTable": "brolly.assessment.segments",
-    "Sentence": "brolly.assessment.verdict",
-    "TaskResult": "brolly.assessment.components",
-    "ThresholdAdvice": "brolly.assessment.advice",
-    "Verdict": "brolly.assessment.verdict",
-    "Assessment": "brolly.assessment.result",
-    "AssessmentSet": "brolly.assessment.assess_many",
-    "assess": "brolly.assessment.assess",
-    "assess_many": "brolly.assessment.assess_many",
-    "load_sample": "brolly.engines.store",
-    "load_samples": "brolly.engines.store",
-    "save_sample": "brolly.engines.store",
-    "Table": "brolly.engines.databases",
-    "scan": "brolly.engines.scan",
-    "sql": "brolly.engines.sql",
+# All is loaded when it is first asked for. `import brolly` stays light, and the command is ready for Ctrl-C at once.
+_PACKAGES = ("paper", "plots")
+_INNER_PACKAGES = ("assessment", "core", "decisions", "engines", "inference", "measures", "report")
+_NAMES: dict[str, tuple[str, ...]] = {
+    "assessment.advice": ("PredictionSwap", "ThresholdAdvice"),
+    "assessment.assess": ("assess",),
+    "assessment.assess_many": ("AssessmentSet", "Pair", "assess_many"),
+    "assessment.components": ("DataSummary", "Estimate", "Histogram", "RegretBand", "Reliability", "TaskResult"),
+    "assessment.result": ("Assessment",),
+    "assessment.segments": ("Segment", "SegmentTable"),
+    "assessment.verdict": ("Sentence", "Verdict"),
+    "core.sample.accumulator": ("Accumulator",),
+    "core.sample.sample": ("Sample",),
+    "core.sample.segments": ("Segments",),
+    "decisions.curve": ("RegretProfile", "regret_curve"),
+    "decisions.grid": ("GridChoice", "choose_grid"),
+    "decisions.policy": ("RoundingPolicy", "load_policy"),
+    "decisions.swap": ("Swap", "SwapRegret", "swap_regret"),
+    "decisions.task": ("DecisionTask", "ThresholdMixture"),
+    "engines.databases": ("Table",),
+    "engines.scan": ("scan",),
+    "engines.sql": ("sql",),
+    "engines.store": ("load_sample", "load_samples", "save_sample"),
+    "errors": (
+        "BrollyError",
+        "BrollyWarning",
+        "FewRowsWarning",
+        "InputError",
+        "MissingExtraError",
+        "OneClassWarning",
+        "ResolutionWarning",
+    ),
+    "inference.bands": ("NullBand", "null_band"),
+    "inference.calibration_test": ("CalibrationTest", "calibration_test"),
+    "inference.change_points": ("Change", "find_changes"),
+    "inference.comparison": ("Comparison", "compare"),
+    "inference.guarantee": ("Guarantee", "guarantee"),
+    "inference.intervals": ("ConfidenceInterval", "confidence_interval"),
+    "inference.loss_at_least": ("ActionChange", "LossAtLeast", "loss_at_least"),
+    "inference.monitoring": ("MonitoringWindow", "Timeline", "monitor"),
+    "inference.power": ("MinimumDetectable", "minimum_detectable"),
+    "inference.sample_size": ("SampleSize", "sample_size"),
+    "inference.segments": ("SegmentTests", "segment_tests"),
+    "measures.binned": ("binned_calibration_error",),
+    "measures.catalogue": ("Catalogue", "Measurements", "list_measures", "measure_all"),
+    "measures.cutoff": ("cutoff_calibration_error",),
+    "measures.decision_loss": ("calibration_decision_loss", "u_calibration_error"),
+    "measures.expected": ("expected_calibration_error",),
+    "measures.interval": ("interval_calibration_error",),
+    "measures.lower_distance": ("lower_distance_to_calibration",),
+    "measures.measure": ("Measure",),
+    "measures.scores": ("ScoreDecomposition", "brier_score", "log_score", "score_decomposition"),
+    "measures.smooth_calibration": ("smooth_calibration_error",),
+    "measures.smooth_ece": ("smooth_ece",),
+    "measures.soft_binned": ("SoftBinnedProfile", "soft_binned_cdl", "soft_binned_profile"),
 }
+_MODULES = {name: f"brolly.{module}" for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
+    if name in _PACKAGES or name in _INNER_PACKAGES:
         return import_module(f"brolly.{name}")
-    if name in _LATER:
-        value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    if name in _MODULES:
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
         return value
     raise AttributeError(f"module 'brolly' has no attribute {name!r}")
 

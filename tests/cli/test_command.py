@@ -6,9 +6,9 @@ import io
 import json
 import os
 import runpy
-import signal
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +194,7 @@ def test_python_m_brolly(rain):
 
 def test_python_m_brolly_in_this_process(rain, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["brolly", "--version"])
+    monkeypatch.setattr("brolly.cli.stoppable", lambda process: nullcontext())  # signals are left to pytest
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_module("brolly", run_name="__main__")
     assert capsys.readouterr().out == f"brolly {brolly.__version__}\n"
@@ -204,20 +205,6 @@ def test_characters_that_the_terminal_has_not(rain):
     done = python_m_brolly("assess", "Þurrt.csv", *ASSESS[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert done.stdout.startswith("\\xdeurrt.csv: 400 rows")
-
-
-def test_ctrl_c_leaves_without_a_word(tmp_path):
-    """A pipe that nobody writes to keeps the command waiting until it is interrupted.
-
-    In a process of its own: libraries that other tests load put their own handlers in the way.
-    """
-    os.mkfifo(tmp_path / "a.csv")
-    command = [sys.executable, "-m", "brolly", "assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        with (tmp_path / "a.csv").open("w"):  # opens once the command reads
-            process.send_signal(signal.SIGINT)
-            assert process.communicate() == (b"", b"")
-        assert process.returncode == 130
 
 
 def test_a_reader_that_left_is_no_error(rain, capsys, monkeypatch):

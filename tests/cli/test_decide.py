@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.processes import brolly_process, end_of
 
 import brolly
 from brolly.cli import main
@@ -180,25 +179,25 @@ def test_names_from_a_file_cannot_move_the_cursor(rain, capsys):
 
 
 KILLED = """
-import os, signal, sys
-from brolly.cli import main, progress
+import os, signal
+from brolly.cli import progress
 from brolly.engines import files
 files._CSV_BLOCK = 256
 progress.Progress.__call__ = lambda self, rows, total=0: rows > 200 and os.kill(os.getpid(), signal.{})
-sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize(("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0)])
+@pytest.mark.parametrize(
+    ("name", "code", "left"), [("SIGKILL", -signal.SIGKILL, 1), ("SIGINT", 130, 0), ("SIGTERM", 143, 0)]
+)
 def test_killed_halfway(rain, name, code, left):
     """The file is what it was; of a run that had no time to clean up a hidden file stays, in nobody's way."""
     brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
     Path("out.csv").write_text("old")
-    for run in (1, 2):
-        done = subprocess.run([sys.executable, "-c", KILLED.format(name), *DECIDE], capture_output=True, check=False)
-        assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
-        assert Path("out.csv").read_text() == "old"
-        assert len(list(Path().glob(".brolly-*.tmp"))) == left * run
+    with brolly_process(*DECIDE, first=KILLED.format(name)) as process:
+        assert end_of(process) == (code, b"", b"")
+    assert Path("out.csv").read_text() == "old"
+    assert len(list(Path().glob(".brolly-*.tmp"))) == left
     assert main([*DECIDE, "--quiet"]) == 0
     assert Path("out.csv").read_text().count("\n") == N + 1
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import stat
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -130,17 +127,6 @@ def test_without_a_browser_the_page_is_there_all_the_same(rain, capsys, monkeypa
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html", "--open", "--quiet"]) == 2
     assert capsys.readouterr().err == "brolly: error: no browser was found to open report.html\n"
     assert Path("report.html").exists()
-
-
-def test_ctrl_c_leaves_no_page_and_no_word(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    os.mkfifo("a.csv")
-    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    interrupt.start()
-    assert main(["report", "a.csv", *COLUMNS, "-o", "report.html"]) == 130
-    interrupt.join()
-    assert capsys.readouterr() == ("", "")
-    assert [path.name for path in Path().iterdir()] == ["a.csv"]
 
 
 def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):

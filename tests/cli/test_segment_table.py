@@ -7,14 +7,13 @@ import math
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers.processes import brolly_process, end_of, held_up
 
 import brolly
 from brolly.cli import main
@@ -183,11 +182,10 @@ def test_errors_are_one_line_and_exit_code_2(capsys, spoil, options, message):
 def test_a_killed_scan_leaves_nothing_behind():
     """Killed outright while it reads: no output, and nothing half-written."""
     os.mkfifo("slow.csv")
-    command = [sys.executable, "-m", "brolly", "assess", "slow.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process, Path("slow.csv").open("w") as pipe:
-        pipe.write("p,y\n" + "0.5,1\n" * 1000)
-        pipe.flush()
-        process.send_signal(signal.SIGKILL)
+    command = ["assess", "slow.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"]
+    with brolly_process(*command) as process, held_up(process, "slow.csv"):
+        process.kill()
+        assert end_of(process)[0] == -signal.SIGKILL
     assert sorted(path.name for path in Path().iterdir()) == ["data", "slow.csv"]
 
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
+# Nothing heavy up here: until `stoppable` is entered, Ctrl-C would print a traceback.
 from brolly import __version__
-from brolly.cli import assess, completion, decide, demo, monitor, paper, policy, report, store
 from brolly.cli.colour import coloured_help
 from brolly.cli.output import let_go, one_line, say
+from brolly.cli.stopping import stoppable
 from brolly.errors import BrollyError, InputError
 
 FAILED = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
+INTERRUPTED = 130  # 128 + SIGINT, as shells count; other signals likewise
 NOBODY_READS = 141  # 128 + SIGPIPE
 
-_COMMANDS = (assess, report, policy, decide, store, monitor, demo, paper, completion)
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:
@@ -58,14 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         The arguments, without the name of the program; those of this process if left out.
     """
     try:
-        status = _run(argv)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
-        return status
+        with stoppable(process=argv is None):
+            status = _run(argv)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+            return status
     except BrollyError as error:
         return _fail(str(error))
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as stop:
+        return 128 + stop.args[0] if stop.args else INTERRUPTED
     except BrokenPipeError:
         let_go(sys.stdout)
         return NOBODY_READS
@@ -88,6 +89,8 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from brolly.cli import assess, completion, decide, demo, monitor, paper, policy, report, store
+
     parser = _Parser(
         prog="brolly",
         description=_DESCRIPTION,
@@ -98,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(whole=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in _COMMANDS:
+    for command in (assess, report, policy, decide, store, monitor, demo, paper, completion):
         command.add_command(commands)
     return parser
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from brolly.errors import InputError
 
+_unfinished: set[Path] = set()
+
 
 def check_output(path: Path, *sources: Path) -> None:
     """Refuse a path that a result cannot go to, before any work is done for it."""
@@ -22,7 +24,7 @@ def check_output(path: Path, *sources: Path) -> None:
                 raise InputError(f"cannot write {path}: it is not a regular file")
             if any(map(path.samefile, _open_streams())):
                 raise InputError(f"cannot write {path}: the program's own output goes there")
-        _beside(path).unlink()
+        _remove(_beside(path))
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -49,7 +51,13 @@ def atomic_output(path: Path) -> Iterator[Path]:
                 temporary.chmod(mode)
             temporary.replace(path.resolve())
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def remove_unfinished() -> None:
+    """Remove the files that `whole` has not finished with: for a process that is told to end."""
+    for temporary in _unfinished.copy():
+        _remove(temporary)
 
 
 @contextmanager
@@ -73,5 +81,11 @@ def _beside(path: Path) -> Path:
     """A new file in the same folder, so that it can take the other's place in one step."""
     # Not the number of the process: one that was killed may have had the same, and left its file.
     temporary = path.resolve().with_name(f".brolly-{secrets.token_hex(8)}.tmp")
+    _unfinished.add(temporary)
     temporary.open("x").close()
     return temporary
+
+
+def _remove(temporary: Path) -> None:
+    temporary.unlink(missing_ok=True)
+    _unfinished.discard(temporary)

@@ -1,0 +1,128 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the command ends, says nothing and leaves nothing, whatever it was doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from helpers.processes import brolly_process, end_of, held_up
+
+from brolly.cli import main
+from brolly.cli.stopping import stoppable
+from brolly.core.atomic_write import remove_unfinished, whole
+
+COLUMNS = ["--prob", "p", "--outcome", "y"]
+
+# Polars restarts system calls that Ctrl-C interrupts: a blocked read goes on as if nothing had happened.
+BEFORE = "import polars, duckdb, pyarrow"
+AFTER = """
+import pathlib
+plain = pathlib.Path.open
+def opened(path, *mode):
+    import polars
+    return plain(path, *mode)
+pathlib.Path.open = opened
+"""
+# Code in C that looks for no signals, and would run for days, while a result is being written.
+BUSY = """
+import hashlib, os
+from brolly.cli import assess
+from brolly.core.atomic_write import whole
+def write(path, text):
+    with whole(path):
+        os.open("pipe", os.O_RDONLY)
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+assess.write_whole = write
+"""
+# While the command loads NumPy.
+IMPORTING = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            open("pipe").read()
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder with a named pipe that nobody writes to, where the command runs."""
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.csv")
+    os.mkfifo("pipe")
+
+
+def files():
+    return sorted(path.name for path in Path().iterdir())
+
+
+@pytest.mark.parametrize("first", ["", BEFORE, AFTER])
+def test_ctrl_c_while_it_waits_for_rows(first):
+    command = ["report", "pipe.csv", *COLUMNS, "-o", "report.html"]
+    with brolly_process(*command, first=first) as process, held_up(process, "pipe.csv"):
+        process.send_signal(signal.SIGINT)
+        assert end_of(process) == (130, b"", b"")
+    assert files() == ["pipe", "pipe.csv"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_busy_library_is_not_waited_for(number):
+    Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
+    command = ["assess", "a.csv", *COLUMNS, "-o", "a.json"]
+    with brolly_process(*command, first=BUSY) as process, held_up(process, "pipe"):
+        assert any(name.startswith(".brolly-") for name in files())
+        process.send_signal(number)
+        assert end_of(process)[::2] == (128 + number, b"")
+    assert files() == ["a.csv", "pipe", "pipe.csv"]
+
+
+def test_ctrl_c_while_modules_are_loaded():
+    with brolly_process("--version", first=IMPORTING) as process, held_up(process, "pipe"):
+        process.send_signal(signal.SIGINT)
+        assert end_of(process) == (130, b"", b"")
+
+
+def test_what_is_ignored_stays_ignored():
+    """As SIGHUP is under nohup."""
+    first = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{IMPORTING}"
+    with brolly_process("--version", first=first) as process:
+        with held_up(process, "pipe"):
+            process.send_signal(signal.SIGHUP)
+        code, out, err = end_of(process)
+    assert (code, out[:7], err) == (0, b"brolly ", b"")
+
+
+def test_signals_mean_afterwards_what_they_meant_before():
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = [signal.getsignal(number) for number in numbers]
+    with stoppable(process=False):
+        handler = signal.getsignal(signal.SIGINT)
+        assert [signal.getsignal(number) for number in numbers] == [handler] * 3
+        with pytest.raises(KeyboardInterrupt) as stop:
+            handler(signal.SIGTERM, None)
+        assert stop.value.args == (signal.SIGTERM,)
+        # What cleans up is not interrupted by a second signal.
+        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 3
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_in_another_thread_signals_are_left_alone(capsys):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(["--version"])))
+    thread.start()
+    thread.join(60)
+    assert codes == [0]
+
+
+def test_unfinished_files_are_removed():
+    with whole(Path("a.txt")) as temporary:
+        assert temporary.exists()
+        remove_unfinished()
+        assert not temporary.exists()
+        temporary.write_text("whole")
+    assert Path("a.txt").read_text() == "whole"
+    assert files() == ["a.txt", "pipe", "pipe.csv"]
