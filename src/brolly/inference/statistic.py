@@ -24,6 +24,7 @@ from brolly.measures.soft_binned import Balance, soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
 
+_CELLS_A_PREDICTION = 256
 _COARSEST, _FINEST = 1 << 6, 1 << 18  # of the dense grids on which redrawn samples are evaluated
 
 
@@ -111,7 +112,9 @@ class SoftBinned:
         # Chance alone moves sums over the rows by about this share, and SCDL balances at a grid of a few times 1/it.
         noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
-        self._grids = sorted({first, min(2 * first, _FINEST), _FINEST})
+        # Few predictions on a fine grid are almost all empty cells: pooled, they cost less.
+        dense = _CELLS_A_PREDICTION * len(self._prob)
+        self._grids = [m for m in sorted({first, min(2 * first, _FINEST), _FINEST}) if m <= dense]
         self._places: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
 
     def __call__(self, draw: Draw) -> float:
