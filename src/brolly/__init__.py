@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from brolly.core.sample.sample import Sample
     from brolly.core.sample.segments import Segments
     from brolly.decisions.curve import RegretProfile, regret_curve
+    from brolly.decisions.finite_task import FiniteTask
     from brolly.decisions.grid import GridChoice, choose_grid
     from brolly.decisions.policy import RoundingPolicy, load_policy
+    from brolly.decisions.quadratic_task import QuadraticTask
     from brolly.decisions.swap import Swap, SwapRegret, swap_regret
     from brolly.decisions.task import DecisionTask, ThresholdMixture
     from brolly.engines.databases import Table
@@ -81,6 +83,7 @@ __all__ = [
     "DecisionTask",
     "Estimate",
     "FewRowsWarning",
+    "FiniteTask",
     "GridChoice",
     "Guarantee",
     "Histogram",
@@ -95,6 +98,7 @@ __all__ = [
     "OneClassWarning",
     "Pair",
     "PredictionSwap",
+    "QuadraticTask",
     "RegretBand",
     "RegretProfile",
     "Reliability",
@@ -172,8 +176,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "core.sample.sample": ("Sample",),
     "core.sample.segments": ("Segments",),
     "decisions.curve": ("RegretProfile", "regret_curve"),
+    "decisions.finite_task": ("FiniteTask",),
     "decisions.grid": ("GridChoice", "choose_grid"),
     "decisions.policy": ("RoundingPolicy", "load_policy"),
+    "decisions.quadratic_task": ("QuadraticTask",),
     "decisions.swap": ("Swap", "SwapRegret", "swap_regret"),
     "decisions.task": ("DecisionTask", "ThresholdMixture"),
     "engines.databases": ("Table",),

@@ -118,11 +118,9 @@ def test_by_hand():
     assert task.thresholds == (math.nextafter(0.2, 1), 0.6)  # 0.2 itself must count as below, 0.6 as above
     assert str(curve) == (
         "No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).\n"
-        "Largest loss: a decision between 3 actions, with thresholds 0.2 and 0.6."
+        "Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6."
     )
-    assert str(task) == (
-        "A choice of 3 actions, 1 at stake: 'below' below 0.2, 'between' from there to 0.6, 'above' from there on."
-    )
+    assert str(task) == ("3 actions, 1 at stake: 'below' below 0.2, 'between' from 0.2, 'above' from 0.6.")
     assert repr(task) == "DecisionTask(actions=('below', 'between', 'above'), thresholds=(0.2, 0.6), scale=1)"
     assert curve._repr_html_().count("<p>") == 2
 

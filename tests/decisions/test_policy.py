@@ -338,11 +338,9 @@ def test_rows_that_are_wrong(method, threads):
 def test_probabilities_of_what_is_wrong():
     with pytest.raises(brolly.InputError, match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2"):
         RoundingPolicy(TASK, 8).probabilities([2])
-    with pytest.raises(
-        brolly.InputError, match=r"^a quadratic task has no list of actions: its action is the rounded "
-    ):
+    with pytest.raises(brolly.InputError, match=r"^probabilities needs a task with a list of actions; it is Decision"):
         RoundingPolicy(QUADRATIC, 8).probabilities([0.5])
-    with pytest.raises(brolly.InputError, match=r"^a quadratic task has no numbered actions: call decide or round$"):
+    with pytest.raises(brolly.InputError, match=r"^decide_index needs a task with a list of actions; it is Dec"):
         RoundingPolicy(QUADRATIC, 8).decide_index([0.5], [1])
 
 

@@ -125,12 +125,12 @@ def test_by_hand():
     assert (each.in_units, each.swaps[0].weight) == (10 / 8, 1)  # 0.3 comes true 1 time in 5, where it does not matter
     assert repr(r) == "SwapRegret(value=0.03125, best_swap={'treat': 'wait'}, per='action', n=8)"
     assert str(r) == (
-        "Swapping actions in hindsight saves 3.12% of the stakes (1.25 per row) on 8 rows.\n"
-        "  Where you would 'treat', 'wait' instead: saves 3.12% of the stakes, on 6 rows."
+        "Swapping actions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.\n"
+        "  Replace 'treat' by 'wait': saves 3.12% of what is at stake, on 6 rows."
     )
     assert str(each) == (
-        "Swapping predictions in hindsight saves 3.12% of the stakes (1.25 per row) on 8 rows.\n"
-        "  Where you would 'treat', 'wait' instead at some predictions: saves 3.12% of the stakes, on 1 row."
+        "Swapping predictions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.\n"
+        "  Replace 'treat' by 'wait' at some predictions: saves 3.12% of what is at stake, on 1 row."
     )
     assert r._repr_html_().count("<p>") == 2
 
@@ -216,12 +216,12 @@ def test_a_quadratic_task_shows_the_swaps_that_save_most():
     assert all(swap.replacement in (0, 1) for swap in r.swaps)
     assert sum(s.saves for s in r.swaps) < r.value
     assert repr(r).startswith("SwapRegret(value=0.1")
-    assert "best_swap=<100 numbers>" in repr(r)
+    assert "best_swap=<100 swaps>" in repr(r)
     assert str(r).endswith("\n  ... and 90 more.")
     assert str(swap_regret([0, 1], [0.5, 0.5], DecisionTask.quadratic())) == (
         "No swap of actions would have saved anything on 2 rows."
     )
-    assert "Where you would say 0.75, 0 instead: saves 56.25% of the stakes, on 1 row." in str(
+    assert "Replace 0.75 by 0: saves 56.25% of what is at stake, on 1 row." in str(
         swap_regret([0], [0.75], DecisionTask.quadratic())
     )
 
@@ -285,7 +285,7 @@ SURE = "response.probabilities must be probabilities that add up to 1"
         ),
         (
             lambda: swap_regret(SAMPLE, task=DecisionTask.quadratic(), response=Says([1])),
-            "response needs a task with finitely many actions; a quadratic task has every number in [0, 1]",
+            "response needs a task with a list of actions; it is DecisionTask.quadratic()",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -115,7 +116,7 @@ def test_ties_go_up_dominated_and_equal_actions_are_never_chosen():
     assert task.dominated == ("action 0", "action 3", "action 4", "action 5", "action 6")
     assert task.best_response([0, 0.5, 1]).tolist() == ["action 1", "action 2", "action 2"]
     assert str(task) == (
-        "A choice of 7 actions, 5 at stake: 'action 1' below 0.5, 'action 2' from there on; "
+        "7 actions, 5 at stake: 'action 1' below 0.5, 'action 2' from 0.5; "
         "never 'action 0', 'action 3', 'action 4', 'action 5', 'action 6'."
     )
 
@@ -124,7 +125,7 @@ def test_an_action_that_is_always_best():
     task = DecisionTask.from_payoffs([[1, 1], [1, 0], [0, 1]], actions=["good", "bad", "worse"])
     assert (task.order, task.thresholds, task.dominated) == ((0,), (), ("bad", "worse"))
     assert task.best_response([0, 1]).tolist() == ["good", "good"]
-    assert str(task) == "A choice of 3 actions, 1 at stake: 'good' always; never 'bad', 'worse'."
+    assert str(task) == "3 actions, 1 at stake: 'good' always; never 'bad', 'worse'."
     assert repr(task) == "DecisionTask(actions=('good', 'bad', 'worse'), thresholds=(), scale=1)"
     assert brolly.swap_regret([0, 1], [0.2, 0.4], task).value == 0
 
@@ -136,20 +137,17 @@ def test_what_an_outcome_brings_anyway_is_not_at_stake():
 
 def test_quadratic():
     task = DecisionTask.quadratic()
-    assert task.is_quadratic
-    assert (task.thresholds, task.scale, task.dominated) == ((), 1.0, ())
+    assert isinstance(task, brolly.QuadraticTask)
+    assert isinstance(task, DecisionTask)
+    assert (task.actions, task.thresholds, task.scale) == ((), (), 1.0)
+    assert hash(task) == hash(DecisionTask.quadratic())
+    assert pickle.loads(pickle.dumps(task)) == task
     assert_array_equal(task.best_response([0.25, 0.5]), [0.25, 0.5])
     assert task.best_response(0.25) == 0.25
     assert task.mixture().density == 2.0
     assert repr(task) == "DecisionTask.quadratic()"
     assert str(task) == "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
     assert DecisionTask.from_dict(task.to_dict()) == task
-    with pytest.raises(
-        brolly.InputError, match=r"^a quadratic task has no numbered actions: every number in \[0, 1\] is an action$"
-    ):
-        task.best_index(0.5)
-    with pytest.raises(brolly.InputError, match=r"^a quadratic task has no payoff matrix: "):
-        _ = task.matrix
     with pytest.raises(
         brolly.InputError, match=r"^action must lie in \[0, 1\]; 1 value does not, the first is action = 2"
     ):
@@ -158,9 +156,17 @@ def test_quadratic():
 
 @given(tasks(max_actions=5))
 def test_a_task_survives_json_to_the_last_bit(task):
-    again = DecisionTask.from_dict(json.loads(json.dumps(task.to_dict())))
-    assert again == task
-    assert hash(again) == hash(task)
+    assert isinstance(task, brolly.FiniteTask)
+    assert isinstance(task, DecisionTask)
+    for again in (DecisionTask.from_dict(json.loads(json.dumps(task.to_dict()))), pickle.loads(pickle.dumps(task))):
+        assert again == task
+        assert hash(again) == hash(task)
+        assert again != DecisionTask.quadratic()
+
+
+def test_a_task_is_one_of_its_types():
+    with pytest.raises(TypeError, match="abstract"):
+        DecisionTask()
 
 
 def test_frozen():

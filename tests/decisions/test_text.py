@@ -15,7 +15,7 @@ from brolly.decisions.text import decision_with
         ((0.75,), "a decision with threshold 0.75 (a false alarm costs 3 times a miss)"),
         ((0.35,), "a decision with threshold 0.35 (a miss costs 1.9 times a false alarm)"),
         ((5e-324,), "a decision with threshold 0"),
-        ((0.125, 0.8125), "a decision between 3 actions, with thresholds 0.125 and 0.8125"),
+        ((0.125, 0.8125), "a decision among 3 actions with thresholds 0.125 and 0.8125"),
     ],
 )
 def test_a_decision_by_its_thresholds(thresholds, words):
@@ -24,6 +24,6 @@ def test_a_decision_by_its_thresholds(thresholds, words):
 
 def test_decisions_with_the_largest_loss_on_real_curves():
     three = brolly.regret_curve([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]).worst_task
-    assert decision_with(three.thresholds) == "a decision between 3 actions, with thresholds 0.2 and 0.6"
+    assert decision_with(three.thresholds) == "a decision among 3 actions with thresholds 0.2 and 0.6"
     at_the_end = brolly.regret_curve([0, 0], [1.0, 1.0]).worst_task
     assert decision_with(at_the_end.thresholds) == "a decision with threshold 1"

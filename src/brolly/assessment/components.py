@@ -231,14 +231,13 @@ class TaskResult:
     @classmethod
     def of(cls, sample: Sample, task: DecisionTask, grid: int) -> TaskResult:
         regret = swap_regret(sample, task=task)
-        policy = None if task.is_quadratic else RoundingPolicy(task, grid)
-        rounded = regret if policy is None else swap_regret(sample, task=task, response=policy)
+        rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid)) if task.actions else regret
         return cls(task=task, regret=regret, rounded=rounded, grid=grid)
 
     @property
     def advice(self) -> tuple[str, ...]:
         """Which change of habit would have saved it, the best first."""
-        return tuple(line.strip() for line in str(self.regret).split("\n")[1:])
+        return self.regret.advice
 
     def to_dict(self) -> dict[str, Any]:
         found = self.regret.to_dict()

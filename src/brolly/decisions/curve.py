@@ -16,7 +16,7 @@ from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
-from brolly.decisions.task import DecisionTask
+from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
 from brolly.errors import InputError
 
@@ -43,7 +43,7 @@ class RegretProfile(Frozen):
         ``worst.threshold`` and ``worst.regret``: the highest point (the first of several).
     loss : float
         The most that any task with payoffs in [0, 1] loses: CDL for ``swaps="all"``.
-    worst_task : DecisionTask or None
+    worst_task : FiniteTask or None
         The task that loses it, with payoffs in [0, 1]; None if nobody loses anything (up to rounding).
     swaps : {"all", "monotone", "constant"}
         What hindsight may change.
@@ -57,7 +57,7 @@ class RegretProfile(Frozen):
     regret: Floats
     worst: WorstThreshold
     loss: float
-    worst_task: DecisionTask | None
+    worst_task: FiniteTask | None
     swaps: Swaps
     grid: int | None
     n: int
@@ -185,7 +185,7 @@ def regret_curve(
     RegretProfile(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
     >>> print(curve)
     No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
-    Largest loss: a decision between 3 actions, with thresholds 0.2 and 0.6.
+    Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     if grid is None:
@@ -244,7 +244,7 @@ def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
     return moved
 
 
-def worst_task(chord: Chord) -> DecisionTask | None:
+def worst_task(chord: Chord) -> FiniteTask | None:
     """The chord as a task; an end that loses nothing, or has no share, leaves only two actions."""
     if chord.value <= _ROUNDING:
         return None
@@ -256,7 +256,7 @@ def worst_task(chord: Chord) -> DecisionTask | None:
     at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
     if hurt_a and hurt_b:
         names, payoffs, thresholds = ("below", "between", "above"), ((1.0, 0.0), middle, (0.0, 1.0)), (at_a, at_b)
-        return DecisionTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
+        return FiniteTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
     pair = ((1.0, 0.0), middle) if hurt_a else (middle, (0.0, 1.0))
     threshold = at_a if hurt_a else at_b
-    return DecisionTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))
+    return FiniteTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))

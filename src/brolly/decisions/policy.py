@@ -19,6 +19,7 @@ from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probab
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
+from brolly.decisions.finite_task import as_finite
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.ids import as_ids, explain_ids, names
 from brolly.decisions.task import DecisionTask
@@ -92,8 +93,8 @@ class RoundingPolicy:
     grid: int
     rounding: Rounding
     seed: int
-    _grid: Floats
-    _index: NDArray[Any]
+    _points: Floats
+    _choices: NDArray[Any]
     _key: int
 
     def __init__(
@@ -110,11 +111,10 @@ class RoundingPolicy:
         check_rounding(rounding)
         size = _grid_size(grid, sample, rounding)
         points = np.arange(size + 1) / size
-        best = task.best_index(points) if task.actions else np.zeros(0, np.intp)
-        index = best.astype(np.uint8 if len(task.actions) <= 256 else np.intp)
-        freeze(points, index)
-        values = (task, size, rounding, _check_seed(seed), points, index, key_of(seed))
-        for name, value in zip(("task", "grid", "rounding", "seed", "_grid", "_index", "_key"), values, strict=True):
+        choices = task._choices(points)
+        freeze(points, choices)
+        values = (task, size, rounding, _check_seed(seed), points, choices, key_of(seed))
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
@@ -128,7 +128,7 @@ class RoundingPolicy:
             What each row is called: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
             its usual spelling, 5 and "5", are one id. Soft rounding needs them, hard rounding does not.
         """
-        return self._apply(p, ids, self._grid)
+        return self._apply(p, ids, self._points)
 
     def decide(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
         """What to do: the best action at each rounded probability, by name.
@@ -150,15 +150,7 @@ class RoundingPolicy:
         ndarray of str
             Or of numbers, the rounded probabilities themselves, for a quadratic task.
         """
-        if not self.task.actions:
-            return self.round(p, ids)
-        index = self.decide_index(p, ids)
-        labels = np.array(self.task.actions)
-        out = np.empty(len(index), labels.dtype)
-        for start in range(0, len(index), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            np.take(labels, index[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
-        return out
+        return self.task._decode(self._apply(p, ids, self._choices))
 
     def decide_index(
         self, p: ArrayLike, ids: ArrayLike | None = None, *, out: NDArray[Any] | None = None
@@ -177,9 +169,8 @@ class RoundingPolicy:
         ndarray of uint8
             Of intp for tasks of more than 256 actions.
         """
-        if not self.task.actions:
-            raise InputError("a quadratic task has no numbered actions: call decide or round")
-        return self._apply(p, ids, self._index, out)
+        as_finite(self.task, "decide_index")
+        return self._apply(p, ids, self._choices, out)
 
     def probabilities(self, p: ArrayLike) -> Floats:
         """How likely each action is, before ids and seed have their say: what the guarantee in the mean is about.
@@ -194,16 +185,15 @@ class RoundingPolicy:
         ndarray of shape (n, k)
             One column for each of ``task.actions``. Each row adds up to 1.
         """
-        if not self.task.actions:
-            raise InputError("a quadratic task has no list of actions: its action is the rounded probability itself")
+        task = as_finite(self.task, "probabilities")
         prob = _checked(p).astype(np.float64)
         low = np.floor(self.grid * prob)
         up = self.grid * prob - low if self.rounding == "soft" else np.zeros(len(prob))
         cell = low.astype(np.intp)
-        shares = np.zeros((len(prob), len(self.task.actions)))
+        shares = np.zeros((len(prob), len(task.actions)))
         rows = np.arange(len(prob))
-        shares[rows, self._index[cell]] = 1 - up
-        shares[rows, self._index[np.minimum(cell + 1, self.grid)]] += up
+        shares[rows, self._choices[cell]] = 1 - up
+        shares[rows, self._choices[np.minimum(cell + 1, self.grid)]] += up
         return shares
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,32 +1,32 @@
-"""The decision task: what can be done, and what each action is worth when the event happens and when it does not."""
+"""Decision tasks: the actions of a decision, and what each is worth with the event and without it."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Frozen, freeze
-from brolly.decisions.payoffs import (
-    check_envelope,
-    check_matrix,
-    check_names,
-    check_probabilities,
-    is_number,
-    upper_envelope,
-)
+from brolly.decisions.payoffs import check_matrix, check_names, is_number, upper_envelope
 from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    from brolly.core.sample.sample import Sample
+    from brolly.decisions.finite_task import FiniteTask
+    from brolly.decisions.quadratic_task import QuadraticTask
+    from brolly.decisions.swap import Per, Response, Swap
 
 _TWO = ("wait", "act")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ThresholdMixture(Frozen):
-    """A task as a mixture of thresholds: its regret is that of the thresholds, added up with these weights.
+    """A task as a mixture of thresholds: its regret is theirs, summed with these weights.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class ThresholdMixture(Frozen):
     weight : ndarray
         The weight of each, as a share of the task's scale.
     density : float
-        The weight per unit of threshold that lies on all of [0, 1] besides; 0 for finitely many actions.
+        The weight per unit of threshold that is spread evenly over [0, 1]; 0 for a task with a list of actions.
     """
 
     threshold: Floats
@@ -49,32 +49,28 @@ class ThresholdMixture(Frozen):
         return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DecisionTask:
-    r"""What is at stake: the actions there are, and what each is worth with the event and without it.
+class DecisionTask(ABC):
+    r"""A decision: its actions, and the payoff of each with the event and without it.
 
-    Make one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p
-    takes the action with the largest expected payoff, ``task.best_response(p)``; what that costs in
-    hindsight is `brolly.swap_regret`.
+    Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p takes the
+    action with the largest expected payoff, ``task.best_response(p)``; `brolly.swap_regret` computes what that
+    costs in hindsight.
 
     Attributes
     ----------
     actions : tuple of str
         The names of the actions; empty for `quadratic`, where every number in [0, 1] is one.
-    payoffs : tuple of pairs
-        For each action its payoff without the event and with it.
-    order : tuple of int
-        Which actions are best somewhere, from low probabilities to high.
     thresholds : tuple of float
-        The probabilities at which the best action changes, increasing: from ``thresholds[i]`` on
-        ``order[i + 1]`` is better than ``order[i]``.
+        The probabilities at which the best action changes, increasing; empty for `quadratic`.
+    scale : float
+        What is at stake: the largest payoff minus the smallest, over all actions, for the outcome where this difference
+        is largest. What an outcome pays whatever one does is not at stake, and moves no regret.
 
     Notes
     -----
-    The expected payoff of an action is a line in p; the best response follows the upper envelope of the
-    lines. Ties go to the action that a higher p would choose (at p = 1, where there is none, to that of a
-    lower p). An action that is best nowhere, or at single probabilities only, is never chosen: see
-    `dominated`. Of actions with equal payoffs the first stands for all.
+    There are two types of tasks: `FiniteTask` has a list of actions, `QuadraticTask` has all numbers in [0, 1]. To add
+    a third, write a subclass in a module of its own that implements the abstract methods below, add it to the list in
+    `from_dict`, and give it a constructor here. Nothing else has to change.
 
     References
     ----------
@@ -85,35 +81,30 @@ class DecisionTask:
     >>> import brolly
     >>> task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
     >>> print(task)
-    A choice of 2 actions, 65 at stake: 'wait' below 0.35, 'act' from there on.
+    2 actions, 65 at stake: 'wait' below 0.35, 'act' from 0.35.
     >>> task.best_response([0.2, 0.35, 0.9]).tolist()
     ['wait', 'act', 'act']
     """
 
+    __slots__ = ()
+    kind: ClassVar[str]  # stands under "task" in `to_dict`
     actions: tuple[str, ...]
-    payoffs: tuple[tuple[float, float], ...]
-    order: tuple[int, ...]
     thresholds: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if self.actions or self.payoffs or self.order or self.thresholds:
-            check_names(self.actions, len(self.payoffs))
-            check_envelope(check_matrix(self.payoffs), self.order, self.thresholds)
+    @staticmethod
+    def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = _TWO) -> FiniteTask:
+        """Create a task with two actions from the cost of a false alarm and the cost of a miss.
 
-    @classmethod
-    def from_costs(cls, *, false_positive: float, false_negative: float, actions: Sequence[str] = _TWO) -> DecisionTask:
-        """Two actions: what a false alarm costs, and what a miss costs.
-
-        Acting without the event costs `false_positive`, waiting with it `false_negative`, all else nothing.
-        The threshold is ``false_positive / (false_positive + false_negative)``: the dearer the miss, the
-        earlier one acts.
+        Acting without the event costs `false_positive`, waiting with the event `false_negative`, all else nothing.
+        The threshold is ``false_positive / (false_positive + false_negative)``: the more a miss costs, the
+        lower the probability from which one acts.
 
         Parameters
         ----------
         false_positive, false_negative : float
             Costs in any unit, both positive and finite.
         actions : pair of str
-            What the two are called, the one for low probabilities first.
+            The names of the two actions, the one for low probabilities first.
 
         Examples
         --------
@@ -125,21 +116,22 @@ class DecisionTask:
         for name, cost in costs.items():
             if not is_number(cost) or not 0 < cost < math.inf:
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
-        return cls.from_payoffs([[0.0, -false_negative], [-false_positive, 0.0]], actions=check_names(actions, 2))
+        payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
+        return DecisionTask.from_payoffs(payoffs, actions=check_names(actions, 2))
 
-    @classmethod
-    def threshold(cls, threshold: float, *, actions: Sequence[str] = _TWO) -> DecisionTask:
-        """Two actions, the second from the probability `threshold` on: the paper's task, for any threshold.
+    @staticmethod
+    def threshold(threshold: float, *, actions: Sequence[str] = _TWO) -> FiniteTask:
+        """Create a task with two actions, the second best from the probability `threshold` on.
 
-        ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: a false alarm costs mu and a miss 1 - mu, of payoffs in [0, 1].
-        Its regret in these units, predictions told apart, is the regret curve at mu.
+        ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: with payoffs in [0, 1], a false alarm costs mu and a miss 1 - mu.
+        If every distinct prediction may be swapped, its regret in these units is the regret curve at mu.
 
         Parameters
         ----------
         threshold : float
-            The threshold, above 0 and below 1: at the ends there would be nothing to decide.
+            The threshold mu, above 0 and below 1.
         actions : pair of str
-            What the two are called, the one for low probabilities first.
+            The names of the two actions, the one for low probabilities first.
 
         Examples
         --------
@@ -147,41 +139,46 @@ class DecisionTask:
         >>> brolly.DecisionTask.threshold(0.35)
         DecisionTask(actions=('wait', 'act'), thresholds=(0.35,), scale=0.65)
         """
+        from brolly.decisions.finite_task import FiniteTask
+
         if not is_number(threshold) or not 0 < threshold < 1:
             raise InputError(f"threshold must lie in (0, 1); it is {threshold!r}")
         mu = float(threshold)
         payoffs = ((1.0, mu), (1 - mu, 1.0))
-        return cls(actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,))
+        return FiniteTask(actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,))
 
-    @classmethod
-    def from_payoffs(cls, payoffs: ArrayLike, *, actions: Sequence[str] | None = None) -> DecisionTask:
-        """Any number of actions: for each its payoff without the event and with it, in any unit.
+    @staticmethod
+    def from_payoffs(payoffs: ArrayLike, *, actions: Sequence[str] | None = None) -> FiniteTask:
+        """Create a task with any number of actions from their payoffs without the event and with it.
 
         Parameters
         ----------
         payoffs : array_like of shape (k, 2)
-            ``payoffs[a][y]``; finite, and not the same for all actions. Costs are negative payoffs.
+            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are negative payoffs.
         actions : sequence of k str, optional
-            What the actions are called; "action 0", "action 1" and so on if not said.
+            The names of the actions (default: "action 0", "action 1" and so on).
 
         Examples
         --------
         >>> import brolly
         >>> payoffs = [[10, -50], [4, 0], [-20, 30]]
         >>> print(brolly.DecisionTask.from_payoffs(payoffs, actions=["go out", "take an umbrella", "stay in"]))
-        A choice of 3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from there to 0.4444,
-        'stay in' from there on.
+        3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071, 'stay in' from 0.4444.
         """
+        from brolly.decisions.finite_task import FiniteTask
+
         matrix = check_matrix(payoffs)
         named = [f"action {a}" for a in range(len(matrix))] if actions is None else actions
         names = check_names(named, len(matrix))
         order, thresholds = upper_envelope(matrix)
         rows = tuple((float(low), float(high)) for low, high in matrix)
-        return cls(actions=names, payoffs=rows, order=order, thresholds=thresholds)
+        return FiniteTask(actions=names, payoffs=rows, order=order, thresholds=thresholds)
 
-    @classmethod
-    def quadratic(cls) -> DecisionTask:
-        """Every number in [0, 1] is an action, with payoff ``1 - (a - y)**2``: the best is to say p itself.
+    @staticmethod
+    def quadratic() -> QuadraticTask:
+        """Create the task whose actions are all numbers a in [0, 1], with payoff ``1 - (a - y)**2``.
+
+        The best response to a probability is the probability itself.
 
         Examples
         --------
@@ -189,36 +186,32 @@ class DecisionTask:
         >>> print(brolly.DecisionTask.quadratic())
         The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2.
         """
-        return cls(actions=(), payoffs=(), order=(), thresholds=())
+        from brolly.decisions.quadratic_task import QuadraticTask
+
+        return QuadraticTask()
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> DecisionTask:
+        """Read the task that `to_dict` wrote, exact to the last bit."""
+        from brolly.decisions.finite_task import FiniteTask
+        from brolly.decisions.quadratic_task import QuadraticTask
+
+        types: list[type[DecisionTask]] = [FiniteTask, QuadraticTask]
+        kind = data.get("task") if isinstance(data, Mapping) else None
+        for found in types:
+            if kind == found.kind:
+                return found._from_dict(data)
+        kinds = " or ".join(repr(known.kind) for known in types)
+        raise InputError(f"a task must be a dict with 'task' either {kinds}; it has {kind!r}")
 
     @property
-    def is_quadratic(self) -> bool:
-        """Whether the actions are all numbers in [0, 1]."""
-        return not self.actions
-
-    @property
-    def matrix(self) -> Floats:
-        """The payoffs as a read-only array of shape (k, 2)."""
-        matrix = np.array(self._finite("payoff matrix").payoffs)
-        freeze(matrix)
-        return matrix
-
-    @property
+    @abstractmethod
     def scale(self) -> float:
-        """What is at stake: how far the choice of action can move the payoff, for the outcome where it is most.
+        """What is at stake (see Attributes)."""
 
-        The largest payoff minus the smallest, over all actions, for one outcome. What an outcome brings
-        whatever one does is not at stake, and moves no regret.
-        """
-        return 1.0 if self.is_quadratic else float(np.ptp(self.matrix, axis=0).max())
-
-    @property
-    def dominated(self) -> tuple[str, ...]:
-        """The actions that are never chosen, as others are at least as good at every probability."""
-        return tuple(name for a, name in enumerate(self.actions) if a not in self.order)
-
+    @abstractmethod
     def best_response(self, p: ArrayLike) -> Any:
-        """The name of the best action at each probability, or the best number for a quadratic task.
+        """Return the best action at each probability: its name, or a number for a quadratic task.
 
         Parameters
         ----------
@@ -227,21 +220,12 @@ class DecisionTask:
 
         Returns
         -------
-        ndarray of the same shape, or a single name for a single probability
+        ndarray of the same shape, or a single action for a single probability
         """
-        if self.is_quadratic:
-            return check_probabilities(p)[()]
-        index = self.best_index(p)
-        return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
 
-    def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
-        """The number of the best action at each probability: `best_response` as a place in `actions`."""
-        thresholds = np.array(self._finite("numbered actions").thresholds)
-        place = np.searchsorted(thresholds, check_probabilities(p), "right")
-        return np.asarray(np.array(self.order)[place])
-
+    @abstractmethod
     def payoff(self, action: Any, y: ArrayLike) -> Any:
-        """What an action is worth when the outcome is `y`; arrays of both are matched up.
+        """Return the payoff of an action when the outcome is `y`; arrays of both are broadcast.
 
         Parameters
         ----------
@@ -250,93 +234,45 @@ class DecisionTask:
         y : array_like
             Outcomes: 0 or 1.
         """
-        outcome = np.asarray(y)
-        if not np.isin(outcome, (0, 1)).all():
-            raise InputError(f"y must be 0 or 1; it is {y!r}")
-        chosen = check_probabilities(action, "action") if self.is_quadratic else np.asarray(action, dtype=object)
-        try:
-            np.broadcast_shapes(chosen.shape, outcome.shape)
-        except ValueError:
-            raise InputError(
-                f"action and y must match up; their shapes are {chosen.shape} and {outcome.shape}"
-            ) from None
-        if self.is_quadratic:
-            return 1 - (chosen - outcome) ** 2
-        index = np.array([self._index(name) for name in chosen.ravel()], np.intp).reshape(chosen.shape)
-        return self.matrix[index, outcome.astype(np.intp)]
 
+    @abstractmethod
     def mixture(self) -> ThresholdMixture:
-        r"""The thresholds that the task is made of, each with its weight.
+        r"""Return the thresholds that the task is a mixture of, each with its weight.
 
-        With predictions told apart, the regret (as a share of `scale`) is :math:`\int R(\mu-)\,d\nu`: R is the
-        regret curve (`brolly.regret_curve`), at each threshold in its limit from the left, as ties go up. The
-        weight at a threshold is the change of ``U(a, 1) - U(a, 0)`` there. It never has
-        :math:`\int (1-\mu)\,d\nu` or :math:`\int \mu\,d\nu` above 1.
+        If every distinct prediction may be swapped, the regret as a share of `scale` is :math:`\int R(\mu-)\,d\nu`: R
+        is the regret curve (`brolly.regret_curve`), at each threshold its limit from the left, as ties go to the action
+        for higher probabilities. Neither :math:`\int (1-\mu)\,d\nu` nor :math:`\int \mu\,d\nu` exceeds 1.
         """
-        if self.is_quadratic:
-            return ThresholdMixture(threshold=np.zeros(0), weight=np.zeros(0), density=2.0)
-        chosen = self.matrix[list(self.order)]
-        weight = np.diff(chosen[:, 1] - chosen[:, 0]) / self.scale
-        return ThresholdMixture(threshold=np.array(self.thresholds), weight=weight, density=0.0)
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """The task in built-in types, ready for JSON; `from_dict` reads it."""
-        if self.is_quadratic:
-            return {"task": "quadratic"}
-        return {
-            "task": "actions",
-            "actions": list(self.actions),
-            "payoffs": [list(row) for row in self.payoffs],
-            "order": list(self.order),
-            "thresholds": list(self.thresholds),
-        }
+        """Return the task in built-in types, ready for JSON; `from_dict` reads it."""
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> DecisionTask:
-        """The task that `to_dict` wrote, to the last bit."""
-        kind = data.get("task") if isinstance(data, Mapping) else None
-        if kind == "quadratic":
-            return cls.quadratic()
-        if kind != "actions":
-            raise InputError(f"a task must be a dict with 'task' either 'actions' or 'quadratic'; it has {kind!r}")
-        missing = [key for key in ("actions", "payoffs", "order", "thresholds") if not isinstance(data.get(key), list)]
-        if missing:
-            raise InputError(f"a task of actions must have the list {missing[0]!r}")
-        matrix = check_matrix(data["payoffs"])
-        return cls(
-            actions=check_names(data["actions"], len(matrix)),
-            payoffs=tuple((float(low), float(high)) for low, high in matrix),
-            order=tuple(data["order"]),
-            thresholds=tuple(data["thresholds"]),
-        )
+    @abstractmethod
+    def _from_dict(cls, data: Mapping[str, Any]) -> DecisionTask:
+        """Read what `to_dict` of this type wrote."""
 
-    def _finite(self, what: str) -> DecisionTask:
-        if self.is_quadratic:
-            raise InputError(f"a quadratic task has no {what}: every number in [0, 1] is an action")
-        return self
+    @abstractmethod
+    def _choices(self, p: Floats) -> NDArray[Any]:
+        """Encode the best action at each probability, as a policy stores it; `_decode` reads the codes."""
 
-    def _index(self, name: Any) -> int:
-        if name not in self.actions:
-            raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
-        return self.actions.index(name)
+    @abstractmethod
+    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
+        """Return the actions that stand behind entries of `_choices`."""
 
-    def __repr__(self) -> str:
-        if self.is_quadratic:
-            return "DecisionTask.quadratic()"
-        shown = ", ".join(map(_short, self.thresholds)) + ("," if len(self.thresholds) == 1 else "")
-        return f"DecisionTask(actions={self.actions!r}, thresholds=({shown}), scale={self.scale:.6g})"
-
-    def __str__(self) -> str:
-        if self.is_quadratic:
-            return "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
-        chosen = [repr(self.actions[a]) for a in self.order]
-        ends = [_short(mu) for mu in self.thresholds]
-        parts = [f"{chosen[0]} below {ends[0]}" if ends else f"{chosen[0]} always"]
-        parts += [f"{name} from there to {end}" for name, end in zip(chosen[1:], ends[1:], strict=False)]
-        parts += [f"{chosen[-1]} from there on"] if ends else []
-        never = f"; never {', '.join(map(repr, self.dominated))}" if self.dominated else ""
-        return f"A choice of {len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
+    @abstractmethod
+    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
 
 
-def _short(mu: float) -> str:
-    return f"{round(mu, 12):.4g}"  # a threshold may lie a last bit beside a prediction
+def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
+    """Accept outcomes, of a shape that fits the actions."""
+    outcome = np.asarray(y)
+    if not np.isin(outcome, (0, 1)).all():
+        raise InputError(f"y must be 0 or 1; it is {y!r}")
+    try:
+        np.broadcast_shapes(action.shape, outcome.shape)
+    except ValueError:
+        raise InputError(f"action and y must match up; their shapes are {action.shape} and {outcome.shape}") from None
+    return outcome

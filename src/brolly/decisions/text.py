@@ -10,7 +10,7 @@ def decision_with(thresholds: Sequence[float]) -> str:
     ends = list(map(show_threshold, thresholds))
     if len(ends) == 1:
         return f"a decision with threshold {ends[0]}{_cost_ratio(thresholds[0])}"
-    return f"a decision between {len(ends) + 1} actions, with thresholds {' and '.join(ends)}"
+    return f"a decision among {len(ends) + 1} actions with thresholds {' and '.join(ends)}"
 
 
 def show_threshold(threshold: float) -> str:
