@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
+.PHONY: demo test fuzz test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/brolly demo build/demo
@@ -51,6 +51,11 @@ test-sanitizers:
 	build/sanitizers/bin/python -m pip install --quiet -Csetup-args=-Db_sanitize=address,undefined . $(RUNNER)
 	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
 		build/sanitizers/bin/python -m pytest -p no:faulthandler $(KERNEL_TESTS) $(NEEDS_PYARROW)
+
+# Random input without end: make fuzz CASES=1000000
+CASES ?= 100000
+fuzz: $(VENV)/.tested
+	BROLLY_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 tests/fuzz
 
 # The site: every warning is an error.
 docs: $(VENV)/.tested

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from brolly.cli.stopping import stoppable
 from brolly.errors import BrollyError, InputError
 
 FAILED = 2
+UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
 INTERRUPTED = 130  # 128 + SIGINT, as shells count; other signals likewise
 NOBODY_READS = 141  # 128 + SIGPIPE
 
@@ -73,6 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         let_go(sys.stdout)
         return _fail(f"cannot write: {error.strerror}")
+    except Exception as error:
+        if os.environ.get("BROLLY_TRACEBACK"):
+            raise
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        _fail(f"unforeseen {reason:.300} (a fault of brolly; please report it with what BROLLY_TRACEBACK=1 shows)")
+        return UNFORESEEN
 
 
 def _run(argv: Sequence[str] | None) -> int:
