@@ -1,15 +1,15 @@
-"""What can go wrong, in one tree.
+"""Exceptions and warnings.
 
 ::
 
     BrollyError
-      InputError         (also a ValueError)   the data or an option break a stated rule
+      InputError         (also a ValueError)   the data or an argument breaks a stated rule
       MissingExtraError  (also an ImportError) an optional package is not installed
 
-    BrollyWarning        (a UserWarning)       the answer stands, but read it with care
-      FewRowsWarning       so few rows that chance alone explains much of the value
+    BrollyWarning        (a UserWarning)       the result is valid, but needs care in reading
+      FewRowsWarning       chance alone explains much of the value in so few rows
       OneClassWarning      every outcome is the same
-      ResolutionWarning    the value is finer than the grid the data was compressed to
+      ResolutionWarning    the value is finer than the grid of the compressed sample
 """
 
 from __future__ import annotations
@@ -18,54 +18,65 @@ from typing import Any
 
 
 class BrollyError(Exception):
-    """Base class of every error that brolly raises on purpose."""
+    """Base class of all errors that brolly raises on purpose."""
 
 
 class InputError(BrollyError, ValueError):
-    """The data or an option break a rule; the message names which, how often and where first.
+    """The data or an argument breaks a rule; the message names the rule, the count and the first offender.
 
     Attributes
     ----------
     rule : str or None
-        What was broken, the same for every row that breaks it: ``"y_prob must lie in [0, 1]"``.
+        The broken rule, the same for every row that breaks it: ``"y_prob must lie in [0, 1]"``.
     count : int
-        How many values break it (0 where counting makes no sense, as for a wrong shape).
+        The number of values that break it; 0 where they cannot be counted, as for a wrong shape.
     first : str or None
-        The first of them: ``"y_prob[17] = 1.2"``.
+        The first offender: ``"y_prob[17] = 1.2"``.
+    hint : str
+        What the message says after the first offender, with its punctuation.
     """
 
-    def __init__(self, message: str, *, rule: str | None = None, count: int = 0, first: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, rule: str | None = None, count: int = 0, first: str | None = None, hint: str = ""
+    ) -> None:
         super().__init__(message)
         self.rule = rule
         self.count = count
         self.first = first
+        self.hint = hint
 
     @classmethod
-    def from_offenders(cls, rule: str, count: int, where: str, value: Any = None, hint: str = "") -> InputError:
-        """Say that `count` values break `rule`, the first at `where` (and what it is)."""
+    def from_offenders(
+        cls, rule: str, count: int, where: str | None = None, value: Any = None, hint: str = ""
+    ) -> InputError:
+        """Make the error for `count` values that break `rule`, the first of them `value` at `where`.
+
+        Without `where` there is no first one: rows that another engine holds have no order.
+        """
         values = "1 value does" if count == 1 else f"{count:,} values do"
-        refusal = "" if " must not " in rule else " not"
+        negation = "" if " must not " in rule else " not"
         first = where if value is None else f"{where} = {value}"
-        return cls(f"{rule}; {values}{refusal}, the first is {first}{hint}", rule=rule, count=count, first=first)
+        named = "" if first is None else f", the first is {first}"
+        return cls(f"{rule}; {values}{negation}{named}{hint}", rule=rule, count=count, first=first, hint=hint)
 
 
 class MissingExtraError(BrollyError, ImportError):
-    """An optional package is needed; the message gives the command that installs it."""
+    """An optional package is missing; the message gives the command that installs it."""
 
     def __init__(self, task: str, package: str, extra: str) -> None:
         super().__init__(f"{task} needs {package}: pip install 'brolly[{extra}]'")
-        self._asked = (task, package, extra)
+        self._arguments = (task, package, extra)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        return type(self), self._asked  # not the message, which is made of them
+        return type(self), self._arguments  # ImportError would pass on the message alone
 
 
 class BrollyWarning(UserWarning):
-    """Base class of every warning that brolly gives."""
+    """Base class of all warnings that brolly gives."""
 
 
 class FewRowsWarning(BrollyWarning):
-    """So few rows that chance alone explains much of the value."""
+    """Chance alone explains much of the value in so few rows."""
 
 
 class OneClassWarning(BrollyWarning):
@@ -73,4 +84,4 @@ class OneClassWarning(BrollyWarning):
 
 
 class ResolutionWarning(BrollyWarning):
-    """The value is finer than the grid that the sample was compressed to."""
+    """The value is finer than the grid of the compressed sample."""

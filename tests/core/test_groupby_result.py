@@ -48,7 +48,7 @@ FORMS = {
     "tuples": lambda: ROWS,
     "a generator": lambda: iter(ROWS),
     "mappings": lambda: DICTS,
-    "shouted": lambda: [{name.upper(): value for name, value in row.items()} for row in DICTS],
+    "in upper case": lambda: [{name.upper(): value for name, value in row.items()} for row in DICTS],
     "decimals": lambda: [{name: decimal.Decimal(str(value)) for name, value in row.items()} for row in DICTS],
     "named tuples": lambda: [Named(*row) for row in ROWS],
     "a cursor": cursor,
@@ -144,8 +144,8 @@ def changed(**values):
 
 
 WRONG = {
-    "grid must be a power of two from 2 to 1,048,576; it is 9": changed(m=9),
-    "rows must be of one grid; they have m = 16 and m = 8": changed(m=16),
+    "brolly_grid must be a power of two from 2 to 1,048,576; it is 9": changed(grid=9),
+    "brolly_grid must be the same in every row; it is 16 and 8": changed(grid=16),
     "brolly_cell must lie between -10 and 8; it is 9": changed(cell=9),
     "brolly_cell must lie between -10 and 8; it is -11": changed(cell=-11),
     "brolly_outcome must lie between 0 and 1; it is 2": changed(outcome=2),
@@ -158,13 +158,13 @@ WRONG = {
     "brolly_weight and brolly_squares must be positive where brolly_count is": changed(weight=0),
     "brolly_rise must lie between 0 and brolly_weight": changed(rise=1.1),
     "brolly_squares must lie between": changed(squares=1.1),
-    "brolly_squares must lie between brolly_weight squared and its share of one row": changed(squares=0.9),
+    "brolly_squares must lie between brolly_weight^2 / brolly_count and brolly_weight^2": changed(squares=0.9),
     "the table has columns but no rows": [],
     "rows must be the result of brolly.sql's statement; they are of type NoneType": None,
     "rows must be the result of brolly.sql's statement; they are of type int": 3,
-    "rows must have the columns of brolly.sql's statement; they lack brolly_m, brolly_cell, brolly_outcome, "
+    "rows must have the columns of brolly.sql's statement; they lack brolly_grid, brolly_cell, brolly_outcome, "
     "brolly_count, brolly_weight, brolly_rise, brolly_squares": [{"p": 0.1}],
-    "rows must have the columns of brolly.sql's statement in its order, then those that by names: 7; they have 2": [
+    "rows must have the 7 columns of brolly.sql's statement in its order, those of by last; they have 2": [
         (1, 2)
     ],
 }  # fmt: skip

@@ -147,7 +147,7 @@ def test_more_rows_than_can_be_counted(monkeypatch):
 def test_segments_without_weight_are_none():
     y, p, s = [0, 1, 1], [0.2, 0.7, 0.1], np.array([0, 1, 1])
     assert list(grouped(8, [(y, p, [0.0, 1.0, 0.0], s)], weighted=True)) == [1]
-    with pytest.raises(brolly.InputError, match=r"^there are no segments: every row has weight zero$"):
+    with pytest.raises(brolly.InputError, match=r"^sample_weight must not be zero for every row$"):
         grouped(8, [(y, p, [0.0, 0.0, 0.0], s)], weighted=True)
 
 
@@ -181,6 +181,13 @@ def test_measures_and_small_segments():
     assert found.small() == [3]
     values = found.map(brolly.soft_binned_cdl, rounding="hard")
     assert values == {k: brolly.soft_binned_cdl(found[k], rounding="hard") for k in range(4)}
+
+
+def test_one_name_is_one_column_and_no_samples_are_refused():
+    sample = brolly.Sample([0, 1], [0.2, 0.7])
+    assert Segments.from_samples({"n": sample}, by="region").by == ("region",)
+    with pytest.raises(brolly.InputError, match=r"^samples must hold at least one segment; it is empty$"):
+        Segments.from_samples({}, by="region")
 
 
 def test_samples_of_different_grids_make_one_whole():

@@ -144,7 +144,7 @@ def test_many_partitions_and_none_that_counts():
     assert {key: sample.n for key, sample in segments.items()} == {r: len(range(r, N, 7)) for r in range(7)}
     expected = brolly.Sample(Y, P).compress(256)
     np.testing.assert_array_equal(segments.pooled.y_prob, expected.y_prob)  # merged without rounding
-    with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows that where leaves$"):
+    with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows that meet where$"):
         brolly.scan(frame, where="p > 2")
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows$"):
         brolly.scan(frame[frame.p > 2])
@@ -165,14 +165,14 @@ def test_many_partitions_and_none_that_counts():
         ({"where": parse("d > 2")}, "where cannot compare d, which holds values of type Date, with 2"),
         ({"where": parse("p = true")}, "where cannot compare p, which holds values of type Float64, with True"),
         ({"where": parse("y in ('one')")}, "where cannot compare y, which holds values of type Int64, with 'one'"),
-        ({"prob": "broken"}, "the frame of polars could not be read: "),
+        ({"prob": "broken"}, "cannot read the frame of polars: "),
         ({"outcome": "d", "pos_label": 1}, "pos_label must be a label of d, which holds values of type Date; it is 1"),
         (
             {"outcome": "t", "pos_label": 1},
             "pos_label must be a label of t, which holds values of type String; it is 1",
         ),
-        ({"prob": ("p", "t")}, "several columns of predictions can be read from rows in this process only"),
-        ({"native": pl.col("p") > 0}, "where must be a condition in words for rows that are elsewhere"),
+        ({"prob": ("p", "t")}, "prob must be one column for rows of another engine: it does not read several classes"),
+        ({"native": pl.col("p") > 0}, "where must be text for rows of another engine"),
     ],
 )
 def test_what_an_expression_is_refused(options, message):

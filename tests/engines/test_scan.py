@@ -236,9 +236,8 @@ def test_keys_of_every_type():
     assert brolly.scan(table, by="nothing").counts == {None: 4}
     for kind, values in (("list<item: int64>", [[1]] * 4), ("binary", [b"x"] * 4)):
         odd = table.append_column("odd", pa.array(values))
-        with pytest.raises(
-            brolly.InputError, match=rf"^by needs text, numbers or dates; odd holds values of type .*{kind[:4]}"
-        ):
+        message = rf"^by must name columns of text, numbers or dates; odd holds values of type .*{kind[:4]}"
+        with pytest.raises(brolly.InputError, match=message):
             brolly.scan(odd, by="odd")
 
 
@@ -350,8 +349,8 @@ def test_rules_for_several_classes(monkeypatch):
         classes_with(w=(3, -1.0)), r"w must be finite and not negative; 1 value does not, the first is w\[3\] = -1.0"
     )
     refuse(classes_with(), "view must be one of 'top-label', 'one-vs-rest'; it is 'all'", view="all")
-    refuse(classes_with(), "view must say how to see several classes: 'top-label' or 'one-vs-rest'", view=None)
-    refuse(classes_with(), "pos_label is for two classes; say with labels what several are called", pos_label=1)
+    refuse(classes_with(), "view must be 'top-label' or 'one-vs-rest' with several columns of predictions", view=None)
+    refuse(classes_with(), "pos_label is for two classes; give the labels of several with labels", pos_label=1)
     refuse(classes_with(), r"labels must name each of the 3 classes once; they are \['a'\]", labels=["a"])
     with pytest.raises(
         brolly.InputError, match=r"^prob must name a column for each class with view and labels; it is 'p'$"
@@ -371,10 +370,12 @@ WRONG = {
     "pattern": ("no/*.parquet", {}, r"no file matches 'no/\*.parquet'"),
     "two kinds": (["a.csv", "b.parquet"], {}, r"files read together must be all text \(CSV\) or all typed \(.*\)"),
     "no rows": (TABLE.slice(0, 0), {}, "the table has columns but no rows"),
-    "none left": (TABLE, {"where": "p > 2"}, "the table has columns but no rows that where leaves"),
+    "none left": (TABLE, {"where": "p > 2"}, "the table has columns but no rows that meet where"),
     "lengths": ({"p": [0.5], "y": [0, 1]}, {}, "the mapping must hold columns of one length: .*"),
     "grid": (TABLE, {"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
     "weights": ({"p": [0.5], "y": [1], "w": [0.0]}, {"weight": "w"}, "w must not be zero for every row"),
+    "segments": ({"p": [0.5], "y": [1], "w": [0], "s": [1]}, {"weight": "w", "by": "s"}, "w must not be zero .*"),
+    "no name": (TABLE, {"outcome": None}, "outcome must be the name of a column, as text; it is None"),
     "date": ({"p": [datetime.date(2026, 1, 1)], "y": [1]}, {}, "p must hold numbers; it holds values of type date32.*"),
 }  # fmt: skip
 

@@ -80,7 +80,7 @@ def test_the_first_words():
     statement = brolly.sql("schema.table", "p", "y", where="not (a = true or b is null)", pos_label=False)
     assert 'FROM "schema"."table"\n  WHERE (("a" <> TRUE) AND ("b" IS NOT NULL))' in statement
     assert 'CASE WHEN "y" = FALSE THEN 1 WHEN "y" IS NOT NULL THEN 0 END AS brolly_y' in statement
-    assert "65536 AS brolly_m" in statement
+    assert "65536 AS brolly_grid" in statement
     assert "brolly_least" not in statement
 
 
@@ -94,6 +94,12 @@ def test_the_first_words():
         ((None, "p", "y"), {}, "table must be the name of a table; it is None"),
         ((["a", 3], "p", "y"), {}, "table must be the name of a table; it is ['a', 3]"),
         (("t", "p", "p"), {}, "prob, outcome and weight must be different columns; they are p, p"),
+        (("t", ["p", "q"], "y"), {}, "prob must be one column in SQL; it is ['p', 'q']"),
+        (("t", "p", None), {}, "outcome must be the name of a column, as text; it is None"),
+        (("t", "p", "y"), {"weight": 3}, "weight must be the name of a column, as text; it is 3"),
+        (("t", "p", "y"), {"by": []}, "by must name at least one column"),
+        (("t", "p", "y"), {"by": ["a", 3]}, "by must be the name of a column, as text; it is 3"),
+        (("t", "p", "y"), {"where": 3}, "where must be text in SQL; it is 3"),
         (("t", "p\0", "y"), {}, "names must not contain a zero byte"),
         (("t", "p", "y"), {"pos_label": "\0"}, "text must not contain a zero byte"),
         (("t", "p", "y"), {"where": "p like 1"}, "where must be a condition"),

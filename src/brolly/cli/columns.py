@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import overload
 
 from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
@@ -36,6 +37,10 @@ def check_result(arguments: argparse.Namespace) -> None:
         check_output(arguments.output, *map(Path, expand(arguments.file)))
 
 
+@overload
+def read(arguments: argparse.Namespace) -> Sample: ...
+@overload
+def read(arguments: argparse.Namespace, *, by: list[str] | None) -> Sample | Segments: ...
 def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:
     """The rows of the files that were named, with progress on a terminal."""
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:

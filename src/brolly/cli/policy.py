@@ -12,7 +12,6 @@ from brolly.assessment.text import wrapped
 from brolly.cli.columns import add_columns, check_result, files_read, read
 from brolly.cli.output import one_line, say
 from brolly.cli.verdict import rows_read
-from brolly.core.sample.sample import Sample
 from brolly.core.text import at_most
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundingPolicy
@@ -92,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
     policy = RoundingPolicy(task, 2, seed=arguments.seed)  # a bad seed is said before the file is read
     check_result(arguments)
     sample = read(arguments)
-    assert isinstance(sample, Sample)
     grid = choose_grid(sample)
     policy = RoundingPolicy(task, grid.grid, seed=arguments.seed)
     policy.save(arguments.output)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from brolly.cli.columns import add_columns, check_result, read
 from brolly.cli.output import one_line, say
-from brolly.core.sample.sample import Sample
 from brolly.engines.store import save_sample
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, compress, write."""
     check_result(arguments)
     sample = read(arguments)
-    assert isinstance(sample, Sample)  # not by segment
     save_sample(sample, arguments.output)
     if not arguments.quiet:
         rows = "1 row" if sample.n == 1 else f"{sample.n:,} rows"

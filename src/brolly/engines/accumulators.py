@@ -1,4 +1,4 @@
-"""What rows of record batches are added to: one sample, or one for each segment."""
+"""Sums of the rows of record batches: in one sample, or in one for each segment."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ import pyarrow.compute as pc
 
 from brolly.core.arrays import Ints
 from brolly.core.grid.cell_accumulator import CellAccumulator
-from brolly.core.grid.cells import check_grid
-from brolly.core.grid.hashed_cells import HashedCells
+from brolly.core.grid.hashed_cells import HashedCells, SlicedCells
 from brolly.core.input.labels import Codes, SegmentIndex, as_label
 from brolly.core.input.rows import Rows
-from brolly.core.sample.sample import Sample
-from brolly.core.sample.segments import GroupedCells, Segments
+from brolly.core.sample.segments import GroupedCells
+from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import as_numpy, is_text
 from brolly.errors import InputError
 
 
 class RowAccumulator(Protocol):
-    """Adds rows up."""
+    """Adds up rows."""
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        """Take checked columns, and the batch that they are from."""
+        """Add the rows of a batch, whose columns of values were read already."""
 
-    def result(self) -> Sample | Segments: ...
+    def grouped(self) -> GroupedCells:
+        """Return the sums of all rows."""
+
+
+def make_accumulator(spec: ColumnSpec, m: int) -> RowAccumulator:
+    """Return an accumulator on the grid ``1/m``, by segment where `spec` names columns for that."""
+    return SegmentAccumulator(spec, m) if spec.by else SampleAccumulator(spec, m)
 
 
 class SampleAccumulator:
-    """One sample of all rows."""
+    """The sums of all rows in one sample."""
 
-    def __init__(self, m: int) -> None:
-        self._cells = CellAccumulator(check_grid(m))
+    def __init__(self, spec: ColumnSpec, m: int) -> None:
+        self._names = spec.names
+        self._cells = CellAccumulator(m)
 
-    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:  # noqa: ARG002 - nothing but the rows is needed
+    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:  # noqa: ARG002 - the rows are enough
         self._cells.add(rows)
 
-    def result(self) -> Sample:
-        return Sample._from_cells(self._cells.cells())
+    def grouped(self) -> GroupedCells:
+        store = SlicedCells(self._cells.cells())
+        return GroupedCells(by=(), keys=[()], store=store, weight_name=self._names.weight)
 
 
 class SegmentAccumulator:
-    """One sample for each segment.
+    """The sums of the rows of each segment."""
 
-    Parameters
-    ----------
-    by : tuple of str
-        The columns that tell segments apart.
-    m : int
-        The grid of the compression.
-    weighted : bool
-        Whether the rows have weights.
-    """
-
-    def __init__(self, by: tuple[str, ...], m: int, *, weighted: bool) -> None:
-        self._by = by
+    def __init__(self, spec: ColumnSpec, m: int) -> None:
+        self._spec = spec
         self._index = SegmentIndex()
-        self._cells = HashedCells(check_grid(m), weighted=weighted)
+        self._cells = HashedCells(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        self._cells.add(rows, segment_numbers(self._index, batch, self._by))
+        self._cells.add(rows, segment_numbers(self._index, batch, self._spec.by))
 
-    def result(self) -> Sample | Segments:
-        return GroupedCells(by=self._by, keys=self._index.keys, store=self._cells.packed()).result()
+    def grouped(self) -> GroupedCells:
+        spec = self._spec
+        return GroupedCells(
+            by=spec.by, keys=self._index.keys, store=self._cells.packed(), weight_name=spec.names.weight
+        )
 
 
 def segment_numbers(index: SegmentIndex, batch: pa.RecordBatch, by: tuple[str, ...]) -> Ints:
@@ -76,10 +76,10 @@ def _encoded(column: pa.Array, name: str) -> Codes:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if pa.types.is_timestamp(kind):  # nanoseconds would come as a type of pandas
+    if pa.types.is_timestamp(kind):  # nanoseconds would become a type of pandas
         column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)
     elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise InputError(f"by needs text, numbers or dates; {name} holds values of type {kind}")
+        raise InputError(f"by must name columns of text, numbers or dates; {name} holds values of type {kind}")
     elif is_text(kind) or pa.types.is_null(kind):
         column = column.cast(pa.large_string())
     encoded = column.dictionary_encode(null_encoding="encode")

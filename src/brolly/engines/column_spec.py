@@ -1,4 +1,4 @@
-"""Which column of the source is what, and which rows count: the same for every engine."""
+"""Which columns of a source are read, and which rows: the same for every engine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from brolly.core.input.labels import plain
+from brolly.core.input.rows import ColumnNames
 from brolly.engines.where import Condition, columns_of, parse
 from brolly.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSpec:
-    """What a source is asked for.
+    """The columns and rows to read from a source.
 
     Attributes
     ----------
@@ -25,13 +25,13 @@ class ColumnSpec:
     weight : str or None
         The column of weights.
     by : tuple of str
-        The columns that tell segments apart.
+        The columns that define segments.
     where : Condition or None
-        Which rows count, where that was said in words.
+        The condition on rows, where it was given as text.
     native : object
-        Which rows count, where that was said in an expression of the source's own library.
+        The condition on rows, where it was given as an expression of the source's own library.
     pos_label : object
-        Which label is the event, or None for labels 0 and 1.
+        The label of the event, or None for labels 0 and 1.
     """
 
     prob: str | tuple[str, ...]
@@ -43,44 +43,70 @@ class ColumnSpec:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.pos_label, np.generic):
-            object.__setattr__(self, "pos_label", self.pos_label.item())
-        columns = [*self.columns(), *self.by]
-        ours = [column for column in self.by if column.lower().startswith("brolly_")]
-        if ours:
-            raise InputError(f"by must not name columns that begin with brolly_, as the sums do; it is {ours[0]!r}")
+        columns = [*self.value_columns(), *self.by]
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""
             raise InputError(f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}")
+        reserved = [column for column in self.by if column.lower().startswith("brolly_")]
+        if reserved:
+            raise InputError(f"by must not name columns that begin with brolly_, as the sums do; it is {reserved[0]!r}")
 
     @classmethod
-    def of(
-        cls, prob: str | Sequence[str], outcome: str, weight: str | None, by: str | Sequence[str] | None, where: Any
+    def from_arguments(
+        cls,
+        prob: str | Sequence[str],
+        outcome: str,
+        *,
+        weight: str | None,
+        by: str | Sequence[str] | None,
+        where: Any,
+        pos_label: Any,
     ) -> ColumnSpec:
-        """From what a caller gives: one name or several, a condition in words or another."""
-        if by is not None and not len(by):
-            raise InputError("by must name at least one column")
-        words = isinstance(where, str)
+        """Check the arguments of `scan` and `sql`, and read a condition that is text."""
+        segments = () if by is None else _names("by", by)
+        predictions = _names("prob", prob)
+        text = isinstance(where, str)
         return cls(
-            prob=prob if isinstance(prob, str) else tuple(prob),
-            outcome=outcome,
-            weight=weight,
-            by=() if by is None else (by,) if isinstance(by, str) else tuple(by),
-            where=parse(where) if words else None,
-            native=None if words else where,
+            prob=prob if isinstance(prob, str) else predictions,
+            outcome=_name("outcome", outcome),
+            weight=None if weight is None else _name("weight", weight),
+            by=segments,
+            where=parse(where) if text else None,
+            native=None if text else where,
+            pos_label=plain(pos_label),
         )
 
     @property
+    def names(self) -> ColumnNames:
+        """The names of the columns, for error messages."""
+        prob = self.prob if isinstance(self.prob, str) else ", ".join(self.prob)
+        return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "")
+
+    @property
     def has_other_labels(self) -> bool:
-        """Whether rows may hold several labels besides `pos_label`, which has to be checked; of a bool there is one."""
+        """Whether the labels besides `pos_label` have to be checked: a bool has one opposite only."""
         return self.pos_label is not None and not isinstance(self.pos_label, bool)
 
-    def columns(self) -> list[str]:
-        """What the sums are made of."""
+    def value_columns(self) -> list[str]:
+        """List the columns that sums are made of."""
         prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
         return [*prob, self.outcome, *([] if self.weight is None else [self.weight])]
 
-    def needed(self) -> list[str]:
-        """Every column to read, each once."""
-        asked = () if self.where is None else sorted(columns_of(self.where))
-        return list(dict.fromkeys([*self.columns(), *self.by, *asked]))
+    def all_columns(self) -> list[str]:
+        """List every column to read, each once."""
+        conditions = () if self.where is None else sorted(columns_of(self.where))
+        return list(dict.fromkeys([*self.value_columns(), *self.by, *conditions]))
+
+
+def _names(argument: str, value: Any) -> tuple[str, ...]:
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    names = tuple(_name(argument, one) for one in (value if several else [value]))
+    if not names:
+        raise InputError(f"{argument} must name at least one column")
+    return names
+
+
+def _name(argument: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{argument} must be the name of a column, as text; it is {value!r}")
+    return value

@@ -88,7 +88,7 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
     with _open(table) as (connection, dialect), _database_errors(table):
         name = dialect.identifier(*table_parts(table.name))
         types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
-        check_columns(str(table), spec.needed(), list(types))
+        check_columns(str(table), spec.all_columns(), list(types))
         if dialect.name == "postgresql":
             spec = _typed(spec, types)
         with _cursor(connection) as cursor:
@@ -195,7 +195,7 @@ def _types(connection: Any, text: str) -> dict[str, Any]:
 
 def _typed(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
     """PostgreSQL makes numbers of text but not of booleans: the other way round from what is wanted."""
-    for column in spec.columns():
+    for column in spec.value_columns():
         if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
             continue
         if isinstance(types[column], int) and types[column] not in _NUMBERS:

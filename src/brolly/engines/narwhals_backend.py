@@ -48,13 +48,13 @@ def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[
             nw.col("brolly_other").max().alias("brolly_most"),
         ]
     keys = ["brolly_cell", "brolly_outcome", *spec.by]
-    table = placed.group_by(*keys).agg(*sums).with_columns(brolly_m=nw.lit(m))
+    table = placed.group_by(*keys).agg(*sums).with_columns(brolly_grid=nw.lit(m))
     return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.by)
 
 
 def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
     """Refuse what is no number: engines would read it as one, each in its own way."""
-    for column in spec.columns():
+    for column in spec.value_columns():
         kind = schema[column]
         if column == spec.outcome and spec.pos_label is not None:
             continue

@@ -1,27 +1,72 @@
-"""Rows from anywhere, compressed in one pass: the front door of the engines."""
+"""Rows from any source, compressed in one pass: the public function of the engines."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.engines import pushdown
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.files import need_pyarrow
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
-    from brolly.engines.accumulators import RowAccumulator
     from brolly.engines.ingest import BatchIngest, BinaryIngest
     from brolly.engines.multiclass import MulticlassIngest
     from brolly.engines.sources import Source
 
+Progress = Callable[[int, int], object]
 
+
+@overload
+def scan(
+    source: Any,
+    prob: str | Sequence[str] = ...,
+    outcome: str = ...,
+    *,
+    weight: str | None = ...,
+    by: None = ...,
+    where: Any = ...,
+    grid: int = ...,
+    pos_label: Any = ...,
+    view: Literal["top-label"] | None = ...,
+    labels: Sequence[Any] | None = ...,
+    progress: Progress | None = ...,
+) -> Sample: ...
+@overload
+def scan(
+    source: Any,
+    prob: str | Sequence[str] = ...,
+    outcome: str = ...,
+    *,
+    weight: str | None = ...,
+    by: str | Sequence[str],
+    where: Any = ...,
+    grid: int = ...,
+    pos_label: Any = ...,
+    view: Literal["top-label", "one-vs-rest"] | None = ...,
+    labels: Sequence[Any] | None = ...,
+    progress: Progress | None = ...,
+) -> Segments: ...
+@overload
+def scan(
+    source: Any,
+    prob: str | Sequence[str] = ...,
+    outcome: str = ...,
+    *,
+    weight: str | None = ...,
+    by: str | Sequence[str] | None = ...,
+    where: Any = ...,
+    grid: int = ...,
+    pos_label: Any = ...,
+    view: Literal["one-vs-rest"],
+    labels: Sequence[Any] | None = ...,
+    progress: Progress | None = ...,
+) -> Segments: ...
 def scan(
     source: Any,
     prob: str | Sequence[str] = "p",
@@ -34,64 +79,65 @@ def scan(
     pos_label: Any = None,
     view: Literal["top-label", "one-vs-rest"] | None = None,
     labels: Sequence[Any] | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Sample | Segments:
-    """Read predictions and outcomes where they are, however many: one sample, or one for each segment.
+    """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
 
-    Rows are read a batch at a time and compressed at once (see `Sample.compress`), in memory that does not
-    grow with their number: `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
+    Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
+    number. `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
 
     Parameters
     ----------
     source : data frame, table, relation, mapping, path or list of paths
-        A data frame of pandas or Polars (also lazy), a table, batch, reader or dataset of PyArrow, a DuckDB
-        relation, anything else with ``__arrow_c_stream__``, a mapping from column to array; or the name
-        of a CSV (.csv, .csv.gz, .tsv, .tsv.gz), Parquet (.parquet, .pq) or Feather (.feather, .arrow)
-        file, a pattern such as ``"data/*.parquet"``, or a list of those.
+        A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
+        any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
+        frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
+        Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, a pattern such as ``"data/*.parquet"``,
+        or a list of files and patterns.
     prob : str or sequence of str
         The column of predicted probabilities; with `view` one column for each class.
     outcome : str
         The column of outcomes: 0 and 1, true and false, or any two labels with `pos_label`.
     weight : str, optional
-        The column that says how much each row counts.
+        The column of sample weights.
     by : str or sequence of str, optional
-        The columns that tell segments apart, all in the same pass. Null and NaN are the segment None.
+        The columns that define segments, all in the same pass. Null and NaN are the segment None.
     where : str or expression, optional
-        Which rows count: text such as ``"p is not null and region = 'north'"``, which means the same
-        everywhere (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
+        The rows to read: text such as ``"p is not null and region = 'north'"``, which means the same for every
+        source (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
     grid : int
         The grid of the compression: a power of two, up to 2**20.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1. Text is read as the type of the column.
+        The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
     view : {"top-label", "one-vs-rest"}, optional
         For several classes, see `Sample.from_multiclass`; "one-vs-rest" gives a segment for each class.
     labels : sequence, optional
-        What the outcome column calls the classes, in the order of `prob`; if left out the names of those
-        columns, or the numbers 0, 1, ... where the outcome column holds integers.
+        The labels of the classes in the outcome column, in the order of `prob`. Default: the names of those
+        columns, or 0, 1, ... where the outcome column holds integers.
     progress : callable, optional
-        Called after each batch with the rows read so far and the rows in all (0 if that is not known).
+        Called after each batch with the number of rows read so far and in total (0 if unknown).
 
     Returns
     -------
     Sample or Segments
-        Compressed to `grid`; with `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
+        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
 
     Raises
     ------
     InputError
-        Where the source cannot be read, lacks a column, or holds a null, a NaN or another value that
-        breaks a rule; the message counts them over all rows and names the first. Rows are counted from 0,
-        of those that `where` leaves.
+        If the source cannot be read, lacks a column, or holds a null, a NaN or another value that breaks a
+        rule. The message counts them over all rows and names the first. Rows are counted from 0, after
+        `where`.
     MissingExtraError
-        Where PyArrow is not installed.
+        If PyArrow is not installed.
 
     Notes
     -----
     A condition is ``column op literal`` (op one of ``= != < <= > >=``), ``column is [not] null``, ``column is
     [not] nan`` or ``column [not] in (literal, ...)``, joined by ``and``, ``or``, ``not`` and parentheses. Columns may
-    stand in double quotes, text stands in single ones. A comparison with a null or a NaN is false.
+    stand in double quotes; text stands in single quotes. A comparison with a null or a NaN is false.
 
-    With `by`, memory follows the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
+    With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
     that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments.
 
     Examples
@@ -107,45 +153,40 @@ def scan(
       ...
     brolly.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
-    spec = replace(ColumnSpec.of(prob, outcome, weight, by, where), pos_label=pos_label)
+    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
     check_grid(grid)
-    if _is_elsewhere(source):
-        from brolly.engines.pushdown import aggregate
-
+    if not _is_path(source) and pushdown.is_remote(source):
         if view is not None or labels is not None:
-            raise InputError("several classes can be read from rows in this process only, not from another engine")
-        with _own_names(spec):
-            return aggregate(source, spec, grid, progress=progress).result()
+            raise InputError("view and labels are for rows in this process, not for those of another engine")
+        return pushdown.aggregate(source, spec, grid, progress=progress).result()
     need_pyarrow()
     from brolly.engines.sources import local_sources
 
-    sources = local_sources(source, spec.needed(), spec.native)
+    sources = local_sources(source, spec.all_columns(), spec.native)
     ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
     _feed(sources, spec, ingest, progress)
-    with _own_names(spec):
-        return ingest.result()
+    return ingest.grouped().result()
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is the name of a file, rather than the address of a database."""
+    return isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source)
 
 
 def _make_ingest(
     spec: ColumnSpec, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
 ) -> BinaryIngest | MulticlassIngest:
-    """What takes the rows: as two classes, or as several."""
-    from brolly.engines.accumulators import SampleAccumulator, SegmentAccumulator
+    from brolly.engines.accumulators import make_accumulator
     from brolly.engines.ingest import BinaryIngest
     from brolly.engines.multiclass import multiclass_ingest
 
     if view is not None or labels is not None or not isinstance(spec.prob, str):
         return multiclass_ingest(spec, grid, view, labels, parse=parse)
-    accumulator: RowAccumulator = (
-        SegmentAccumulator(spec.by, grid, weighted=spec.weight is not None) if spec.by else SampleAccumulator(grid)
-    )
-    return BinaryIngest(spec, accumulator, parse=parse)
+    return BinaryIngest(spec, make_accumulator(spec, grid), parse=parse)
 
 
-def _feed(
-    sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Callable[[int, int], object] | None
-) -> None:
-    """Give all rows to `ingest`, and raise what they add up to."""
+def _feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
+    """Pass all rows to `ingest`, and raise what is wrong with them."""
     from brolly.engines.arrow_where import filter_batch
     from brolly.engines.columns import without_views
 
@@ -165,25 +206,6 @@ def _feed(
                 progress(read, total)
     if not ingest.rows:
         names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
-        left = " that where leaves" if read or spec.native is not None else ""
-        raise InputError(f"{names} has columns but no rows{left}")
+        filtered = " that meet where" if read or spec.native is not None else ""
+        raise InputError(f"{names} has columns but no rows{filtered}")
     ingest.finish()
-
-
-def _is_elsewhere(source: Any) -> bool:
-    """Whether another engine holds the rows."""
-    from brolly.engines import pushdown
-
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source):
-        return False
-    return pushdown.is_remote(source)
-
-
-@contextmanager
-def _own_names(spec: ColumnSpec) -> Iterator[None]:
-    """Core calls weights by its own name, users by that of their column."""
-    try:
-        yield
-    except InputError as error:
-        message = str(error).replace("sample_weight", spec.weight or "", 1)
-        raise InputError(message, rule=error.rule, count=error.count, first=error.first) from None

@@ -9,7 +9,6 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.sample.groupby_result import violation_code
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
-from brolly.engines.where import parse
 from brolly.errors import InputError
 
 _LARGEST = "1.7976931348623157E308"  # the largest finite double: above it are infinity and, where NaN sorts last, NaN
@@ -73,9 +72,11 @@ def sql(
     >>> brolly.Sample.from_table(db.execute(statement))
     Sample(n=4, events=2, grid=1024)
     """
-    columns = (by,) if isinstance(by, str) else tuple(by or ())
-    condition = None if where is None else parse(where)
-    spec = ColumnSpec(prob=prob, outcome=outcome, weight=weight, by=columns, where=condition, pos_label=pos_label)
+    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
+    if not isinstance(spec.prob, str):
+        raise InputError(f"prob must be one column in SQL; it is {prob!r}")
+    if spec.native is not None:
+        raise InputError(f"where must be text in SQL; it is {where!r}")
     return statement(table, spec, check_grid(grid), find_dialect(dialect))
 
 
@@ -100,7 +101,7 @@ def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dia
         counted = [f"{some} AS brolly_count", "SUM(brolly_w) AS brolly_weight"]
         rise, squares = "SUM(brolly_w * brolly_rise) AS brolly_rise", "SUM(brolly_w * brolly_w) AS brolly_squares"
     others = ["MIN(brolly_other) AS brolly_least", "MAX(brolly_other) AS brolly_most"] if spec.has_other_labels else []
-    chosen = [f"{m} AS brolly_m", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *by]
+    chosen = [f"{m} AS brolly_grid", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *by]
     return f"""\
 WITH brolly_read AS (
   SELECT {keys}{_read(spec, dialect)}

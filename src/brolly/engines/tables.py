@@ -15,7 +15,7 @@ from brolly.core.atomic_write import write_errors
 from brolly.core.input.rows import ColumnNames, explain_probabilities
 from brolly.engines.columns import Array, IdColumn, NumberColumn
 from brolly.engines.files import is_parquet, separator_of
-from brolly.engines.ingest import BatchIngest, parts, prob_violations, read_column
+from brolly.engines.ingest import BatchIngest, prob_violations, read_column, read_values
 from brolly.errors import InputError
 
 Answer = Callable[[Array, Array | None], Array]
@@ -160,7 +160,7 @@ class ColumnAppender(BatchIngest):
         asked = self._asked(batch)
         yield from prob_violations(self._prob, asked, names)
         if self._ids is not None:
-            yield from parts(self._ids, asked, names)[1]
+            yield from read_values(self._ids, asked, names)[1]
 
     def _asked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns to read; text that stands for no value is null there, though the batch keeps it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,14 +110,15 @@ class CellTable(Frozen):
             )
         if not len(self.slot) or not len(other.slot):
             return self if len(self.slot) else other
-        return self.pooled(
-            self.m,
-            np.concatenate([self.slot, other.slot]),
-            np.concatenate([self.count, other.count]),
-            np.concatenate([self.weight, other.weight], axis=1),
-            np.concatenate([self.rise, other.rise], axis=1),
-            np.concatenate([self.squares, other.squares]),
-        )
+        return self.join(self.m, [self, other], [self.slot, other.slot])
+
+    @classmethod
+    def join(cls, m: int, tables: Sequence[CellTable], slots: Sequence[Ints]) -> CellTable:
+        """Add up tables, whose entries go to these slots rather than to their own."""
+        if not tables:
+            return cls.empty(m)
+        columns = zip(*((t.count, t.weight, t.rise, t.squares) for t in tables), strict=True)
+        return cls.pooled(m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns))
 
     def coarsen(self, m: int) -> CellTable:
         """The same rows on a coarser grid: exactly what a pass over them at `m` would give."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.grid.cell_accumulator import CellAccumulator
 from brolly.core.grid.cells import CellTable, check_grid
-from brolly.core.input.rows import ColumnNames, as_rows
+from brolly.core.input.rows import as_rows
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 
@@ -49,16 +49,9 @@ class Accumulator:
         self._other: Any = None  # the label that is not the event, once there was one
         self._cells = CellAccumulator(self.grid)
 
-    def update(
-        self,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        names: ColumnNames | None = None,
-    ) -> Accumulator:
-        """Add a batch of rows; a batch with a bad row is refused whole and changes nothing."""
-        rows = as_rows(y_true, y_prob, sample_weight, self.pos_label, names=names)
+    def update(self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Accumulator:
+        """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
+        rows = as_rows(y_true, y_prob, sample_weight, self.pos_label)
         other = _one_label(
             self._other, rows.other, f"{rows.names.label} must hold {self.pos_label!r} and one other label"
         )

@@ -1,7 +1,7 @@
-"""What a GROUP BY gives back: a row for each segment, cell and outcome, checked before it becomes a sample.
+"""The result of a GROUP BY: a row for each segment, cell and outcome, checked before it becomes a sample.
 
-The columns are `COLUMNS`, then `OTHER_LABELS` where labels are not 0 and 1, then those of the segments. A cell below
-zero counts rows that break a rule: which, `VIOLATIONS` tells.
+The columns are `COLUMNS`, then `OTHER_LABELS` where labels are not 0 and 1, then those of the segments. A negative
+cell counts rows that break a rule, the one that `VIOLATIONS` lists at that place.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import check_grid
 from brolly.core.input.labels import SegmentIndex, code_labels, is_missing
 from brolly.core.input.rows import LABEL_RULE, WEIGHT_RULE, ColumnNames
 from brolly.core.sample.segments import GroupedCells
 from brolly.errors import InputError
 
-COLUMNS = tuple(f"brolly_{c}" for c in ("m", "cell", "outcome", "count", "weight", "rise", "squares"))
-OTHER_LABELS = ("brolly_least", "brolly_most")  # the labels that are not the event: only one may be
+COLUMNS = tuple(f"brolly_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares"))
+OTHER_LABELS = ("brolly_least", "brolly_most")  # of the labels that are not the event: there may be one
 
-# In this order: a row that breaks several rules counts for the first.
+# A row that breaks several rules counts for the first.
 VIOLATIONS = {
     ("prob", "null"): "must not contain nulls (missing values)",
     ("label", "null"): "must not contain nulls (missing values)",
@@ -34,38 +34,32 @@ VIOLATIONS = {
     ("label", "rule"): LABEL_RULE,
     ("weight", "rule"): WEIGHT_RULE,
 }
-_ROUNDING = 1e-9  # by how much a sum of doubles may overstep what exact sums cannot
+_ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
 
 Columns = Mapping[str, Any]
 
 
-def violation_code(role: str, kind: str) -> int:
-    """The cell, below zero, that rows of this offence go to."""
-    return -1 - list(VIOLATIONS).index((role, kind))
+def violation_code(column: str, kind: str) -> int:
+    """Return the negative cell that counts the rows breaking this rule."""
+    return -1 - list(VIOLATIONS).index((column, kind))
 
 
-def refusal(rule: str, count: int) -> InputError:
-    """The error of so many values, of which none comes first: rows that are elsewhere have no order."""
-    values = "1 value does" if count == 1 else f"{count:,} values do"
-    return InputError(f"{rule}; {values}{'' if ' must not ' in rule else ' not'}", rule=rule, count=count)
-
-
-def refuse(counts: Mapping[int, int], names: ColumnNames) -> None:
-    """Raise the first offence that some rows commit; `counts` is by code."""
-    for code in sorted(counts, reverse=True):
-        (role, _), words = list(VIOLATIONS.items())[-1 - code]
-        if counts[code]:
-            raise refusal(f"{getattr(names, role)} {words}", counts[code])
+def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
+    """Raise the first rule that some rows break; `counts` is by rule, with the name of the column in front."""
+    for (column, _), words in VIOLATIONS.items():
+        rule = f"{getattr(names, column)} {words}"
+        if counts.get(rule):
+            raise InputError.from_offenders(rule, counts[rule])
 
 
 def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
-    """The sums in what the statement of `brolly.sql` gave, in whatever form it came."""
+    """Read the result of a `brolly.sql` statement, in any form that a database or a library returns it."""
     columns = as_columns(rows, by)
-    there = {name.lower(): name for name in columns}  # some databases shout
-    missing = [name for name in COLUMNS if name not in there]
+    lower = {name.lower(): name for name in columns}  # some databases return names in upper case
+    missing = [name for name in COLUMNS if name not in lower]
     if missing:
         raise InputError(f"rows must have the columns of brolly.sql's statement; they lack {', '.join(missing)}")
-    known = {name: columns[there[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in there}
+    known = {name: columns[lower[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in lower}
     segments = [name for name in columns if name.lower() not in known]
     if by is not None and sorted(by) != sorted(segments):
         raise InputError(f"by must name the columns of the segments; they are {segments}, and by is {list(by)}")
@@ -74,27 +68,34 @@ def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
 
 
 def from_grouped(columns: Columns, by: tuple[str, ...], names: ColumnNames, *, pos_label: Any = None) -> GroupedCells:
-    """The sums in grouped rows, column by column, with everything checked that can be."""
-    whole = {name: _integers(name, columns[f"brolly_{name}"]) for name in ("m", "cell", "outcome", "count")}
+    """Check grouped rows, given column by column, and return their sums."""
+    integers = {name: _integers(name, columns[f"brolly_{name}"]) for name in ("grid", "cell", "outcome", "count")}
     sums = {name: _doubles(name, columns[f"brolly_{name}"]) for name in ("weight", "rise", "squares")}
-    if not len(whole["m"]):
+    grids, cell, outcome, count = integers.values()
+    if not len(grids):
         raise InputError("the table has columns but no rows")
-    m = check_grid(int(whole["m"][0]))
-    if (whole["m"] != m).any():
-        raise InputError(f"rows must be of one grid; they have m = {m:,} and m = {_first_other(whole['m'], m):,}")
-    _check_whole(m, whole)
-    refuse(_violations(whole), names)
+    grid = check_grid(int(grids[0]), "brolly_grid")
+    if (grids != grid).any():
+        other = int(grids[grids != grid][0])
+        raise InputError(f"brolly_grid must be the same in every row; it is {grid:,} and {other:,}")
+    for name, low, high in (("cell", -len(VIOLATIONS), grid), ("outcome", 0, 1), ("count", 0, 2**53)):
+        outside = (integers[name] < low) | (integers[name] > high)
+        if outside.any():
+            raise InputError(f"brolly_{name} must lie between {low} and {high:,}; it is {integers[name][outside][0]}")
+    rules = [f"{getattr(names, column)} {words}" for (column, _), words in VIOLATIONS.items()]
+    raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
     check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
-    keep = whole["count"] > 0  # rows of weight zero are no rows
-    _check_sums(keep, whole["count"], sums)
+    keep = count > 0  # rows of weight zero do not count
+    _check_sums(count[keep], *(column[keep] for column in sums.values()))
     index = SegmentIndex()
     segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
-    parts = (segment, whole["cell"], whole["outcome"], whole["count"], *sums.values())
-    return GroupedCells.from_columns(m, by, index.keys, *(part[keep] for part in parts))
+    parts = (segment, cell, outcome, count, *sums.values())
+    kept = (part[keep] for part in parts)
+    return GroupedCells.from_columns(grid, by, index.keys, *kept, weight_name=names.weight)
 
 
 def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
-    """Columns by name from a table, a cursor, or an iterable of rows that are mappings or tuples."""
+    """Return columns by name from a table, a cursor, or an iterable of rows that are mappings or tuples."""
     if isinstance(rows, Mapping):
         return dict(rows)
     if hasattr(rows, "column_names"):  # PyArrow
@@ -110,7 +111,7 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
     rows = list(rows)
     if rows and names is None:
         names = _names(rows[0], by)
-    return _transposed(rows, names or [*COLUMNS, *(by or ())])
+    return _transpose(rows, names or [*COLUMNS, *(by or ())])
 
 
 def _names(row: Any, by: Sequence[str] | None) -> list[str]:
@@ -120,27 +121,27 @@ def _names(row: Any, by: Sequence[str] | None) -> list[str]:
     names = list(fields or [*COLUMNS, *(by or ())])
     if len(names) != len(row):
         raise InputError(
-            f"rows must have the columns of brolly.sql's statement in its order, then those that by names: "
-            f"{len(names)}; they have {len(row)}"
+            f"rows must have the {len(names)} columns of brolly.sql's statement in its order, those of by last; "
+            f"they have {len(row)}"
         )
     return names
 
 
-def _transposed(rows: list[Any], names: list[str]) -> dict[str, Any]:
+def _transpose(rows: list[Any], names: list[str]) -> dict[str, Any]:
     if rows and hasattr(rows[0], "keys"):
         rows = [[row[name] for name in names] for row in rows]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     return dict(zip(names, columns, strict=True))
 
 
-def _integers(name: str, values: Any) -> NDArray[np.int64]:
+def _integers(name: str, values: Any) -> Ints:
     array = _doubles(name, values)
     if (array != np.floor(array)).any() or (np.abs(array) > 2.0**53).any():
         raise InputError(f"brolly_{name} must hold integers")
     return array.astype(np.int64)
 
 
-def _doubles(name: str, values: Any) -> NDArray[np.float64]:
+def _doubles(name: str, values: Any) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -150,25 +151,8 @@ def _doubles(name: str, values: Any) -> NDArray[np.float64]:
     return array
 
 
-def _first_other(values: NDArray[np.int64], value: int) -> int:
-    return int(values[values != value][0])
-
-
-def _check_whole(m: int, whole: Mapping[str, NDArray[np.int64]]) -> None:
-    for name, low, high in (("cell", -len(VIOLATIONS), m), ("outcome", 0, 1), ("count", 0, 2**53)):
-        wrong = (whole[name] < low) | (whole[name] > high)
-        if wrong.any():
-            raise InputError(f"brolly_{name} must lie between {low} and {high:,}; it is {whole[name][wrong][0]}")
-
-
-def _violations(whole: Mapping[str, NDArray[np.int64]]) -> dict[int, int]:
-    bad = whole["cell"] < 0
-    codes = whole["cell"][bad]
-    return {int(code): int(whole["count"][bad][codes == code].sum()) for code in np.unique(codes)}
-
-
 def check_other_label(labels: Iterable[Any], names: ColumnNames, pos_label: Any = None) -> None:
-    """Besides the event there may be one label."""
+    """Refuse more than one label besides the event's."""
     found = sorted({label for label in labels if not is_missing(label)})
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
@@ -177,12 +161,11 @@ def check_other_label(labels: Iterable[Any], names: ColumnNames, pos_label: Any 
         )
 
 
-def _check_sums(keep: NDArray[np.bool_], count: NDArray[np.int64], sums: Mapping[str, NDArray[np.float64]]) -> None:
-    weight, rise, squares = (sums[name][keep] for name in ("weight", "rise", "squares"))
+def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> None:
     if (weight <= 0).any() or (squares <= 0).any():
         raise InputError("brolly_weight and brolly_squares must be positive where brolly_count is")
     if ((rise < 0) | (rise > weight * (1 + _ROUNDING))).any():
         raise InputError("brolly_rise must lie between 0 and brolly_weight")
-    # Cauchy and Schwarz, and that weights are not negative.
-    if ((squares > weight**2 * (1 + _ROUNDING)) | (squares * count[keep] < weight**2 * (1 - _ROUNDING))).any():
-        raise InputError("brolly_squares must lie between brolly_weight squared and its share of one row")
+    # The first since weights are not negative, the second by Cauchy and Schwarz.
+    if ((squares > weight**2 * (1 + _ROUNDING)) | (squares * count < weight**2 * (1 - _ROUNDING))).any():
+        raise InputError("brolly_squares must lie between brolly_weight^2 / brolly_count and brolly_weight^2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,8 +92,30 @@ class Sample:
         pos_label: Any = None,
     ) -> None:
         rows = as_rows(y_true, y_prob, sample_weight, pos_label)
-        self._hold(sum_cells(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows)
+        self._hold(sum_cells(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows, rows.names.weight)
 
+    @overload
+    @classmethod
+    def from_multiclass(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        view: Literal["top-label"],
+        labels: Sequence[Any] | None = ...,
+        sample_weight: ArrayLike | None = ...,
+    ) -> Sample: ...
+    @overload
+    @classmethod
+    def from_multiclass(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        view: Literal["one-vs-rest"],
+        labels: Sequence[Any] | None = ...,
+        sample_weight: ArrayLike | None = ...,
+    ) -> Segments: ...
     @classmethod
     def from_multiclass(
         cls,
@@ -152,14 +174,14 @@ class Sample:
         return Segments.from_samples(samples, by=["class"])
 
     @classmethod
-    def _from_cells(cls, cells: CellTable) -> Self:
-        """A compressed sample from its sums."""
-        return cls._held(cells, None)
+    def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight") -> Self:
+        """Make a compressed sample of its sums."""
+        return cls._from_parts(cells, None, weight_name)
 
     @classmethod
-    def _held(cls, cells: CellTable, rows: Rows | None) -> Self:
+    def _from_parts(cls, cells: CellTable, rows: Rows | None, weight_name: str = "sample_weight") -> Self:
         self = object.__new__(cls)
-        self._hold(cells, rows)
+        self._hold(cells, rows, weight_name)
         return self
 
     @classmethod
@@ -204,14 +226,14 @@ class Sample:
             raise InputError(f"rows are of segments by {', '.join(sums.by)}: read them with Segments.from_table")
         return cls._from_cells(sums.store.cells(0))
 
-    def _hold(self, cells: CellTable, rows: Rows | None) -> None:
+    def _hold(self, cells: CellTable, rows: Rows | None, weight_name: str) -> None:
         total = float(cells.weight[0].sum())
         total = math.inf if math.isnan(total) else total  # what an overflow leaves behind
         if total == 0:
-            raise InputError("sample_weight must not be zero for every row")
+            raise InputError(f"{weight_name} must not be zero for every row")
         if not _LIGHTEST < total < 1 / _LIGHTEST:
             raise InputError(
-                f"sample_weight must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
+                f"{weight_name} must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
                 "only the ratios of weights matter, so rescale them"
             )
         self.total_weight = total
@@ -251,7 +273,7 @@ class Sample:
         return self._pass(self._first)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._held, (self._cells, self._rows)  # the rows once, and nothing that follows from them
+        return type(self)._from_parts, (self._cells, self._rows)  # the rows once, and nothing that follows from them
 
     def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.

@@ -1,4 +1,4 @@
-"""Many samples by what their rows have in common: a mapping from segment to `Sample`."""
+"""Samples by segment: a mapping from segment to `Sample`."""
 
 from __future__ import annotations
 
@@ -20,41 +20,47 @@ from brolly.errors import InputError
 FEW_ROWS = 100
 """Segments of fewer rows are small: chance alone can explain much of any value."""
 
-_WHOLE_GRID = 1 << 16
+_POOLED_GRID = 1 << 16
 _SHOWN = 12
 
 Value = TypeVar("Value")
 
 
 class SegmentedCells(Protocol):
-    """Where the sums of numbered segments are."""
+    """The sums of numbered segments on one grid."""
 
     m: int
 
-    def cells(self, segment: int) -> CellTable: ...
+    def cells(self, segment: int) -> CellTable:
+        """Return the sums of one segment."""
 
-    def counts(self, segments: int) -> Ints: ...
+    def counts(self, segments: int) -> Ints:
+        """Return the number of rows (of positive weight) in each segment."""
 
-    def chunks(self) -> Iterator[CellTable]: ...
+    def chunks(self) -> Iterator[CellTable]:
+        """Yield the sums of all segments together, in tables that are to be merged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class GroupedCells:
-    """What every engine gives back: the names of the segments, and their sums.
+    """The sums of all rows by segment: the result of every engine.
 
     Attributes
     ----------
     by : tuple of str
-        The columns that tell segments apart; without any there is one segment.
+        The columns that define the segments; without any there is one segment.
     keys : sequence of tuple
-        The values of those columns for each segment, in the order of the numbers in `store`.
-    store : Store
+        The labels of each segment in those columns, in the order of the numbers in `store`.
+    store : SegmentedCells
         The sums.
+    weight_name : str
+        What the caller calls the weights, for error messages.
     """
 
     by: tuple[str, ...]
     keys: Sequence[Key]
     store: SegmentedCells
+    weight_name: str = "sample_weight"
 
     @classmethod
     def from_columns(
@@ -69,41 +75,49 @@ class GroupedCells:
         weight: NDArray[Any],
         rise: NDArray[Any],
         squares: NDArray[Any],
+        *,
+        weight_name: str = "sample_weight",
     ) -> GroupedCells:
-        """From one entry per (segment, cell, outcome) in any order; entries of the same are added."""
+        """Make them from entries by (segment, cell, outcome) in any order; equal entries are added."""
         m = check_grid(m)
         slot = slot_count(m) * segment.astype(np.int64) + 2 * cell.astype(np.int64) + outcome.astype(np.int64)
-        none = np.zeros(len(slot))
-        pairs = [np.stack([column.astype(np.float64), none]) for column in (weight, rise)]
+        zeros = np.zeros(len(slot))
+        pairs = [np.stack([column.astype(np.float64), zeros]) for column in (weight, rise)]
         table = CellTable.pooled(m, slot, count.astype(np.int64), *pairs, squares.astype(np.float64))
-        return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table))
+        return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table), weight_name=weight_name)
 
     def result(self) -> Sample | Segments:
-        """The sample, or with columns that tell segments apart one of each."""
-        if not self.by:
-            return Sample._from_cells(self.store.cells(0))
+        """Return the segments, or without columns in `by` the sample."""
+        return self.segments() if self.by else self._sample(0)
+
+    def segments(self) -> Segments:
+        """Return one sample for each segment; a segment whose rows all have weight zero is left out."""
         counts = self.store.counts(len(self.keys))
-        # A segment whose rows all have weight zero has no rows.
         numbers = {_key(self.keys[i]): i for i in np.flatnonzero(counts).tolist()}
+        if not numbers:
+            raise InputError(f"{self.weight_name} must not be zero for every row")
         return Segments(
             self.by,
             {key: int(counts[i]) for key, i in numbers.items()},
-            lambda key: Sample._from_cells(self.store.cells(numbers[key])),
+            lambda key: self._sample(numbers[key]),
             lambda: Sample._from_cells(reduce(CellTable.merge, self.store.chunks(), CellTable.empty(self.store.m))),
         )
 
+    def _sample(self, segment: int) -> Sample:
+        return Sample._from_cells(self.store.cells(segment), self.weight_name)
+
 
 class Segments(Mapping[Any, Sample]):
-    """One `Sample` per segment, from one pass over the rows: what `scan(..., by=...)` gives.
+    """One `Sample` per segment, as `scan` with `by` returns them.
 
-    A mapping: ``segments["north"]`` with one column, ``segments["north", 3]`` with more. Segments come in
-    the order of their values; rows that have none (null or NaN) are the segment None, the last one.
-    Samples are made when they are asked for, so thousands of segments take little memory.
+    A mapping: ``segments["north"]`` with one column, ``segments["north", 3]`` with more. Segments are in the
+    order of their labels; rows whose label is missing (null or NaN) are the segment None, which comes last.
+    Samples are made on access, so thousands of segments take little memory.
 
     Attributes
     ----------
     by : tuple of str
-        The columns that tell the segments apart.
+        The columns that define the segments.
     counts : dict
         The number of rows (of positive weight) in each segment.
     pooled : Sample
@@ -131,8 +145,6 @@ class Segments(Mapping[Any, Sample]):
         sample: Callable[[Any], Sample],
         pooled: Callable[[], Sample],
     ) -> None:
-        if not counts:
-            raise InputError("there are no segments: every row has weight zero")
         self.by = by
         self.counts = {key: counts[key] for key in sorted(counts, key=label_order)}
         self._sample = sample
@@ -140,40 +152,43 @@ class Segments(Mapping[Any, Sample]):
         self._pooled: Sample | None = None
 
     @classmethod
-    def from_samples(cls, samples: Mapping[Any, Sample], by: Sequence[str]) -> Segments:
-        """Put samples together that were made one by one.
+    def from_samples(cls, samples: Mapping[Any, Sample], by: str | Sequence[str]) -> Segments:
+        """Combine samples that were made one by one.
 
         Parameters
         ----------
         samples : mapping
-            From segment to `Sample`; a segment is a value, or with several names in `by` a tuple of them.
-        by : sequence of str
-            What tells the segments apart.
+            From segment to `Sample`; a segment is a label, or with several names in `by` a tuple of labels.
+        by : str or sequence of str
+            The names of what defines the segments.
         """
+        if not samples:
+            raise InputError("samples must hold at least one segment; it is empty")
 
         def pooled() -> Sample:
-            grid = min((s.grid for s in samples.values() if s.grid is not None), default=_WHOLE_GRID)
+            grid = min((s.grid for s in samples.values() if s.grid is not None), default=_POOLED_GRID)
             return reduce(Sample.__add__, (s.compress(grid) for s in samples.values()))
 
-        return cls(tuple(by), {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
+        names = (by,) if isinstance(by, str) else tuple(by)
+        return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
 
     @classmethod
     def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
-        """The segments in what the statement of `brolly.sql` with `by` gave, wherever it was run.
+        """Read the segments in the result of a `brolly.sql` statement with `by`, wherever it was run.
 
         Parameters
         ----------
         rows : table, cursor or iterable
             As for `Sample.from_table`.
         by : str or sequence of str, optional
-            The columns of the segments; needed where rows are plain tuples, whose columns have no names.
+            The columns of the segments; required for plain tuples, whose columns have no names.
         """
-        from brolly.core.sample.groupby_result import read_table  # which knows segments
+        from brolly.core.sample.groupby_result import read_table  # which imports this module
 
-        result = read_table(rows, (by,) if isinstance(by, str) else by).result()
-        if not isinstance(result, Segments):
+        sums = read_table(rows, (by,) if isinstance(by, str) else by)
+        if not sums.by:
             raise InputError("rows have no columns of segments: read them with Sample.from_table")
-        return result
+        return sums.segments()
 
     @property
     def pooled(self) -> Sample:
@@ -183,18 +198,18 @@ class Segments(Mapping[Any, Sample]):
         return self._pooled
 
     def small(self, min_rows: int = FEW_ROWS) -> list[Any]:
-        """The segments of fewer than `min_rows` rows: too small to be judged on their own."""
+        """List the segments of fewer than `min_rows` rows: too few to judge them on their own."""
         return [key for key, n in self.counts.items() if n < min_rows]
 
     def map(self, function: Callable[..., Value], /, **options: Any) -> dict[Any, Value]:
-        """Any function of a sample, for each segment: a measure, an interval, a test.
+        """Apply a function of a sample, such as a measure, an interval or a test, to each segment.
 
         Parameters
         ----------
         function : callable
             Called with the `Sample` of each segment.
         **options
-            Passed on to it.
+            Passed on to `function`.
         """
         return {key: function(sample, **options) for key, sample in self.items()}
 
@@ -214,16 +229,16 @@ class Segments(Mapping[Any, Sample]):
 
     def __str__(self) -> str:
         shown = list(self.counts.items())[:_SHOWN]
-        width = max(len(_words(key)) for key, _ in shown)
-        lines = [f"{_words(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
+        width = max(len(_text(key)) for key, _ in shown)
+        lines = [f"{_text(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
         more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
         return "\n".join([repr(self), *lines, *more])
 
 
-def _key(values: Key) -> Any:
-    """A segment as it is asked for: one value alone is itself."""
-    return values[0] if len(values) == 1 else values
+def _key(labels: Key) -> Any:
+    """Return the key of a segment in the mapping: a single label stands for itself."""
+    return labels[0] if len(labels) == 1 else labels
 
 
-def _words(key: Any) -> str:
+def _text(key: Any) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
