@@ -1,1 +1,1 @@
-"""How fast brolly is, beside what people use today: ``python -m benchmarks`` from the root of the repository."""
+"""Benchmarks of brolly and other packages: run ``python -m benchmarks`` from the root of the repository."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure, print the tables, and write the page if asked to."""
+"""``python -m benchmarks``: measure, print the tables, and optionally write the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = (("int64", "float64"), ("uint8", "float64"), ("bool", "float64"), ("flo
 
 
 def main() -> None:
-    """Measure what the options ask for."""
+    """Measure what the options select."""
     options = _options()
     company = Company()
     middle = max((n for n in options.sizes if n <= TARGET_SIZE), default=min(options.sizes))
@@ -68,7 +68,7 @@ def _measured(
 
 
 def _measure_times(options: argparse.Namespace) -> Times:
-    """Every measure, at the sizes where the exact ones still fit in memory without a thought."""
+    """Time every measure, at sizes where the exact ones fit easily in memory."""
     chosen = [one for one in measures.CONTESTANTS if one.peer is None or one.peer in options.peers]
     times: Times = {}
     for n in (n for n in options.sizes if n <= TARGET_SIZE):
@@ -83,7 +83,7 @@ def _against_program() -> dict[str, Cell]:
 
 
 def _resampling_times(options: argparse.Namespace) -> dict[str, Cell]:
-    """Seconds per redrawn sample."""
+    """Measure seconds per redrawn sample."""
     _say(f"time, resampling, n = {size(resampling.SIZE)}")
     chosen = [e for e in resampling.ENTRIES if e.contestant.peer is None or e.contestant.peer in options.peers]
     data = make_data(resampling.SIZE, calibrated=True)
@@ -108,7 +108,7 @@ def _say(what: str) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Time and memory of brolly beside its peers."
+        prog="python -m benchmarks", description="Time and memory of brolly and of other packages."
     )
     parser.add_argument(
         "--sizes", nargs="+", type=_size, default=[10**k for k in range(4, 8)], help="rows, such as 1e6"

@@ -1,4 +1,4 @@
-"""Who is compared: the floor, brolly, and what people use today."""
+"""What is compared: the floor, brolly, and other packages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BINS = 15
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One way to look at the calibration of the rows."""
+    """One function of predictions and outcomes."""
 
     name: str
     call: Callable[[Data], Any]
-    peer: str | None = None  # the distribution it comes from, where it may be missing
-    threads: int | None = None  # the cores it may use, where not all
+    peer: str | None = None  # the package it comes from, if optional
+    threads: int | None = None  # the number of cores it may use; None: all
 
 
 def _floor(data: Data) -> Any:
@@ -42,7 +42,7 @@ def _compress(data: Data) -> brolly.Sample:
 
 
 def _bincount_ece(data: Data) -> float:
-    """The quickest plain NumPy for ECE: one sum of y - p for each bin, instead of one of y and one of p."""
+    """Compute ECE by the fastest plain NumPy: one sum of y - p per bin, instead of one of y and one of p."""
     cell = np.minimum((data.p * _BINS).astype(np.intp), _BINS - 1)
     return float(np.abs(np.bincount(cell, weights=data.y - data.p, minlength=_BINS)).sum()) / len(data)
 

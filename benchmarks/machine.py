@@ -1,4 +1,4 @@
-"""What the numbers were measured on: enough to read them, nothing that identifies the machine."""
+"""Description of the machine, without anything that identifies it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _STAT = Path("/proc/stat")
 
 
 def cores() -> int:
-    """The cores this process may use, counted as brolly counts them."""
+    """Return the number of cores this process may use, as brolly counts them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def version(distribution: str) -> str | None:
-    """The installed version, or None."""
+    """Return the installed version, or None."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -25,7 +25,7 @@ def version(distribution: str) -> str | None:
 
 
 def describe(peers: Sequence[str]) -> list[tuple[str, str]]:
-    """Names and values for the head of the page."""
+    """Return names and values for the head of the page."""
     torch = ["torch"] if {"netcal", "torchmetrics"} & set(peers) else []
     packages = ("brolly", "numpy", *peers, *torch)
     return [
@@ -46,7 +46,7 @@ def _processor() -> str:
 
 
 class Company:
-    """How much of the machine others used meanwhile: a table measured in company is to be doubted."""
+    """Processor use by other programs during a run: measurements on a busy machine are not reliable."""
 
     def __init__(self) -> None:
         self._start = self._now()
@@ -59,7 +59,7 @@ class Company:
 
     @staticmethod
     def _now() -> tuple[float, float, float] | None:
-        """Seconds of work on all cores, seconds of ours (with ended children), seconds by the clock."""
+        """Return busy seconds of all cores, our own (with ended children), and wall seconds."""
         if not _STAT.exists():
             return None
         user, nice, system, _idle, _wait, irq, soft, steal = map(int, _STAT.read_text().split(maxsplit=9)[1:9])

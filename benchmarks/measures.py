@@ -1,4 +1,4 @@
-"""The other measures, beside the sort that the exact ones cannot do without, and what people use today."""
+"""Time of every measure, compared with sorting the predictions and with other packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peak extra memory of one call, each measured in a process of its own."""
+"""Peak extra memory of one call, measured in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WARM_UP = 1000  # rows: enough for lazy imports, too few to leave memory behind
 
 
 def extra_memory(contestant: Contestant, n: int, *, calibrated: bool) -> Cell:
-    """Bytes that a call on n rows needs at its peak, beyond the inputs."""
+    """Return the peak memory in bytes of a call on n rows, beyond the inputs."""
     # A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
     environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
     command = [sys.executable, "-m", "benchmarks.memory", contestant.name, str(n), str(int(calibrated))]
@@ -41,7 +41,7 @@ def _measure(contestant: Contestant, n: int, calibrated: bool) -> int:
 
 
 def _start() -> int:
-    """Forget the peak so far, and tell what is in use now."""
+    """Reset the peak, and return the memory in use."""
     try:
         _CLEAR.write_text("5")
     except OSError:

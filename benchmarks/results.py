@@ -19,13 +19,13 @@ Times = dict[int, dict[str, Cell]]  # seconds by size and contestant
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one forecaster's rows cost."""
+    """Time and memory for one forecaster's rows."""
 
     times: Times
     memory: dict[str, Cell]  # bytes by contestant, at the middle size
 
     def against(self, contestant: Contestant) -> dict[int, Cell]:
-        """That contestant's time at each size, to divide by."""
+        """Return a contestant's time at each size, as the denominator of ratios."""
         return {n: row[contestant.name] for n, row in self.times.items()}
 
     def at_target(self, contestant: Contestant) -> Cell:
@@ -34,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that was measured."""
+    """All measurements of one run."""
 
     miscalibrated: Measured
     calibrated: Measured
@@ -45,18 +45,18 @@ class Results:
     middle: int  # the size at which types and memory were measured
 
     def tables(self) -> list[Table]:
-        """All tables, the verdict first."""
+        """Return all tables, the targets first."""
         one, two = self.miscalibrated, self.calibrated
         ms: dict[int, Cell] = dict.fromkeys(one.times, 1e-3)
         ns_per_row: dict[int, Cell] = {n: n * 1e-9 for n in one.times}
-        best = "Milliseconds per call, the best round."
-        confidence_level = "Where a line is level from left to right, cost is linear in n."
+        best = "Milliseconds per call, minimum over rounds."
+        linear = "A constant along a row means that cost is linear in n."
         return [
             self._targets(),
             _by_size("Wall time, miscalibrated forecaster", best, one.times, ms),
             _by_size("Times the floor, miscalibrated forecaster", "", one.times, one.against(FLOOR)),
             _by_size("Times slower than brolly on all threads", "", one.times, one.against(BROLLY)),
-            _by_size("Nanoseconds per row", confidence_level, one.times, ns_per_row),
+            _by_size("Nanoseconds per row", linear, one.times, ns_per_row),
             self._memory(),
             _by_size("Wall time, perfectly calibrated forecaster", best, two.times, ms),
             _by_size("Times the floor, perfectly calibrated forecaster", "", two.times, two.against(FLOOR)),
@@ -70,7 +70,7 @@ class Results:
         ]
 
     def _measure_targets(self) -> Table:
-        """As set before anything was measured, for the measures other than SCDL."""
+        """Return the targets for the measures other than SCDL, which were set before measuring."""
 
         def ratio(n: int, a: Contestant, b: Contestant) -> Cell:
             row = self.measures.get(n, {})
@@ -96,7 +96,7 @@ class Results:
         return Table("Targets of the other measures", "The measured ratio (or seconds).", ["target", "", "met"], rows)
 
     def _resampling(self) -> Table:
-        """Per redrawn sample, and how many times what brolly needs for its test and for its bootstrap."""
+        """Return the time per redrawn sample, and its ratio to brolly's test and bootstrap."""
         test, bootstrap = (self.resampling[one.contestant.name] for one in (TEST, BOOTSTRAP))
         rows = [
             [name, *(_text(over(t, unit)) for unit in (1e-3, test, bootstrap))] for name, t in self.resampling.items()
@@ -108,7 +108,7 @@ class Results:
         return Table("Resampling", note, ["", "ms", "times the test", "times the bootstrap"], rows)
 
     def _targets(self) -> Table:
-        """The targets that were set beforehand; where one names no number of threads, both cases are shown."""
+        """Return the targets, which were set before measuring; without a number of threads both cases are shown."""
         rows = []
         for label, value, met in _TARGETS:
             row = [label]
@@ -118,7 +118,10 @@ class Results:
             rows.append(row)
         head = ["target", "miscalibrated", "met", "calibrated", "met"]
         return Table(
-            "Targets", f"At n = {size(TARGET_SIZE)}: the measured ratio (or MB), and whether it will do.", head, rows
+            "Targets",
+            f"At n = {size(TARGET_SIZE)}: the measured ratio (or MB), and whether it meets the target.",
+            head,
+            rows,
         )
 
     def _memory(self) -> Table:
@@ -138,14 +141,14 @@ class Results:
 
 
 def _by_size(title: str, note: str, times: Times, units: dict[int, Cell]) -> Table:
-    """A line for each contestant, a column for each size, in units that may differ by column."""
+    """Return a table with a row per contestant and a column per size, each in its own unit."""
     names = list(next(iter(times.values())))
     rows = [[name, *(_text(over(row[name], units[n])) for n, row in times.items())] for name in names]
     return Table(title, note, ["n", *map(size, times)], rows)
 
 
 def over(a: Cell, b: Cell) -> Cell:
-    """a / b, or the reason why one of them is missing."""
+    """Return a / b, or the reason why one of them is missing."""
     if isinstance(a, str):
         return a
     return b if isinstance(b, str) else a / b

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.scan``: a pass over many rows beside merely reading them, each in a process of its own."""
+"""``python -m benchmarks.scan``: time and memory of scanning many rows, compared with reading them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SEGMENTS = 10_000
 _INTRODUCTION = """\
 # Benchmarks: scanning many rows
 
-Each figure is of a process of its own: the best time of the rounds by the clock, the least processor time (which other
-programs on the machine hardly touch), and the most memory that the process ever held, with Python and all imports.
-The file has two columns, `p` (float32) and `y` (uint8), in row groups of a million rows; it is in the system's cache.
-`python -m benchmarks.scan --output docs/benchmarks-scan.md` makes this page.
+Each line is measured in its own process: the minimum over rounds of wall time and of processor time (which other
+programs hardly affect), and the peak memory of the process, with Python and all imports. The file has two columns,
+`p` (float32) and `y` (uint8), in row groups of a million rows, and is in the system's cache. This page is written by
+`python -m benchmarks.scan --output docs/benchmarks-scan.md`.
 """
 
 
@@ -118,7 +118,7 @@ def _by_segment(n: int, m: int) -> None:
 
 TASKS: dict[str, Callable[[str, int], None]] = {
     "reading the two columns": _read_lean,
-    "reading them with a row group ahead (PyArrow's default)": _read,
+    "reading them with prefetching (PyArrow's default)": _read,
     "scan, m = 1,024": lambda file, _: _scan(file, grid=1024) and None,
     "scan, m = 65,536": lambda file, _: _scan(file) and None,
     "scan of a Polars LazyFrame, m = 65,536": _polars,
@@ -147,7 +147,7 @@ def main() -> None:
             _PARTS, (options.rows, options.generated, options.segmented), (options.rounds, 1, 1), strict=True
         ):
             found: dict[str, list[float]] = {}
-            for _ in range(rounds):  # taking turns: a burst of other work hits all alike
+            for _ in range(rounds):  # in turn, so that other work affects all alike
                 for name in list(TASKS)[low:high]:
                     turn = _apart(name, str(file), int(n))
                     found[name] = [min(pair) for pair in zip(turn, found.get(name, turn), strict=True)]
@@ -170,8 +170,8 @@ def _apart(name: str, file: str, n: int) -> list[float]:
 
 
 def _one(name: str, file: str, n: int) -> None:
-    """Print the time by the clock, the processor time, and the most memory."""
-    _scan(_stream(1000))  # imports are no part of it
+    """Print wall time, processor time and peak memory."""
+    _scan(_stream(1000))  # so that imports are not measured
     start, before = time.perf_counter(), time.process_time()
     TASKS[name](file, n)
     print(json.dumps([time.perf_counter() - start, time.process_time() - before, _peak()]))
@@ -187,9 +187,7 @@ def _table(title: str, found: dict[str, list[float]]) -> str:
         )
         for name, figure in found.items()
     ]
-    head = (
-        "| what | by the clock (of the first) | processor time (of the first) | most memory |\n|---|---:|---:|---:|\n"
-    )
+    head = "| what | wall time (ratio to the first) | processor time (ratio) | peak memory |\n|---|---:|---:|---:|\n"
     return f"## {title}\n\n{head}" + "".join(f"| {' | '.join(row)} |\n" for row in rows).rstrip("\n")
 
 
@@ -198,7 +196,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", type=float, default=1e8, help="rows of the Parquet file")
     parser.add_argument("--generated", type=float, default=1e9, help="rows generated on the fly")
     parser.add_argument("--segmented", type=float, default=1e7, help="rows of the 10,000 segments")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds for the file; the best counts")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds for the file; the minimum counts")
     parser.add_argument("--output", type=Path, help="write the page to this Markdown file as well")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("--file", default="", help=argparse.SUPPRESS)

@@ -1,4 +1,4 @@
-"""Tables as aligned text for the terminal and as Markdown for the page; standard library only."""
+"""Tables as aligned text and as Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, a sentence on how to read it, and rows of text; the first column is the name."""
+    """A title, a note, and rows of text; the first column is the name."""
 
     title: str
     note: str
@@ -35,13 +35,13 @@ def _pad(cell: str, width: int, left: bool) -> str:
 
 
 def size(n: int) -> str:
-    """10,000,000 as 1e7, anything less round in full."""
+    """Format 10,000,000 as 1e7, other numbers in full."""
     zeros = len(str(n)) - 1
     return f"1e{zeros}" if n == 10**zeros and zeros >= 4 else f"{n:,}"
 
 
 def figures(x: float) -> str:
-    """Three significant figures, never in powers of ten."""
+    """Format with three significant digits, without powers of ten."""
     if x >= 100:
         return f"{x:,.0f}"
     return f"{x:.1f}" if x >= 10 else f"{x:.2f}" if x >= 1 else f"{x:.3f}"

@@ -1,4 +1,4 @@
-"""Wall time: the best of several rounds, in each of which everyone has a turn."""
+"""Wall time: the minimum over rounds, in each of which every contestant runs once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from benchmarks.tables import figures
 
 Cell = float | str  # a number, or the reason why there is none
 
-_SHORTEST = 0.005  # seconds; quicker calls are repeated within a turn until the clock can tell them
-_LEAST = 5.0  # seconds; rounds go on until then, as a burst of other work can outlast many short rounds
-_AHEAD = 10  # the first tenth of the rows foretells how long all of them take
+_SHORTEST = 0.005  # seconds; shorter calls are repeated within a round
+_LEAST = 5.0  # seconds; minimum duration of all rounds, as other work can outlast many short ones
+_AHEAD = 10  # the time is estimated from the first tenth of the rows
 
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Let this process use so many cores only; brolly starts no more threads than that."""
+    """Restrict this process to a number of cores; brolly starts no more threads."""
     if threads is None or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -37,7 +37,7 @@ def at_most(threads: int | None) -> Iterator[None]:
 
 
 def turn(contestant: Contestant, data: Data, calls: int = 1) -> float:
-    """Seconds per call."""
+    """Return seconds per call."""
     with at_most(contestant.threads):
         start = time.perf_counter()
         for _ in range(calls):
@@ -46,7 +46,7 @@ def turn(contestant: Contestant, data: Data, calls: int = 1) -> float:
 
 
 def excuse(contestant: Contestant) -> str | None:
-    """Why a contestant cannot start at all, if so."""
+    """Return the reason why a contestant cannot run, or None."""
     if contestant.peer is not None and version(contestant.peer) is None:
         return "not installed"
     if contestant.threads is not None and not hasattr(os, "sched_setaffinity"):
@@ -55,10 +55,10 @@ def excuse(contestant: Contestant) -> str | None:
 
 
 def race(contestants: Sequence[Contestant], data: Data, *, repeats: int, budget: float) -> dict[str, Cell]:
-    """Seconds per call by contestant; the rounds are interleaved so that a noisy machine hits all alike.
+    """Return seconds per call by contestant; the rounds are interleaved so that noise affects all alike.
 
-    Before the first round each makes two calls on the first tenth of the rows. They are the warm-up (imports,
-    thread pools), and whoever would by the better of them need more than `budget` seconds is left out.
+    Before the first round each makes two calls on the first tenth of the rows, as a warm-up and to estimate its time.
+    A contestant whose estimate exceeds `budget` seconds is left out.
     """
     cells: dict[str, Cell] = {}
     calls: dict[str, int] = {}
@@ -82,12 +82,12 @@ def race(contestants: Sequence[Contestant], data: Data, *, repeats: int, budget:
 
 
 def _expected(contestant: Contestant, ahead: Data, n: int) -> float:
-    turn(contestant, ahead.head(1000))  # imports must not count as the contestant's time
+    turn(contestant, ahead.head(1000))  # so that imports are not measured
     return min(turn(contestant, ahead) for _ in range(2)) * n / len(ahead)
 
 
 def _guarded(contestant: Contestant, measure: partial[float]) -> Cell:
-    """A peer that fails is reported in its place and stops nobody else; an error of brolly is an error."""
+    """Report a failing peer in its cell and go on; an error of brolly is raised."""
     try:
         return measure()
     except Exception as error:

@@ -1,8 +1,8 @@
-"""How close actual decisions come to the guarantee: the deviation against the number of decisions.
+"""Measure how far the realized loss is from the expected loss, against the number of decisions.
 
-The guarantee of `RoundingPolicy` is one in the mean over the rounding. This rounds for real, over and over,
-with other seeds, and writes by how much the worst decision maker's regret, CDL of the rounded rows, exceeds its
-mean-rounding value CDL(D_m): it shrinks like one over the square root of the number of decisions (Theorem 4.4 of
+The guarantee of `RoundingPolicy` is for the mean over the random rounding. This example rounds with many seeds and
+writes by how much the largest regret of any decision, CDL of the rounded rows, exceeds its mean-rounding value
+CDL(D_m). The excess decreases like one over the square root of the number of decisions (Theorem 4.4 of
 arXiv:2605.17749 has that rate, times log m).
 
     python examples/deviation.py deviation.csv
@@ -25,7 +25,7 @@ TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
 
 
 def deviations(size: int) -> tuple[float, float, np.ndarray]:
-    """The loss in the mean over the rounding, the paper's bound, and the losses of `SEEDS` actual roundings."""
+    """Return the mean-rounding loss, the paper's bound, and the losses of `SEEDS` roundings."""
     rng = np.random.default_rng(size)
     p = rng.random(size)
     y = (rng.random(size) < p**1.2).astype(int)
@@ -37,7 +37,7 @@ def deviations(size: int) -> tuple[float, float, np.ndarray]:
 
 
 def main(path: Path) -> None:
-    """Write a line for each size: the loss, its bound, and how far actual roundings are above the loss."""
+    """Write a line per size: the loss, its bound, and how far single roundings are above the loss."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["T", "m", "loss", "bound", "mean_deviation", "worst_deviation", "worst_times_root_T"])

