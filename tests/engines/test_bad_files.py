@@ -302,3 +302,10 @@ def test_labels_that_only_look_alike_are_different_labels(tmp_path):
         "y must hold '1' and one other label ('01'); 1 value does not, the first is y[2] = '2'",
         pos_label="1",
     )
+
+
+def test_a_header_past_all_measure_is_not_called_empty(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_CSV_BLOCK", 1 << 20)
+    file = tmp_path / "a.csv"
+    file.write_text(f"p,y,{'x' * 1_100_000}\n0.5,1,2\n")
+    refuse(str(file), "cannot read {}: its first line is longer than 1,048,576 bytes")

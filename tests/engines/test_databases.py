@@ -159,3 +159,23 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
         brolly.scan("postgresql://host/db#t")
     with pytest.raises(brolly.MissingExtraError, match=r"needs duckdb: pip install 'brolly\[duckdb\]'$"):
         brolly.scan(f"duckdb:///{tmp_path}/a#t")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hunter2@localhost:1/db",
+        "postgresql://me:hun/ter2@localhost:1/db",
+        "postgresql://me:hun@ter2@localhost:1/db",
+        "postgresql://localhost:1/db?password=hunter2",
+        "postgresql://me:hunter2@",
+        "mysql://me:hunter2@localhost/db",
+    ],
+)
+def test_no_message_shows_a_password(address):
+    for source in (brolly.Table(address, "t"), f"{address}#t", address):
+        assert "ter2" not in repr(source) or source in (address, f"{address}#t")
+        with pytest.raises(InputError) as caught:
+            brolly.scan(source)
+        assert "hun" not in str(caught.value)
+        assert "ter2" not in str(caught.value)

@@ -12,7 +12,7 @@ from typing import Any
 from brolly.core.sample.groupby_result import as_columns
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
-from brolly.engines.files import check_columns
+from brolly.engines.files import check_columns, hide_password
 from brolly.engines.sql import statement, table_parts
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
@@ -66,15 +66,10 @@ class Table:
     def __str__(self) -> str:
         where = type(self.database).__module__.partition(".")[0]
         if isinstance(self.database, str):
-            where = shown(self.database)
+            where = hide_password(self.database)
         return f"{'.'.join(table_parts(self.name))} of {where}"
 
     __repr__ = __str__
-
-
-def shown(address: str) -> str:
-    """An address as a message may show it: without the password."""
-    return re.sub(r"(://[^/@]*:)[^/@]*@", r"\1***@", address)
 
 
 def is_database(source: object) -> bool:
@@ -101,13 +96,17 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
 def _parsed(address: str) -> Table:
     database, mark, name = address.rpartition("#")
     if not mark or not name:
-        raise InputError(f"the address of a database must end in # and the name of a table; it is {shown(address)!r}")
+        rule = "the address of a database must end in # and the name of a table"
+        raise InputError(f"{rule}; it is {hide_password(address)!r}")
     return Table(database, name)
 
 
 @contextmanager
 def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
     """A connection, closed again if it was opened here."""
+    if isinstance(table.database, str) and re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
+        # Drivers would read it as another host or port, and say so with a part of the password.
+        raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
     if isinstance(table.database, str):
         kind = _SCHEMES[table.database.partition("://")[0].lower()] if is_database(table.database) else None
         if kind is None:
@@ -156,7 +155,7 @@ def _file(address: str) -> Path:
     """The file in sqlite:///relative/path and sqlite:////absolute/path."""
     path = Path(address.partition("://")[2].removeprefix("/"))
     if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r} for the database {address}")
+        raise InputError(f"there is no file {str(path)!r} for the database {hide_password(address)}")
     return path
 
 

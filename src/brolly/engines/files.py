@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,12 @@ _CSV_BLOCK = 1 << 20  # bytes; the longest line must fit
 _PARQUET_BATCH = 1 << 18  # rows
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read whole
 _SHOWN_COLUMNS = 10
+
+
+def hide_password(address: str) -> str:
+    """An address as a message may show it: from the first colon of its authority to the last @, and in its query."""
+    address = re.sub(r"(://[^:@]*:).*@", r"\1***@", address, flags=re.DOTALL)
+    return re.sub(r"(?i)([?&]\w*passw\w*=)[^&#]*", r"\1***", address)
 
 
 def need_pyarrow() -> None:
@@ -92,7 +99,7 @@ def separator_of(path: str) -> str | None:
     if name.endswith((*_PARQUET, *_FEATHER)):
         return None
     known = ", ".join([*_TEXT, *_PARQUET, *_FEATHER[:-1]])
-    raise InputError(f"the name of the file must end in {known} or {_FEATHER[-1]}; it is {path!r}")
+    raise InputError(f"the name of the file must end in {known} or {_FEATHER[-1]}; it is {hide_password(path)!r}")
 
 
 @contextmanager
@@ -138,9 +145,16 @@ def _csv_batches(path: str, columns: list[str], separator: str, others: bool) ->
         )
 
     _must_be_text(path, compression)
-    with read() as header:
-        there = header.schema.names
-        check_columns(path, columns, there)
+    try:
+        with read() as header:
+            there = header.schema.names
+    except pa.ArrowInvalid:
+        with pa.input_stream(_opened(path), compression=compression) as file:
+            start = file.read(_CSV_BLOCK)
+        if len(start) == _CSV_BLOCK and b"\n" not in start:
+            raise InputError(f"cannot read {path}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
+        raise
+    check_columns(path, columns, there)
     options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
     with read(column_types=dict.fromkeys(there if others else columns, pa.string()), **options) as batches:
         yield from batches
