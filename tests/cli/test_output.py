@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import pty
-import select
 
 import pytest
 
@@ -26,22 +25,35 @@ def terminal():
     with os.fdopen(slave, "w") as stream:
 
         def shown():
-            """All that arrives, until nothing has for a while."""
+            """All that arrives, up to a word that is written last."""
+            print("<end>", end="", file=stream, flush=True)
             text = ""
-            while select.select([master], [], [], 0.2)[0]:
+            while not text.endswith("<end>"):
                 text += os.read(master, 1000).decode()
-            return text
+            return text.removesuffix("<end>")
 
         yield stream, shown
     os.close(master)
 
 
-def test_progress_overwrites_itself_and_goes_away(terminal):
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until the test turns it."""
+    times = [100.0]
+    monkeypatch.setattr("brolly.cli.progress.time.monotonic", lambda: times[-1])
+    return times
+
+
+def test_progress_overwrites_itself_and_goes_away(terminal, clock):
     stream, shown = terminal
     with Progress(stream, patience=0) as progress:
         progress(1000)
+        clock.append(100.1)
         progress(2000)  # too soon after the last to be worth a line
         assert shown() == "\r\r1,000 rows read"
+        clock.append(100.3)
+        progress(3000)
+        assert shown() == "\r               \r3,000 rows read"
     assert shown() == "\r               \r"
 
 
@@ -65,9 +77,10 @@ def test_progress_is_cleared_when_the_read_fails(terminal):
     assert shown() == "\r\r5 rows read\r           \r"
 
 
-def test_no_progress_for_what_is_quick_or_quiet_or_no_terminal(terminal):
+def test_no_progress_for_what_is_quick_or_quiet_or_no_terminal(terminal, clock):
     stream, shown = terminal
     with Progress(stream) as quick, Progress(stream, quiet=True, patience=0) as quiet:
+        clock.append(101.9)
         quick(10**9)
         quiet(10**9)
     assert shown() == ""

@@ -58,7 +58,7 @@ def postgresql():
     try:
         run(initdb, "-D", data, "-U", "brolly", "-A", "trust", "-E", "UTF8", "--no-sync")
         log = folder / "log"
-        run(pg_ctl, "start", "-w", "-D", data, "-l", log, "-o", f"-F -k {folder} -c listen_addresses=''")
+        run(pg_ctl, "start", "-w", "-t", "240", "-D", data, "-l", log, "-o", f"-F -k {folder} -c listen_addresses=''")
         try:
             yield f"postgresql:///postgres?host={folder}&user=brolly"
         finally:

@@ -11,6 +11,12 @@ from brolly.engines import prefetch as module
 from brolly.engines.prefetch import prefetch
 
 
+@pytest.fixture(autouse=True)
+def all_the_time_it_needs(monkeypatch):
+    """The reader always ends in these tests, but on a busy machine not within a second."""
+    monkeypatch.setattr(module, "_GRACE", None)
+
+
 def readers():
     return [thread for thread in threading.enumerate() if thread.name == "brolly-read"]
 

@@ -15,6 +15,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 PICTURES = Path(__file__).parents[2] / "build" / "report"  # looked at by people; CI keeps them
 AXE = Path(__file__).parents[1] / "report" / "vendor" / "axe.min.js"
+PATIENCE = 120  # seconds, for a busy machine
 SIZES = {"desk": (1200, 900), "phone": (390, 844)}
 
 
@@ -31,6 +32,7 @@ class Browser:
         options.add_experimental_option("prefs", saving)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.driver.set_script_timeout(PATIENCE)
         self.downloads = downloads
 
     def open(self, path: Path, *, size: str = "desk", dark: bool = False) -> None:
@@ -47,7 +49,9 @@ class Browser:
         self.wait("return [...document.querySelectorAll('.chart')].every(c => c.clientWidth === 0 || c.firstChild)")
 
     def wait(self, script: str, *values: object) -> None:
-        WebDriverWait(self.driver, 30, poll_frequency=0.05).until(lambda driver: driver.execute_script(script, *values))
+        WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(
+            lambda driver: driver.execute_script(script, *values)
+        )
 
     def complaints(self) -> list[str]:
         """What the console says since last asked, the policy's refusals among it."""
@@ -86,7 +90,7 @@ class Browser:
     def downloaded(self, name: str) -> str:
         """The text of a file that a button saved."""
         path = self.downloads / name
-        WebDriverWait(self.driver, 30, poll_frequency=0.05).until(lambda _: path.exists() and path.stat().st_size)
+        WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(lambda _: path.exists() and path.stat().st_size)
         text = path.read_bytes().decode()
         path.unlink()
         return text
