@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.atomic_write import write_atomic
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.rounded import Rounding, check_rounding
+from brolly.core.grid.rounded import Rounding, check_rounding, split
 from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads, run_in_threads
@@ -187,9 +187,7 @@ class RoundingPolicy:
         """
         task = as_finite(self.task, "probabilities")
         prob = _checked(p).astype(np.float64)
-        low = np.floor(self.grid * prob)
-        up = self.grid * prob - low if self.rounding == "soft" else np.zeros(len(prob))
-        cell = low.astype(np.intp)
+        cell, up = split(prob, self.grid, soft=self.rounding == "soft")
         shares = np.zeros((len(prob), len(task.actions)))
         rows = np.arange(len(prob))
         shares[rows, self._choices[cell]] = 1 - up

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from brolly.core._regret import bridge, limits
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import CellTable
-from brolly.core.grid.rounded import RoundedSample
+from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.regret import RegretCurve
 
 # The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
@@ -69,14 +69,11 @@ class BoundInputs:
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
     """At most how much squared weight goes to each bin: where in its cell a row lies is not known."""
-    split = cells.m // rounded.m
-    cell, outcome = np.divmod(cells.slot, 2)
-    low, step = np.divmod(cell, split)
-    dense = np.zeros((rounded.m + 2, 2))
-    np.add.at(dense, (low, outcome), cells.squares * (1 - step / split))
-    np.add.at(dense, (low + 1, outcome), cells.squares * np.where(low < rounded.m, (step + 1) / split, 0.0))
-    found: Floats = dense[rounded.index]
-    return found
+    cell, up = split((cells.slot >> 1) / cells.m, rounded.m)  # at the lower end of the cell, where least is rounded up
+    low, high = cells.squares * (1 - up), cells.squares * (up + rounded.m / cells.m)
+    by_outcome = (cells.slot & 1 == y for y in (0, 1))
+    found = [sum_on_grid(cell[some], low[some], high[some], rounded.m)[rounded.index] for some in by_outcome]
+    return np.stack(found, axis=1)
 
 
 def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable
+from brolly.core.grid.rounded import split
 from brolly.core.input.labels import code_labels
 from brolly.core.input.rows import refuse_masked
 from brolly.core.sample.sample import Sample
@@ -26,7 +27,7 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
     group = numbered_groups(groups, n)
     together = np.bincount(group, weight)
-    cell = np.floor(np.asarray(sample.y_prob, np.float64) * cells.m).astype(np.int64)  # exact: m is a power of two
+    cell, _ = split(np.asarray(sample.y_prob, np.float64), cells.m)  # exact: m is a power of two
     at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
     some = weight > 0
     products = np.bincount(at[some], (weight * together[group])[some], minlength=len(cells.slot))

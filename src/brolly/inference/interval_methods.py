@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from brolly.core.arrays import Floats
-from brolly.core.grid.rounded import RoundedSample
+from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.sample.sample import Sample
 from brolly.inference.resampling import Progress, draw_many, quantile
 from brolly.inference.resampling_units import Atoms, Rng
@@ -111,12 +111,9 @@ def residual_curve(sample: Sample, atoms: Atoms) -> Floats:
         m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
         rounded = RoundedSample.from_sums(sample._cell_sums(m), m)
         # The predictions on average at a grid point are those of the rows that are rounded there, not the point itself.
-        said = np.zeros(m + 1)
-        cell = np.minimum(np.floor(prob * m).astype(np.int64), m - 1)
-        up = prob * m - cell
-        np.add.at(said, cell, (1 - up) * weight * prob)
-        np.add.at(said, cell + 1, up * weight * prob)
-        bias = np.zeros(m + 1)
+        cell, up = split(prob, m)
+        said = sum_on_grid(cell, (1 - up) * weight * prob, up * weight * prob, m)
+        bias = np.zeros(m + 2)  # the last beside predictions of 1, which are not rounded up
         at = rounded.index
         bias[at] = (rounded.positive - said[at]) / (rounded.weight + _PRIOR_ROWS * each)
         residual = (1 - up) * bias[cell] + up * bias[cell + 1]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Ints
+from brolly.core.grid.rounded import split
 from brolly.core.regret import Chord
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import worst_task
@@ -247,7 +248,7 @@ def _draws(sample: Sample, grid: int, groups: ArrayLike | None, max_weight: floa
         raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
     n = len(sample.y_prob)
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
-    cell = np.floor(np.asarray(sample.y_prob, np.float64) * grid).astype(np.int64)
+    cell, _ = split(np.asarray(sample.y_prob, np.float64), grid)
     group = None if groups is None else numbered_groups(groups, n).astype(np.int64)
     largest = check_max_weight(max_weight, float((weight if group is None else np.bincount(group, weight)).max()))
     slot = 2 * cell + np.asarray(sample.y_true, np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.rounded import RoundedSample
+from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.sample.sample import Sample
 from brolly.decisions.curve import check_fine_enough
 
@@ -132,15 +132,9 @@ def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
     """The sums of squared weights and of predictions in every bin of the grid, from cells much finer than it."""
     cells = sample._cell_table(_FINE * grid)
     _, prob, weight, _ = cells.rows()
-    below = np.minimum((prob * grid).astype(np.intp), grid)
-    up = prob * grid - below
-
-    def spread(low: Floats, high: Floats) -> Floats:
-        added = np.bincount(below, low, grid + 2) + np.bincount(below + 1, high, grid + 2)
-        return added.astype(np.float64, copy=False)
-
-    squares = spread(cells.squares * (1 - up) ** 2, cells.squares * up**2)
-    return squares, spread(weight * prob * (1 - up), weight * prob * up)
+    cell, up = split(prob, grid)
+    squares = sum_on_grid(cell, cells.squares * (1 - up) ** 2, cells.squares * up**2, grid)
+    return squares, sum_on_grid(cell, weight * prob * (1 - up), weight * prob * up, grid)
 
 
 def _clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from brolly.core._fixed_loss import worst_threshold
 from brolly.core.arrays import Floats
+from brolly.core.grid.rounded import split
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
@@ -130,9 +131,8 @@ class SoftBinned:
     def _sums(self, draw: Draw, m: int) -> Floats:
         """Weight and weight of events on the grid 1/m."""
         if m not in self._places:
-            cell = np.floor(self._prob * m)
+            cell, rise = split(self._prob, m, soft=self._soft)
             start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
-            rise = self._prob * m - cell if self._soft else np.zeros(len(cell))
             weight = np.empty(m + 1)
             soft_sums(start, rise, self._weight, weight)
             self._places[m] = start, rise, weight

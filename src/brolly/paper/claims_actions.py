@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from brolly.core.arrays import Floats
+from brolly.core.grid.rounded import split
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import swap_regret
 from brolly.decisions.task import DecisionTask
@@ -243,8 +244,7 @@ def _response_regret(dist: Distribution, k: int, soft: bool) -> float:
 def _point_regret(k: int, soft: bool, eps: float) -> float:
     """Return the largest regret of the response to one prediction p0 where the event has rate p0 + eps."""
     p: Floats = np.linspace(0, 1 - eps, 997)
-    low = np.floor(p * k)
-    up = p * k - low if soft else np.zeros(len(p))
+    low, up = split(p, k, soft=soft)
     return float(((1 - up) * (low / k - p - eps) ** 2 + up * ((low + 1) / k - p - eps) ** 2).max())
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._fixed_loss import worst_threshold
 from brolly.core.arrays import Floats
-from brolly.core.grid.rounded import RoundedSample
+from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.regret import RegretCurve
 from brolly.core.sample.sample import Sample
 
@@ -59,12 +59,9 @@ class Distribution:
 
     def rounded(self, m: int, *, soft: bool = True) -> RoundedSample:
         """Round the predictions to 1/m: at random (D_m, Definition 4.2) or down, for any positive integer m."""
-        low = np.floor(self.at * m)
-        up = self.at * m - low if soft else np.zeros(len(low))
-        index = np.concatenate([low, np.minimum(low + 1, m)]).astype(np.int64)
-        weight = np.concatenate([self.weight * (1 - up), self.weight * up])
-        bins = (np.bincount(index, w, m + 1).astype(float) for w in (weight, weight * np.tile(self.frequency, 2)))
-        pi, s = bins
+        cell, up = split(self.at, m, soft=soft)
+        low, high = self.weight * (1 - up), self.weight * up
+        pi, s = (sum_on_grid(cell, low * f, high * f, m) for f in (1.0, self.frequency))
         some = np.flatnonzero(pi > 0)
         return RoundedSample(m=m, index=some, weight=pi[some], positive=np.minimum(s[some], pi[some]))
 
@@ -100,8 +97,8 @@ def fixed_losses(rounded: RoundedSample) -> Floats:
 
 def round_rows(y: NDArray[Any], p: Floats, m: int, rng: np.random.Generator) -> Distribution:
     """Round each row at random to a neighbouring grid point, without bias: D' of Theorem 4.4."""
-    low = np.floor(p * m)
-    at = (low + (rng.random(len(p)) < p * m - low)).astype(np.int64)
+    cell, up = split(p, m)
+    at = cell + (rng.random(len(p)) < up)
     count, events = np.bincount(at, minlength=m + 1), np.bincount(at, y, m + 1)
     some = np.flatnonzero(count)
     return Distribution.of(some / m, count[some], events[some] / count[some])

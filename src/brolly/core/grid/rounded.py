@@ -1,4 +1,9 @@
-"""The sample with its predictions rounded to a grid: the distribution the guarantees speak of."""
+"""Predictions rounded to a grid: the weights of the rounding, and the rounded sample that the guarantees are about.
+
+Every rounding of single predictions goes through `split` and `sum_on_grid`. The same arithmetic is compiled in three
+kernels that work on other data: `_cells.bins` on the sums of cells, `decisions/_rounding` on rows that are sent up or
+down by a hash, `inference/_soft_sums` on redrawn amounts at predictions that stay where they are.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from brolly.core.arrays import Floats, freeze
+from brolly.core.arrays import Floats, Ints, freeze
 from brolly.core.grid._cells import bins
 from brolly.core.grid.cells import CellSums
 from brolly.errors import InputError
@@ -17,22 +21,39 @@ Rounding = Literal["soft", "hard"]
 
 
 def check_rounding(rounding: str) -> bool:
-    """True for soft rounding, False for hard."""
+    """Accept "soft" (True) or "hard" (False)."""
     if rounding not in ("soft", "hard"):
         raise InputError(f"rounding must be 'soft' or 'hard'; it is {rounding!r}")
     return rounding == "soft"
 
 
+def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
+    """Return the cell ``k = floor(m p)`` of each prediction, and which share ``m p - k`` of it is rounded up to k + 1.
+
+    Soft rounding leaves the share ``1 - (m p - k)`` at k, so that the mean is p; hard rounding leaves all of it.
+    """
+    scaled = prob * m
+    cell = np.floor(scaled)
+    return cell.astype(np.int64), scaled - cell if soft else np.zeros(len(cell))
+
+
+def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
+    """Sum `low` at the grid point of each cell and `high` at the next: one sum for each of 0, 1, ..., m."""
+    places, amounts = np.concatenate([cell, cell + 1]), np.concatenate([low, high])
+    sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
+    return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedSample:
-    """The occupied bins ``j`` of the grid ``j/m``: their weight and the weight of events in them.
+    """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
 
-    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; both are kept as
-    sums, so an empty bin needs no special case.
+    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
+    an empty bin needs no special case.
     """
 
     m: int
-    index: NDArray[np.int64]
+    index: Ints
     weight: Floats
     positive: Floats
 
