@@ -86,7 +86,8 @@ def test_rates_in_short(tmp_path):
 
 def test_the_committed_rates_show_table_1():
     lines = {(line["forecaster"], line["measure"]): line for line in read("rates-slopes.csv")}
-    assert set(lines) == {(f, m) for f in rates.FORECASTERS for m in (*brolly.list_measures(), rates.CUBE_ROOT)}
+    known = {(f, m) for f in rates.FORECASTERS for m in (*brolly.list_measures(), rates.CUBE_ROOT)}
+    assert set(lines) <= known  # a measure may be newer than the study
     expected = {"soft_binned_cdl": -1 / 2, "cutoff_calibration_error": -1 / 2, "smooth_calibration_error": -1 / 2,
                 rates.CUBE_ROOT: -1 / 3, "calibration_decision_loss": 0, "expected_calibration_error": 0}  # fmt: skip
     for measure, slope in expected.items():

@@ -1,0 +1,162 @@
+"""CONTRIBUTING.md's table of changes: its paths exist, and its first change is made here exactly as it says."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+NEW = "mean_bias"
+READERS = ["tests/contract", "tests/measures", "tests/test_package.py"]  # tests that run over the catalogue
+READERS += ["tests/inference/test_calibration_test.py", "tests/inference/test_statistic.py"]
+
+MODULE = '''"""Mean bias, also called calibration in the large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.sample.sample import Sample, as_sample
+
+
+def mean_bias(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """Compute the absolute difference of mean prediction and event rate.
+
+    Examples
+    --------
+    >>> import brolly
+    >>> brolly.mean_bias([0, 1], [0.5, 1.0])
+    0.25
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    weight = np.ones(len(sample.y_prob)) if sample.sample_weight is None else sample.sample_weight
+    return abs(float(weight @ (np.asarray(sample.y_true, np.float64) - sample.y_prob))) / sample.total_weight
+'''
+RECORD = """        Measure(
+            name="mean_bias",
+            symbol="bias",
+            function=mean_bias,
+            range=(0, 1),
+            cost="O(n)",
+            actionable="(nobody: biases of opposite sign cancel)",
+            testable="T^-1/2",
+            reference="doi:10.1186/s12916-019-1466-7",
+        ),
+"""
+TEST = '''"""Mean bias by hand, and through what reads the catalogue."""
+
+from pathlib import Path
+
+import numpy as np
+
+import brolly
+
+
+def test_mean_bias_by_hand():
+    assert Path(brolly.__file__).is_relative_to(Path(__file__).parent.parent.parent)
+    assert brolly.mean_bias([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 1, 2]) == 0.25
+
+
+def test_mean_bias_is_tested_estimated_and_assessed():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p / 2
+    assert brolly.calibration_test(y, p, measure="mean_bias", n_resamples=99, rng=0).p_value == 0.01
+    estimate = brolly.assess(y, p, measures=["mean_bias"], n_resamples=99, rng=0)["mean_bias"]
+    assert estimate.low < estimate.value < estimate.high
+    assert brolly.measure_all(y, p)["mean_bias"] == estimate.value
+'''
+
+
+def files_of(change):
+    """Return the paths in the row of a change."""
+    row = re.search(rf"^\| {change} \|(.*)\|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    return re.findall(r"`([^`]*/[^`]*)`", row[1])
+
+
+def changes():
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| change |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| ([a-z][^|]*?) \|", table, re.MULTILINE)
+
+
+def test_the_table_has_ten_changes():
+    assert len(changes()) == 10
+
+
+@pytest.mark.parametrize("change", changes())
+def test_every_path_in_the_table_exists(change):
+    assert files_of(change)
+    for path in files_of(change):
+        place = Path(path).parent if "NEW" in path else Path(path)
+        assert (ROOT / place).exists(), path
+
+
+def copied(folder):
+    """Copy the repository, with the compiled kernels beside their sources."""
+    left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.png", "*.egg-info", "node_modules")
+    shutil.copytree(ROOT, folder, ignore=left_out)
+    for kernel in (ROOT / "src").rglob("*.pyx"):
+        name = ".".join(kernel.relative_to(ROOT / "src").with_suffix("").parts)
+        shutil.copy(importlib.import_module(name).__file__, folder / kernel.relative_to(ROOT).parent)
+    return folder
+
+
+def contents(folder):
+    files = (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".so", ".pyd", ".pyc"))
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def insert(file, before, text):
+    old = file.read_text()
+    assert old.count(before) == 1, f"{before!r} in {file.name}"
+    file.write_text(old.replace(before, text + before))
+
+
+def add_measure(folder):
+    """Do what the table says for a new measure."""
+    package = folder / "src" / "brolly"
+    (package / "measures" / f"{NEW}.py").write_text(MODULE)
+    line = f"from brolly.measures.{NEW} import {NEW}\n"
+    insert(package / "measures" / "catalogue.py", "from brolly.measures.measure import", line)
+    insert(package / "measures" / "catalogue.py", '        Measure(\n            name="brier_score"', RECORD)
+    insert(package / "__init__.py", "    from brolly.measures.measure import", f"    {line}")
+    insert(package / "__init__.py", '    "measure_all",\n', f'    "{NEW}",\n')
+    insert(package / "__init__.py", '    "measures.measure":', f'    "measures.{NEW}": ("{NEW}",),\n')
+    insert(package / "meson.build", "'measure.py'", f"'{NEW}.py', ")
+    insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
+    insert(folder / "docs" / "api" / "measures.md", "::: brolly.measure_all", f"::: brolly.{NEW}\n")
+    (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
+
+
+def test_a_measure_touches_the_listed_files_alone(tmp_path):
+    """The copy passes the tests that every measure must pass, and nothing but the listed files was changed."""
+    folder = copied(tmp_path / "copy")
+    before = contents(folder)
+    add_measure(folder)
+    after = contents(folder)
+    changed = {path for path in after if before.get(path) != after[path]}
+    assert changed == {path.replace("NEW", NEW) for path in files_of("a measure")}
+    # -S: without what installs the package under test, so that the copy is imported.
+    command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", *READERS]
+    command += ["-k", f"{NEW} or test_catalogue or exported"]
+    path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
+    options = {"cwd": folder, "env": {**os.environ, "PYTHONPATH": path}, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **options)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
