@@ -49,13 +49,13 @@ test-minimum:
 test-sanitizers:
 	$(PYTHON) -m venv --clear build/sanitizers
 	build/sanitizers/bin/python -m pip install --quiet -Csetup-args=-Db_sanitize=address,undefined . $(RUNNER)
-	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1 \
-		build/sanitizers/bin/python -m pytest -p no:faulthandler $(KERNEL_TESTS) $(NEEDS_PYARROW)
+	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0:handle_segv=2 UBSAN_OPTIONS=halt_on_error=1 \
+		build/sanitizers/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW)
 
 # Random input without end: make fuzz CASES=1000000
 CASES ?= 100000
 fuzz: $(VENV)/.tested
-	BROLLY_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 tests/fuzz
+	BROLLY_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 -o faulthandler_timeout=0 tests/fuzz
 
 # The site: every warning is an error.
 docs: $(VENV)/.tested
