@@ -16,6 +16,7 @@ import pytest
 from helpers.file_writing import write_csv, write_parquet
 
 import brolly
+from brolly.cli import main
 from brolly.engines import files
 from brolly.engines.append_columns import append_columns
 
@@ -56,7 +57,7 @@ def test_rows_are_kept_and_answers_added(tmp_path, source, target):
     file = write(tmp_path / f"in.{source}", day=np.arange(N), p=P, who=IDS)
     seen = []
     out = tmp_path / f"out.{target}"
-    assert append_columns(file, out, prob="p", ids="who", answers=ANSWERS, progress=seen.append) == N
+    assert append_columns(file, out, prob="p", ids="who", new_columns=ANSWERS, progress=seen.append) == N
     assert len(seen) > 5
     found = read(out)
     assert list(found) == ["day", "p", "who", "action", "rounded"]
@@ -73,7 +74,9 @@ def test_numbers_that_are_ids_agree_between_text_and_types(tmp_path):
     ids = np.arange(N) * 10**15 - 10**17
     expected = POLICY.decide(P, ids).tolist()
     for name in ("a.csv", "a.parquet"):
-        append_columns(write(tmp_path / name, p=P, i=ids), tmp_path / f"out {name}", prob="p", ids="i", answers=ANSWERS)
+        append_columns(
+            write(tmp_path / name, p=P, i=ids), tmp_path / f"out {name}", prob="p", ids="i", new_columns=ANSWERS
+        )
         assert read(tmp_path / f"out {name}")["action"] == expected
 
 
@@ -84,7 +87,7 @@ def test_text_is_kept_letter_by_letter(tmp_path):
     )
     (tmp_path / "a.csv").write_bytes(text.encode())
     policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8, rounding="hard")
-    append_columns(tmp_path / "a.csv", tmp_path / "b.csv", prob="p", ids="who", answers={"action": policy.decide})
+    append_columns(tmp_path / "a.csv", tmp_path / "b.csv", prob="p", ids="who", new_columns={"action": policy.decide})
     expected = 'p,who,x,x,"a ""name"", quoted",action\n 0.50,a,NA,"1,5","two\nlines",act\n'
     expected += '5e-1,b,,"say ""hi""",null,act\n+0.5,c,007, é,,act\n'
     assert (tmp_path / "b.csv").read_bytes() == expected.encode()
@@ -102,28 +105,28 @@ def test_types_are_kept_in_parquet(tmp_path):
         metadata={"made": "by hand"},
     )
     pq.write_table(table, tmp_path / "a.parquet")
-    append_columns(tmp_path / "a.parquet", tmp_path / "b.pq", prob="p", ids="i", answers=ANSWERS)
+    append_columns(tmp_path / "a.parquet", tmp_path / "b.pq", prob="p", ids="i", new_columns=ANSWERS)
     found = pq.read_table(tmp_path / "b.pq")
     assert found.select(table.column_names).equals(table)
     assert found.schema.field("action").type == pa.string()
     assert found.schema.metadata[b"made"] == b"by hand"
-    message = r"^l cannot go into a text file: it holds values of type list<element: int64>$"
+    message = r"^l cannot be written as text: it holds values of type list<element: int64>$"
     with pytest.raises(brolly.InputError, match=message):
-        append_columns(tmp_path / "a.parquet", tmp_path / "b.csv", prob="p", ids="i", answers=ANSWERS)
+        append_columns(tmp_path / "a.parquet", tmp_path / "b.csv", prob="p", ids="i", new_columns=ANSWERS)
     assert not (tmp_path / "b.csv").exists()
 
 
 def test_without_a_column_of_ids(tmp_path):
     policy = brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8, rounding="hard")
     file = write_csv(tmp_path / "a.csv", p=P)
-    append_columns(file, tmp_path / "b.tsv", prob="p", ids=None, answers={"a": policy.decide})
+    append_columns(file, tmp_path / "b.tsv", prob="p", ids=None, new_columns={"a": policy.decide})
     assert list(map(float, read(tmp_path / "b.tsv")["a"])) == (np.floor(8 * P) / 8).tolist()
 
 
 def test_the_same_rows_make_the_same_compressed_file(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=P, i=IDS)
     for name in ("b.csv.gz", "c.csv.gz"):
-        append_columns(file, tmp_path / name, prob="p", ids="i", answers=ANSWERS)
+        append_columns(file, tmp_path / name, prob="p", ids="i", new_columns=ANSWERS)
     assert (tmp_path / "b.csv.gz").read_bytes() == (tmp_path / "c.csv.gz").read_bytes()
 
 
@@ -154,7 +157,7 @@ WRONG = {
     "words": ({"p": ["high"] * N}, "p must hold numbers; it holds text such as 'high'"),
     "there already": (
         {"action": [1] * N},
-        "{} has a column 'action' already: rename it, to make room for the answer",
+        "{} has a column 'action' already: rename it, as the new one is called so",
     ),
 }
 
@@ -170,7 +173,7 @@ def test_bad_values_leave_what_was_there(tmp_path, name, case):
     file = write(tmp_path / name, **columns)
     (tmp_path / "out.csv").write_text("old")
     with pytest.raises(brolly.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"):
-        append_columns(file, tmp_path / "out.csv", prob="p", ids="who", answers=ANSWERS)
+        append_columns(file, tmp_path / "out.csv", prob="p", ids="who", new_columns=ANSWERS)
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "out.csv"])
 
@@ -180,23 +183,23 @@ def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=put(P, row3=2.0, row290=3.0))
     message = r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[3\] = 2\.0$"
     with pytest.raises(brolly.InputError, match=message):
-        append_columns(file, tmp_path / "b.csv", prob="p", ids=None, answers={"action": policy.decide})
+        append_columns(file, tmp_path / "b.csv", prob="p", ids=None, new_columns={"action": policy.decide})
 
 
 @pytest.mark.parametrize(("column", "kind"), [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")])
 def test_columns_that_hold_no_ids(tmp_path, column, kind):
     file = write_parquet(tmp_path / "a.parquet", p=P, who=column)
     with pytest.raises(brolly.InputError, match=f"^who must hold integers or text; it holds values of type {kind}$"):
-        append_columns(file, tmp_path / "b.parquet", prob="p", ids="who", answers=ANSWERS)
+        append_columns(file, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
     empty = write_parquet(tmp_path / "c.parquet", p=P, who=pa.nulls(N))
     message = r"^who must not contain nulls \(missing values\); 300 values do, the first is who\[0\]$"
     with pytest.raises(brolly.InputError, match=message):
-        append_columns(empty, tmp_path / "b.parquet", prob="p", ids="who", answers=ANSWERS)
+        append_columns(empty, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
 
 
 def test_names_and_paths_that_are_wrong(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=P, who=IDS)
-    options = {"prob": "p", "ids": "who", "answers": ANSWERS}
+    options = {"prob": "p", "ids": "who", "new_columns": ANSWERS}
     with pytest.raises(brolly.InputError, match=r"^prob and ids must be different columns; both are p$"):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "p"})
     with pytest.raises(brolly.InputError, match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$"):
@@ -219,7 +222,7 @@ from brolly.engines.append_columns import append_columns
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
 policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8)
 try:
-    append_columns("a.csv", sys.argv[1], prob="p", ids="who", answers={"action": policy.decide})
+    append_columns("a.csv", sys.argv[1], prob="p", ids="who", new_columns={"action": policy.decide})
 except brolly.InputError as error:
     print(error)
 """
@@ -234,3 +237,9 @@ def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path, target):
     )
     assert (done.stdout, done.stderr) == (f"cannot write {target}: File too large\n", "")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_without_pyarrow_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["decide", "a.csv", "--policy", "policy.json", "--prob", "p", "-o", "b.csv"]) == 2
+    assert "needs pyarrow: pip install 'brolly[files]'" in capsys.readouterr().err

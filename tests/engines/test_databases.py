@@ -65,7 +65,7 @@ class Connection(sqlite3.Connection):
 
 def test_a_driver_that_nobody_knows_says_its_dialect(file):
     connection = sqlite3.connect(file, factory=Connection)
-    refused("dialect must be given, as a connection of tests does not", brolly.Table(connection, "predictions"))
+    refused("dialect must be given: a connection of tests does not", brolly.Table(connection, "predictions"))
     assert repr(brolly.scan(brolly.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
     connection.close()
 

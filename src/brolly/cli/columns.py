@@ -11,16 +11,18 @@ from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.engines.files import describe_formats
 from brolly.engines.scan import scan
 from brolly.engines.sources import expand
-
-_KINDS = "CSV (.csv, .csv.gz, .tsv, .tsv.gz), Parquet (.parquet, .pq) or Feather (.feather, .arrow)"
 
 
 def add_columns(parser: argparse.ArgumentParser) -> None:
     """Describe the files, their columns and which rows count."""
     parser.add_argument(
-        "file", metavar="FILE", nargs="+", help=f"{_KINDS} files, or quoted patterns such as 'data/*.parquet'"
+        "file",
+        metavar="FILE",
+        nargs="+",
+        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'",
     )
     parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
     parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")

@@ -16,7 +16,8 @@ from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
 from brolly.decisions.policy import RoundingPolicy, load_policy
-from brolly.engines.append_columns import append_columns
+from brolly.engines.checks import need_pyarrow
+from brolly.engines.files import describe_formats
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,16 +29,19 @@ Say what to do, for each row of a file of predicted probabilities.
 The file is copied with a column 'action' added. The same id and probability
 get the same action every time, in whatever file, order and place.
 """
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
   brolly policy past.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly decide today.csv --policy policy.json --prob probability --id city \\
       -o decided.csv
 
-Files are CSV (.csv, .csv.gz, .tsv, .tsv.gz) or Parquet (.parquet, .pq), as their
-names say, and read in pieces: they may be larger than memory. The output
-appears when it is complete, and never if anything goes wrong.
+{
+    wrapped(
+        f"Files are {describe_formats()}. They are read in batches, so they may be larger than memory. The output "
+        "appears when it is complete, and never if anything goes wrong."
+    )
+}
 Exit code: 0 if all is decided, 2 if there is an error (one line says which).
 """
 
@@ -64,15 +68,23 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the policy, apply it to the file, and say how often it does what."""
+    need_pyarrow()
+    from brolly.engines.append_columns import append_columns  # which imports PyArrow
+
     policy = load_policy(arguments.policy)
     if arguments.id is None and policy.rounding == "soft":
         raise InputError("--id is missing: the policy rounds at random, and the id makes that repeatable")
     check_output(arguments.output, Path(arguments.file), Path(arguments.policy))
     taken: Counter[str] = Counter()
-    answers = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
+    columns = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
-            arguments.file, arguments.output, prob=arguments.prob, ids=arguments.id, answers=answers, progress=progress
+            arguments.file,
+            arguments.output,
+            prob=arguments.prob,
+            ids=arguments.id,
+            new_columns=columns,
+            progress=progress,
         )
     if not arguments.quiet:
         say(sys.stdout, _summary(arguments, policy, rows, taken))

@@ -1,18 +1,28 @@
-"""A file with columns added: read, answered and written a batch at a time, there whole or not at all."""
+"""A copy of a file with columns added, read and written in batches; it is written completely or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from brolly.core.atomic_write import atomic_output, write_errors
-from brolly.engines.files import feed, need_pyarrow, separator_of
+from brolly.core.input.rows import ColumnNames, explain_probabilities
+from brolly.engines.columns import Array, IdColumn, NumberColumn
+from brolly.engines.file_writers import TableWriter
+from brolly.engines.files import file_batches, format_of, open_writer
+from brolly.engines.ingest import BatchIngest, prob_violations, read_column, read_values
 from brolly.errors import InputError
+
+NewColumn = Callable[[Array, Array | None], Array]
+"""Computes a column from the arrays of probabilities and of ids (or None)."""
+
+_NULLS = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
 
 
 def append_columns(
@@ -21,56 +31,107 @@ def append_columns(
     *,
     prob: str,
     ids: str | None,
-    answers: Mapping[str, Callable[[NDArray[Any], NDArray[Any] | None], NDArray[Any]]],
+    new_columns: Mapping[str, NewColumn],
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Copy a file of predictions with columns added that are computed from them; the number of rows.
+    """Copy a file of predictions, add columns that are computed from them, and return the number of rows.
 
-    Memory does not grow with the file. The output appears under its name when it is complete, and never
-    if anything goes wrong: whoever looks sees all of it, or what was there before.
+    Memory does not grow with the file. The output appears under its name once it is complete; if anything
+    goes wrong, what was there before stays.
 
     Parameters
     ----------
     path : str or path-like
-        A CSV or Parquet file (see `scan`).
+        The file to read, in any format that `scan` reads.
     output : str or path-like
-        The file to write, of the kind that its name says. The columns of a text file are kept as the text
-        that they are, and are text in Parquet too.
+        The file to write, in the format that its name states. The columns of a text file stay text, in
+        Parquet too.
     prob : str
         The column of predicted probabilities.
     ids : str or None
-        The column that says what each row is called: integers or text.
-    answers : mapping of str to callable
-        For each new column what computes it, from the arrays of probabilities and of ids (or None).
+        The column of row ids: integers or text.
+    new_columns : mapping of str to callable
+        How to compute each new column, by its name.
     progress : callable, optional
-        Called with the number of rows read so far, after each batch.
+        Called after each batch with the number of rows read so far.
 
     Raises
     ------
     InputError
-        As for `scan`; also where the file has a column of a new one's name, and where the output cannot
-        be written.
-    MissingExtraError
-        Where PyArrow is not installed.
+        As for `scan`; also if the file has a column of the same name already, or the output cannot be
+        written.
     """
-    need_pyarrow()
-    from brolly.engines.tables import ColumnAppender, open_table
-
     if prob == ids:
         raise InputError(f"prob and ids must be different columns; both are {prob}")
     path, target = os.fspath(path), Path(output)
-    separator_of(str(target))  # before a file is made
+    format_of(str(target))  # refuse an unknown one before a file is made
     with atomic_output(target) as temporary:
         with write_errors(target):
-            table = open_table(temporary, target)
+            writer = open_writer(temporary, target)
         try:
-            rewriting = ColumnAppender(path, target, prob=prob, ids=ids, answers=answers, table=table)
-            feed(path, [prob] if ids is None else [prob, ids], rewriting, progress, others=True)
-            rewriting.finish()
+            appender = _ColumnAppender(path, target, prob=prob, ids=ids, new_columns=new_columns, writer=writer)
+            for batch in file_batches(path, [prob] if ids is None else [prob, ids], others=True):
+                appender.add(batch)
+                if progress is not None:
+                    progress(appender.rows)
+            if not appender.rows:
+                raise InputError(f"{path} has columns but no rows")
+            appender.finish()
             with write_errors(target):
-                table.close()
+                writer.close()
         except BaseException:
-            with suppress(OSError):  # what went wrong first is what is said
-                table.close()
+            with suppress(OSError):  # the first error is the one to report
+                writer.close()
             raise
-    return rewriting.rows
+    return appender.rows
+
+
+class _ColumnAppender(BatchIngest):
+    """Writes each batch with the new columns beside its own."""
+
+    def __init__(
+        self,
+        path: str,
+        target: Path,
+        *,
+        prob: str,
+        ids: str | None,
+        new_columns: Mapping[str, NewColumn],
+        writer: TableWriter,
+    ) -> None:
+        super().__init__(ColumnNames(prob=prob))
+        self._path, self._target = path, target
+        self._is_text = format_of(path).is_text
+        self._prob = NumberColumn(prob, parse=self._is_text)
+        self._ids = None if ids is None else IdColumn(ids)
+        self._new_columns = new_columns
+        self._writer = writer
+
+    def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
+        for name in self._new_columns:
+            if name in batch.schema.names:
+                raise InputError(f"{self._path} has a column {name!r} already: rename it, as the new one is called so")
+        inputs = self._inputs(batch)
+        prob = read_column(self._prob, inputs, names)
+        error = explain_probabilities(prob, names)
+        if error is not None:
+            raise error
+        ids = None if self._ids is None else read_column(self._ids, inputs, names)
+        for name, compute in self._new_columns.items():
+            batch = batch.append_column(name, pa.array(compute(prob, ids)))
+        with write_errors(self._target):
+            self._writer.write(batch)
+
+    def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+        inputs = self._inputs(batch)
+        yield from prob_violations(self._prob, inputs, names)
+        if self._ids is not None:
+            yield from read_values(self._ids, inputs, names)[1]
+
+    def _inputs(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the columns to read; text that means a missing value is null here, though the batch keeps it."""
+        inputs = {c.name: batch.column(c.name) for c in (self._prob, self._ids) if c is not None}
+        if self._is_text:
+            for name, text in inputs.items():
+                inputs[name] = pc.if_else(pc.is_in(text, _NULLS), None, text)
+        return pa.record_batch(inputs)

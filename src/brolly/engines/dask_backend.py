@@ -18,9 +18,9 @@ from brolly.core.sample.groupby_result import check_other_label, raise_violation
 from brolly.core.sample.segments import GroupedCells
 from brolly.engines.accumulators import make_accumulator
 from brolly.engines.arrow_where import filter_batch
+from brolly.engines.checks import check_columns
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import is_text
-from brolly.engines.files import check_columns
 from brolly.engines.ingest import BinaryIngest
 from brolly.engines.sources import local_sources
 from brolly.errors import InputError

@@ -1,38 +1,28 @@
-"""Tables of databases: the statement of `brolly.sql` runs there, and its groups are read."""
+"""Tables of databases, which run the statement of `brolly.sql`. A new database is one entry of `DATABASES`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from brolly.core.sample.groupby_result import as_columns
+from brolly.engines.checks import check_columns, first_line, hide_password
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
-from brolly.engines.files import check_columns, hide_password
 from brolly.engines.sql import statement, table_parts
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
-_SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
-_DRIVERS = {
-    "sqlite3": "sqlite",
-    "adbc_driver_sqlite": "sqlite",
-    "psycopg": "postgresql",
-    "psycopg2": "postgresql",
-    "pg8000": "postgresql",
-    "duckdb": "duckdb",
-    "_duckdb": "duckdb",
-}
-_BOOLEAN = 16  # PostgreSQL's number of a type
+_BOOLEAN = 16  # the number of a type in PostgreSQL
 _NUMBERS = {20, 21, 23, 700, 701, 1700}
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table or view in a database, for `scan`: its rows stay there.
+    """A table or view in a database, to be read by `scan`; its rows stay there.
 
     Parameters
     ----------
@@ -42,12 +32,13 @@ class Table:
     name : str or sequence of str
         The table: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
     dialect : str, optional
-        Whose SQL the database speaks (see `sql`), where the driver does not tell.
+        The SQL dialect of the database (see `sql`). Default: the one of the address or the driver.
 
     Notes
     -----
-    The text ``"postgresql://user@host/name#schema.predictions"`` says the same in one word, for a command line.
-    A database that is given by its address is opened for reading only.
+    `scan` also takes the address and the table as one text,
+    ``"postgresql://user@host/name#schema.predictions"``. A database given by its address is opened for reading
+    only.
 
     Examples
     --------
@@ -72,28 +63,54 @@ class Table:
     __repr__ = __str__
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Database:
+    """One kind of database.
+
+    Attributes
+    ----------
+    dialect : str
+        The SQL dialect, one of `brolly.engines.dialects.DIALECTS`.
+    schemes : tuple of str
+        How its addresses begin, before ``://``.
+    drivers : tuple of str
+        The packages that connections to it are from.
+    connect : callable
+        Opens an address for reading only.
+    adapt : callable
+        ``adapt(spec, types)`` checks the column types that the driver reports, and returns what to ask for instead.
+    """
+
+    dialect: str
+    schemes: tuple[str, ...]
+    drivers: tuple[str, ...]
+    connect: Callable[[str], Any]
+    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: spec
+
+
 def is_database(source: object) -> bool:
-    """Whether a text is the address of a database."""
-    return isinstance(source, str) and source.partition("://")[0].lower() in _SCHEMES and "://" in source
+    """Whether a source is the address of a database."""
+    return isinstance(source, str) and _by_scheme(source) is not None
 
 
 def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, Any]:
-    """The groups of a table, by one statement that the database runs."""
-    table = source if isinstance(source, Table) else _parsed(source)
+    """Return the groups of a table, made by one statement that the database runs."""
+    table = source if isinstance(source, Table) else _parse_address(source)
     with _open(table) as (connection, dialect), _database_errors(table):
         name = dialect.identifier(*table_parts(table.name))
         types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
         check_columns(str(table), spec.all_columns(), list(types))
-        if dialect.name == "postgresql":
-            spec = _typed(spec, types)
+        for database in DATABASES:
+            if database.dialect == dialect.name:
+                spec = database.adapt(spec, types)
         with _cursor(connection) as cursor:
             cursor.execute(statement(table.name, spec, m, dialect))
-            # DuckDB has columns, which are many times as fast as rows; of other types than ours where dates are keys.
-            numbers = not spec.by and spec.pos_label is None and dialect.name == "duckdb"
+            # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
+            numbers = not spec.by and spec.pos_label is None
             return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
 
 
-def _parsed(address: str) -> Table:
+def _parse_address(address: str) -> Table:
     database, mark, name = address.rpartition("#")
     if not mark or not name:
         rule = "the address of a database must end in # and the name of a table"
@@ -101,30 +118,35 @@ def _parsed(address: str) -> Table:
     return Table(database, name)
 
 
+def _by_scheme(address: str) -> Database | None:
+    scheme, mark, _ = address.partition("://")
+    return next((one for one in DATABASES if mark and scheme.lower() in one.schemes), None)
+
+
 @contextmanager
 def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
-    """A connection, closed again if it was opened here."""
-    if isinstance(table.database, str) and re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
-        # Drivers would read it as another host or port, and say so with a part of the password.
-        raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
-    if isinstance(table.database, str):
-        kind = _SCHEMES[table.database.partition("://")[0].lower()] if is_database(table.database) else None
-        if kind is None:
-            raise InputError(
-                f"the address of a database must begin with {', '.join(f'{s}://' for s in _SCHEMES)}; it is {table}"
-            )
-        with _database_errors(table):
-            connection = _CONNECT[kind](table.database)
-        with closing(connection):
-            yield connection, find_dialect(table.dialect or kind)
+    """Yield a connection and its dialect; one that was opened here is closed again."""
+    if not isinstance(table.database, str):
+        driver = type(table.database).__module__.partition(".")[0]
+        known = next((one.dialect for one in DATABASES if driver in one.drivers), None)
+        if table.dialect is None and known is None:
+            raise InputError(f"dialect must be given: a connection of {driver} does not say which SQL it takes")
+        yield table.database, find_dialect(table.dialect or known or "")
         return
-    driver = type(table.database).__module__.partition(".")[0]
-    if table.dialect is None and driver not in _DRIVERS:
-        raise InputError(f"dialect must be given, as a connection of {driver} does not tell whose SQL it speaks")
-    yield table.database, find_dialect(table.dialect or _DRIVERS[driver])
+    if re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
+        # Drivers would read it as another host or port, and their message would show a part of the password.
+        raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
+    database = _by_scheme(table.database)
+    if database is None:
+        schemes = ", ".join(f"{scheme}://" for one in DATABASES for scheme in one.schemes)
+        raise InputError(f"the address of a database must begin with {schemes}; it is {table}")
+    with _database_errors(table):
+        connection = database.connect(table.database)
+    with closing(connection):
+        yield connection, find_dialect(table.dialect or database.dialect)
 
 
-def _to_postgresql(address: str) -> Any:
+def _connect_postgresql(address: str) -> Any:
     try:
         import psycopg
     except ImportError:
@@ -134,66 +156,8 @@ def _to_postgresql(address: str) -> Any:
     return connection
 
 
-def _to_sqlite(address: str) -> Any:
-    import sqlite3
-
-    return sqlite3.connect(f"{_file(address).absolute().as_uri()}?mode=ro", uri=True)
-
-
-def _to_duckdb(address: str) -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("reading a DuckDB table", "duckdb", "duckdb") from None
-    return duckdb.connect(str(_file(address)), read_only=True)
-
-
-_CONNECT = {"postgresql": _to_postgresql, "sqlite": _to_sqlite, "duckdb": _to_duckdb}
-
-
-def _file(address: str) -> Path:
-    """The file in sqlite:///relative/path and sqlite:////absolute/path."""
-    path = Path(address.partition("://")[2].removeprefix("/"))
-    if not path.is_file():
-        raise InputError(f"there is no file {str(path)!r} for the database {hide_password(address)}")
-    return path
-
-
-@contextmanager
-def _database_errors(table: Table) -> Iterator[None]:
-    """Whatever the database has against it is said in one line that names the table."""
-    try:
-        yield
-    except BrollyError:
-        raise
-    except Exception as error:  # every driver has a tree of its own
-        raise InputError(f"cannot read {table}: {first_line(error)}") from error
-
-
-def first_line(error: Exception) -> str:
-    """The first line that says something, of what another library says at length."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-@contextmanager
-def _cursor(connection: Any) -> Iterator[Any]:
-    """What runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables."""
-    if type(connection).__module__.endswith("duckdb"):
-        yield connection
-    else:
-        with closing(connection.cursor()) as cursor:
-            yield cursor
-
-
-def _types(connection: Any, text: str) -> dict[str, Any]:
-    """The columns, and what the driver says of their types."""
-    with _cursor(connection) as cursor:
-        cursor.execute(text)
-        return {column[0]: column[1] for column in cursor.description}
-
-
-def _typed(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
-    """PostgreSQL makes numbers of text but not of booleans: the other way round from what is wanted."""
+def _adapt_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
+    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not cast."""
     for column in spec.value_columns():
         if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
             continue
@@ -202,3 +166,66 @@ def _typed(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
     if types[spec.outcome] == _BOOLEAN and spec.pos_label is None:
         return replace(spec, pos_label=True)
     return spec
+
+
+def _connect_sqlite(address: str) -> Any:
+    import sqlite3
+
+    return sqlite3.connect(f"{_file(address).absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _connect_duckdb(address: str) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("reading a DuckDB table", "duckdb", "duckdb") from None
+    return duckdb.connect(str(_file(address)), read_only=True)
+
+
+def _file(address: str) -> Path:
+    """Return the file in sqlite:///relative/path or sqlite:////absolute/path."""
+    path = Path(address.partition("://")[2].removeprefix("/"))
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r} for the database {hide_password(address)}")
+    return path
+
+
+@contextmanager
+def _database_errors(table: Table) -> Iterator[None]:
+    """Raise what goes wrong inside as an `InputError` of one line that names the table."""
+    try:
+        yield
+    except BrollyError:
+        raise
+    except Exception as error:  # each driver has its own exceptions
+        raise InputError(f"cannot read {table}: {first_line(error)}") from error
+
+
+@contextmanager
+def _cursor(connection: Any) -> Iterator[Any]:
+    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables."""
+    if type(connection).__module__.endswith("duckdb"):
+        yield connection
+    else:
+        with closing(connection.cursor()) as cursor:
+            yield cursor
+
+
+def _types(connection: Any, query: str) -> dict[str, Any]:
+    """Return the columns of a query, with their types in the driver's terms."""
+    with _cursor(connection) as cursor:
+        cursor.execute(query)
+        return {column[0]: column[1] for column in cursor.description}
+
+
+DATABASES: tuple[Database, ...] = (
+    Database(
+        dialect="postgresql",
+        schemes=("postgresql", "postgres"),
+        drivers=("psycopg", "psycopg2", "pg8000"),
+        connect=_connect_postgresql,
+        adapt=_adapt_postgresql,
+    ),
+    Database(dialect="sqlite", schemes=("sqlite",), drivers=("sqlite3", "adbc_driver_sqlite"), connect=_connect_sqlite),
+    Database(dialect="duckdb", schemes=("duckdb",), drivers=("duckdb", "_duckdb"), connect=_connect_duckdb),
+)

@@ -7,9 +7,9 @@ from typing import Any
 
 from brolly.core.sample.groupby_result import as_columns, from_grouped
 from brolly.core.sample.segments import GroupedCells
+from brolly.engines.checks import check_columns, first_line
 from brolly.engines.column_spec import ColumnSpec
-from brolly.engines.databases import Table, first_line, is_database, read_database
-from brolly.engines.files import check_columns
+from brolly.engines.databases import Table, is_database, read_database
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
 

@@ -10,8 +10,8 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.engines import pushdown
+from brolly.engines.checks import need_pyarrow
 from brolly.engines.column_spec import ColumnSpec
-from brolly.engines.files import need_pyarrow
 from brolly.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from brolly.engines.files import check_columns, count_rows, file_batches, need_pyarrow, separator_of
+from brolly.engines.checks import check_columns, need_pyarrow
+from brolly.engines.files import file_batches, format_of
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,15 +69,16 @@ def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
 
 def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]:
     paths = expand(patterns)
-    text = {separator_of(path) is not None for path in paths}
-    if len(text) > 1:
+    formats = {path: format_of(path) for path in paths}
+    kinds = {one.is_text for one in formats.values()}
+    if len(kinds) > 1:
         raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
-    parse = text.pop()
+    parse = kinds.pop()
 
     def batches(path: str) -> Iterator[pa.RecordBatch]:
         return _filtered(file_batches(path, columns, others=native is not None), native)
 
-    return [Source(path, lambda path=path: batches(path), count_rows(path), parse) for path in paths]  # type: ignore[misc]
+    return [Source(path, lambda path=path: batches(path), formats[path].count(path), parse) for path in paths]  # type: ignore[misc]
 
 
 def expand(patterns: Sequence[str]) -> list[str]:

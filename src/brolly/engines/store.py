@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.sample.sample import Sample
-from brolly.engines.databases import first_line
-from brolly.engines.files import need_pyarrow, read_errors
+from brolly.engines.checks import first_line, need_pyarrow, read_errors
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
