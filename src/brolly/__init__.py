@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from brolly.decisions.policy import RoundingPolicy, load_policy
     from brolly.decisions.quadratic_task import QuadraticTask
     from brolly.decisions.swap import Swap, SwapRegret, swap_regret
+    from brolly.decisions.switch_curve import SwitchCurve
     from brolly.decisions.task import DecisionTask, ThresholdMixture
     from brolly.engines.databases import Table
     from brolly.engines.scan import scan
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from brolly.inference.power import MinimumDetectable, minimum_detectable
     from brolly.inference.sample_size import SampleSize, sample_size
     from brolly.inference.segments import SegmentTests, segment_tests
+    from brolly.inference.switching import SwitchGuarantee, switch_guarantee
     from brolly.measures.binned import binned_calibration_error
     from brolly.measures.catalogue import Catalogue, Measurements, list_measures, measure_all
     from brolly.measures.cutoff import cutoff_calibration_error
@@ -115,6 +117,8 @@ __all__ = [
     "SoftBinnedProfile",
     "Swap",
     "SwapRegret",
+    "SwitchCurve",
+    "SwitchGuarantee",
     "Table",
     "TaskResult",
     "ThresholdAdvice",
@@ -158,6 +162,7 @@ __all__ = [
     "soft_binned_profile",
     "sql",
     "swap_regret",
+    "switch_guarantee",
     "u_calibration_error",
 ]
 
@@ -181,6 +186,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "decisions.policy": ("RoundingPolicy", "load_policy"),
     "decisions.quadratic_task": ("QuadraticTask",),
     "decisions.swap": ("Swap", "SwapRegret", "swap_regret"),
+    "decisions.switch_curve": ("SwitchCurve",),
     "decisions.task": ("DecisionTask", "ThresholdMixture"),
     "engines.databases": ("Table",),
     "engines.scan": ("scan",),
@@ -206,6 +212,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "inference.power": ("MinimumDetectable", "minimum_detectable"),
     "inference.sample_size": ("SampleSize", "sample_size"),
     "inference.segments": ("SegmentTests", "segment_tests"),
+    "inference.switching": ("SwitchGuarantee", "switch_guarantee"),
     "measures.binned": ("binned_calibration_error",),
     "measures.catalogue": ("Catalogue", "Measurements", "list_measures", "measure_all"),
     "measures.cutoff": ("cutoff_calibration_error",),

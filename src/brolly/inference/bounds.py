@@ -8,6 +8,7 @@ the loss in the population is the mean of g.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,11 +89,16 @@ def tilts(effective_n: float, delta: float) -> Floats:
 
 
 def charge(evidence: BoundInputs, tilt: float) -> Floats:
-    """What a bin's rows pay for chance, per unit of gain or loss: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
-    if _even(evidence.n, evidence.effective_n):
-        x = tilt / evidence.n
-        return np.asarray(evidence.shares() * log_cosh(x) / x)
-    return np.minimum(tilt * evidence.square / 2, evidence.shares())  # ln cosh x <= min(x^2 / 2, x)
+    """What a bin's rows pay for chance, per unit of gain or loss."""
+    return charges(evidence.shares(), evidence.square, evidence.n, evidence.effective_n, tilt)
+
+
+def charges(shares: Floats, squares: Floats, n: float, effective_n: float, tilt: float) -> Floats:
+    """What rows with these sums of shares and of squared shares pay: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
+    if _even(n, effective_n):
+        x = tilt / n
+        return np.asarray(shares * log_cosh(x) / x)
+    return np.minimum(tilt * squares / 2, shares)  # ln cosh x <= min(x^2 / 2, x)
 
 
 def log_cosh(x: ArrayLike) -> Floats:
@@ -129,15 +135,20 @@ def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, 
 
 
 def adaptive(evidence: BoundInputs, delta: float) -> float:
+    """The bound on CDL(D_m) from a sample on that grid."""
+    return adaptive_loss(lambda tilt: charged_loss(evidence, tilt), evidence.n, evidence.effective_n, delta)
+
+
+def adaptive_loss(charged: Callable[[float], float], n: float, effective_n: float, delta: float) -> float:
     """The smallest L such that a population that loses more would show rows like these with chance at most delta.
 
     For each tilt ``exp(-tilt C) / (1 - L T / n)^n`` has mean at most 1 at the population's own loss L, with
     C the charged loss and T the sum of ``tanh(tilt v_i)``. So has their mixture, which therefore
     exceeds 1/delta with chance at most delta.
     """
-    chosen = tilts(evidence.effective_n, delta)
-    losses = np.array([charged_loss(evidence, float(tilt)) for tilt in chosen])
-    return _invert(chosen * losses, pulls(chosen, evidence.n, evidence.effective_n), evidence.n, delta)
+    chosen = tilts(effective_n, delta)
+    losses = np.array([charged(float(tilt)) for tilt in chosen])
+    return _invert(chosen * losses, pulls(chosen, n, effective_n), n, delta)
 
 
 def adaptive_weighted(evidence: BoundInputs, max_weight: float, delta: float) -> float:

@@ -22,7 +22,7 @@ from brolly.inference.clusters import numbered_groups
 from brolly.inference.guarantee import check_max_weight
 from brolly.inference.resampling import Seed, as_seed, check_share
 
-_BETS = 2.0 ** -np.arange(1, 11)  # at most 1/2, so that no factor of the martingale is negative
+BETS = 2.0 ** -np.arange(1, 11)  # at most 1/2, so that no factor of the martingale is negative
 _FINEST = 1 << 10
 _PRECISION = 1e-12
 
@@ -188,7 +188,7 @@ def loss_at_least(
     for first, second in (halves, halves[::-1]):
         rule = _choose(first, finest, doubt, generator)
         if rule is not None:
-            best = max(best, (_bound(*second.gains(rule), rule.bet, doubt), rule), key=lambda found: found[0])
+            best = max(best, (betting_bound(*second.gains(rule), rule.bet, doubt), rule), key=lambda found: found[0])
     bound, rule = best
     task = None if rule is None else worst_task(rule.chord)
     return LossAtLeast(
@@ -285,7 +285,7 @@ def _rule(half: _Draws, grid: int, doubt: float) -> _Rule | None:
         return None
     shares = np.bincount(half.at(grid), weight, 2 * grid).reshape(-1, 2) / total
     prob, edges = (np.arange(grid) + 0.5) / grid, np.arange(grid + 1) / grid
-    found = [(*_discounted(shares, prob, edges, bet), bet) for bet in _BETS.tolist()]
+    found = [(*_discounted(shares, prob, edges, bet), bet) for bet in BETS.tolist()]
     chord, swap, bet = max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
     ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
     gain = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
@@ -316,7 +316,7 @@ def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tupl
     return chord, rises.astype(np.int64) - falls
 
 
-def _bound(weight: Floats, gain: Floats, bet: float, doubt: float) -> float:
+def betting_bound(weight: Floats, gain: Floats, bet: float, doubt: float) -> float:
     """The loss at which ``sum of u ln(1 + bet (g - loss))`` falls to ``ln(1/doubt)``; 0 if it starts below."""
     low, high = 0.0, 1 - _PRECISION
     if weight @ np.log1p(bet * gain) <= -math.log(doubt):

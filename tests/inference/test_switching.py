@@ -1,0 +1,126 @@
+"""Switching forecasts: exact harm and gain against a linear program over all tasks, and how often the bounds fail."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import brolly
+
+
+def difference(y, a, b, w, mu, side):
+    """D(mu) by its definition; `side` says whether predictions equal to the threshold act."""
+    act_a, act_b = ((p >= mu) if side else (p > mu) for p in (a, b))
+    return float(np.sum(w * (y - mu) * (act_a.astype(float) - act_b)) / np.sum(w))
+
+
+def worst_by_program(y, a, b, w):
+    """The largest loss over all mixtures of thresholds, at both sides of every breakpoint."""
+    places = np.unique(np.r_[0.0, a, b, 1.0])
+    points = [(mu, difference(y, a, b, w, mu, side)) for mu in places for side in (False, True)]
+    mu, value = np.array(points).T
+    found = linprog(-value, A_ub=np.stack([1 - mu, mu]), b_ub=[1, 1], method="highs")
+    return -found.fun
+
+
+def draw(rng, n):
+    places = rng.choice([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0], (2, n)) if rng.random() < 0.5 else rng.random((2, n))
+    a, b = np.where(rng.random(n) < 0.2, places[0], places)  # ties between the two
+    return rng.integers(0, 2, n), a, b, rng.choice([0.0, 0.5, 1.0, 7.0], n) + (np.arange(n) == 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_harm_and_gain_are_those_of_a_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    y, a, b, w = draw(rng, int(rng.integers(1, 25)))
+    found = brolly.switch_guarantee(y, a, b, sample_weight=w, rng=0)
+    assert found.harm == pytest.approx(worst_by_program(y, a, b, w), abs=1e-9)
+    assert found.gain == pytest.approx(worst_by_program(y, b, a, w), abs=1e-9)
+    for task, value, (first, second) in ((found.worst_task, found.harm, (a, b)), (found.best_task, found.gain, (b, a))):
+        if task is None:
+            assert value < 1e-9
+        else:
+            lost = task.payoff(task.best_response(first), y) - task.payoff(task.best_response(second), y)
+            assert np.sum(w * lost) / np.sum(w) == pytest.approx(value, abs=1e-9)
+
+
+POPULATIONS = {
+    "to the truth": (lambda x: x**1.5, lambda x: x, lambda x: x**1.5),
+    "from the truth": (lambda x: x**1.5, lambda x: x**1.5, lambda x: x),
+    "inverted": (lambda x: x, lambda x: x, lambda x: 1 - x),
+    "constant": (lambda x: x, lambda x: x, lambda x: 0 * x + 0.5),
+    "rare": (lambda x: x / 50, lambda x: x / 20, lambda x: x / 50),
+}
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_the_bounds_fail_as_rarely_as_they_say(name):
+    """At 80%, against the exact harm and gain of 200 predictions that are drawn with equal chance."""
+    rate, old, new = POPULATIONS[name]
+    x = (np.arange(200) + 0.5) / 200
+    weight = np.r_[1 - rate(x), rate(x)]
+    truth = brolly.switch_guarantee(
+        np.repeat([0, 1], 200), np.tile(old(x), 2), np.tile(new(x), 2), sample_weight=weight
+    )
+    rng, wrong = np.random.default_rng(1), np.zeros(2)
+    for _ in range(40):
+        z = rng.choice(x, 400)
+        y = rng.random(400) < rate(z)
+        found = brolly.switch_guarantee(y, old(z), new(z), confidence_level=0.8, rng=rng)
+        wrong += found.harm_bound < truth.harm, found.gain_at_least > truth.gain
+    assert (wrong <= 14).all()  # 8 expected at most; 14 has a chance of 1 in 200
+
+
+def test_groups_and_weights():
+    rng = np.random.default_rng(2)
+    p = rng.random(2000)
+    y = rng.random(2000) < p**2
+    plain = brolly.switch_guarantee(y, p, p**2, rng=0)
+    groups = np.repeat(np.arange(2000), 3)
+    grouped = brolly.switch_guarantee(np.repeat(y, 3), np.repeat(p, 3), np.repeat(p, 3) ** 2, groups=groups, rng=0)
+    assert (grouped.groups, grouped.effective_n) == (2000, pytest.approx(2000))
+    assert grouped.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
+    assert grouped.gain_at_least > 0.01
+    rows = np.r_[np.arange(2000), 0]
+    w = np.r_[np.ones(2000), 0.0]
+    zero = brolly.switch_guarantee(y[rows], p[rows], p[rows] ** 2, sample_weight=w, rng=0)
+    assert zero.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
+    assert brolly.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n < 1200
+
+
+def test_nothing_changes_where_the_forecasts_agree():
+    found = brolly.switch_guarantee([0, 1], [0.2, 0.7], [0.2, 0.7], rng=0)
+    assert (found.harm, found.gain, found.gain_at_least, found.worst_task) == (0, 0, 0, None)
+    assert "do not prove that anybody gains" in str(found)
+
+
+def test_the_result_is_ready_for_json():
+    rng = np.random.default_rng(3)
+    p = rng.random(3000)
+    y = rng.random(3000) < p**2
+    found = brolly.switch_guarantee(y, p, p**2, rng=4)
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (told["seed"], told["n"], told["harm_bound"]) == (4, 3000, found.harm_bound)
+    assert len(told["threshold"]) == len(told["loss"])
+    assert repr(found).startswith("SwitchGuarantee(harm=")
+    assert "somebody gains at least" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ([0, 1], [0.5, 1.2], [0.5, 0.5]),
+            r"p_old must lie in \[0, 1\]; 1 value does not, the first is p_old\[1\] = 1.2",
+        ),
+        (([0, 1], [0.5, 0.5], [0.5, float("nan")]), "p_new must not contain NaN"),
+        (([0, 2], [0.5, 0.5], [0.5, 0.5]), "y_true must be 0 or 1"),
+        (([0, 1], [0.5, 0.5], [0.5]), "y_true and p_new must have the same length"),
+    ],
+)
+def test_bad_rows_are_named(arguments, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.switch_guarantee(*arguments)
