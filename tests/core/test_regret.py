@@ -69,7 +69,7 @@ def test_crowded_predictions(swaps):
     rng = np.random.default_rng(3)
     p = 0.3 + 1e-6 * rng.random(500)
     curve = curve_of(rng.integers(0, 2, 500), p, swaps=swaps)
-    points = curve.corners()
+    points = curve.corners
     for k in range(0, len(points.mu), 7):
         assert points.left[k] == pytest.approx(curve.regret(points.mu[k], above=True), abs=1e-14)
         assert points.right[k] == pytest.approx(curve.regret(points.mu[k]), abs=1e-14)
@@ -92,12 +92,12 @@ def test_between_predictions_the_curve_is_convex(sample, swaps):
     """Why the corners are enough for the envelope and for the largest regret."""
     y, p, w = sample
     curve = curve_of(y, p, w, swaps)
-    corners, everywhere = curve.corners(), curve.breakpoints()
+    corners, everywhere = curve.corners, curve.breakpoints()
     assert corners.value.max() == pytest.approx(everywhere.value.max(), abs=1e-15)
     a, b = bridge(everywhere.mu, everywhere.value)
     share = 1.0 if a == b else (everywhere.mu[b] - 0.5) / (everywhere.mu[b] - everywhere.mu[a])
     envelope = share * everywhere.value[a] + (1 - share) * everywhere.value[b]
-    assert curve.chord().value == pytest.approx(envelope, abs=1e-15)
+    assert curve.chord.value == pytest.approx(envelope, abs=1e-15)
 
 
 def test_by_hand():
@@ -111,7 +111,7 @@ def test_by_hand():
     assert_allclose(points.left, [0, 0, 1 / 6, 0.3, 0], atol=1e-16)
     assert_allclose(points.right, [0, 0.2, 1 / 6, 0.1, 0], atol=1e-16)
     assert_allclose(points.value, [0, 0.2, 1 / 6, 0.3, 0], atol=1e-16)
-    chord = curve.chord()
+    chord = curve.chord
     assert (chord.mu_a, chord.mu_b, chord.above_a, chord.above_b) == (0.2, 0.6, False, True)
     assert (chord.share, chord.regret_a, chord.regret_b) == pytest.approx((0.25, 0.2, 0.3))
     assert chord.value == pytest.approx(0.275)
@@ -128,7 +128,7 @@ def test_by_hand_with_fewer_swaps():
         assert_allclose(points.mu, [0, 0.2, 0.5, 0.6, 1])
         assert_allclose(points.left, [0, 0, 0.125, 0.2, 0], atol=1e-16)
         assert_allclose(points.right, [0, 0.2, 0.125, 0, 0], atol=1e-16)
-        assert curve.chord().value == pytest.approx(0.2)
+        assert curve.chord.value == pytest.approx(0.2)
 
 
 def test_a_jump_where_a_prediction_is_right_on_average():
@@ -183,7 +183,7 @@ def test_thresholds_outside_are_refused(mu, message):
 
 def test_results_are_read_only():
     curve = curve_of([0, 1], [0.25, 0.5])
-    points = curve.corners()
+    points = curve.corners
     for array in (curve.recalibrated, points.mu, points.left, points.right):
         assert not array.flags.writeable
     asked = np.array([0.25, 0.75])
@@ -210,7 +210,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
         np.array([pi[j] for j in some], dtype=object),
         np.array([s[j] for j in some], dtype=object),
     )
-    assert 2 * curve.chord().value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
+    assert 2 * curve.chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
 
 
 def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
@@ -233,7 +233,7 @@ def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
 def test_the_chord_is_the_highest_over_one_half(sample, swaps):
     y, p, w = sample
     table = exact_pooled(y, p, w)
-    chord = curve_of(y, p, w, swaps).chord()
+    chord = curve_of(y, p, w, swaps).chord
     assert 2 * chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-15)
     assert chord.mu_a <= 0.5 <= chord.mu_b
     assert chord.share * chord.mu_a + (1 - chord.share) * chord.mu_b == pytest.approx(0.5, abs=1e-15)
@@ -260,7 +260,7 @@ def test_bridge_against_all_pairs(seed):
 
 def test_one_threshold_where_the_envelope_rests_on_one_half():
     """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two actions."""
-    chord = curve_of([0, 0], [0.5, 0.5]).chord()
+    chord = curve_of([0, 0], [0.5, 0.5]).chord
     assert (chord.mu_a, chord.mu_b, chord.share, chord.value) == (0.5, 0.5, 1.0, 0.5)
     assert chord.above_a
     assert chord.above_b

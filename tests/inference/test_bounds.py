@@ -21,7 +21,7 @@ from brolly.inference.bounds import BoundInputs
 def evidence_of(y, p, w=None, m=8, grid=None):
     sample = brolly.Sample(y, p, sample_weight=w)
     sample = sample if grid is None else sample.compress(grid)
-    return BoundInputs.from_cells(sample._cell_table(m), m)
+    return BoundInputs.of(sample, m)
 
 
 def hats(p, m):
@@ -31,11 +31,11 @@ def hats(p, m):
 
 def brute_charged_loss(evidence, tilt):
     """A linear program over mixtures of thresholds, each with its best swaps, straight from the definition."""
-    m, extra, shares = evidence.rounded.m, bounds.charge(evidence, tilt), evidence.shares()
+    m, extra, shares = evidence.on_grid.rounded.m, bounds.charge(evidence, tilt), evidence.shares()
     mu = np.repeat(np.arange(m + 1) / m, 2)
     curve = np.zeros(len(mu))
     for k, threshold in enumerate(mu):
-        for j, share, pay in zip(evidence.rounded.index, shares, extra, strict=True):
+        for j, share, pay in zip(evidence.on_grid.rounded.index, shares, extra, strict=True):
             below = j / m < threshold or (j / m == threshold and k % 2)
             gain = share[1] * (1 - threshold) - share[0] * threshold
             chance = pay[1] * (1 - threshold) + pay[0] * threshold
@@ -68,7 +68,7 @@ def test_rows_pay_at_least_what_they_owe(rows, m, tilt, grid):
     owed = hats(p, m) * (bounds.log_cosh(tilt * v) / tilt)[:, None]
     for outcome in (0, 1):
         paid = np.zeros(m + 1)
-        paid[evidence.rounded.index] = bounds.charge(evidence, tilt)[:, outcome]
+        paid[evidence.on_grid.rounded.index] = bounds.charge(evidence, tilt)[:, outcome]
         assert np.all(paid >= owed[y == outcome].sum(axis=0) * (1 - 1e-9) - 1e-12)
     assert np.all(bounds.charge(evidence, tilt) <= evidence.shares() * (1 + 1e-12))
 

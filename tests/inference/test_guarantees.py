@@ -38,9 +38,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
         loss = brolly.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
-        expected = (
-            simple if method == "hoeffding" else adaptive(BoundInputs.from_cells(sample._cell_table(m), m), delta)
-        )
+        expected = simple if method == "hoeffding" else adaptive(BoundInputs.of(sample, m), delta)
         assert bound == pytest.approx(expected, abs=1e-12)
     at = grids.index(g.grid)
     assert (g.bound, g.plug_in) == (g.bounds.min(), g.plug_ins[at])

@@ -213,7 +213,7 @@ def _fewer(sample: Sample) -> Sample:
 
 def _loss_on(grid: int) -> Callable[[Sample], float]:
     """What the worst decision loses that acts on predictions rounded to ``1/grid``."""
-    return lambda sample: regret_curve(sample, grid=grid).loss
+    return lambda sample: sample._on_grid(grid).loss
 
 
 def _against_chance(

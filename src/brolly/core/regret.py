@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -89,7 +90,7 @@ class Chord:
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
 class RegretCurve(Frozen):
     r"""What a decision maker with indifference threshold ``mu`` loses by trusting ``p`` instead of ``h(p)``.
 
@@ -146,6 +147,7 @@ class RegretCurve(Frozen):
         value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "threshold"))]
         return value
 
+    @cached_property
     def corners(self) -> CurvePoints:
         """The curve at 0, at each distinct prediction and at 1: where it can touch its envelope, or be largest."""
         return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
@@ -177,9 +179,15 @@ class RegretCurve(Frozen):
         left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
         return CurvePoints(mu, left, right)
 
+    @property
+    def loss(self) -> float:
+        """The largest regret of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
+        return min(2 * self.chord.value, 1.0)  # which it exceeds by rounding alone
+
+    @cached_property
     def chord(self) -> Chord:
         """The concave envelope at 1/2: twice its value is the loss, its two ends are the worst task."""
-        points = self.corners()
+        points = self.corners
         a, b = bridge(points.mu, points.value)
         mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
         above_a, above_b = (bool(points.left[end] > points.right[end]) for end in (a, b))

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
@@ -192,17 +191,16 @@ def regret_curve(
         curve = RegretCurve.from_table(sample._distinct_table(), swaps)
     else:
         grid = check_fine_enough(sample, check_grid(grid, "grid"))
-        curve = RegretCurve.from_rounded(RoundedSample.from_sums(sample._cell_sums(grid), grid), swaps)
+        curve = sample._on_grid(grid).curve(swaps)
     mu, regret = _outline(curve)
-    corners = curve.corners()
+    corners = curve.corners
     top = int(corners.value.argmax())
-    chord = curve.chord()
     return RegretProfile(
         threshold=mu,
         regret=regret,
         worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
-        loss=min(2 * chord.value, 1.0),  # which it exceeds by rounding alone
-        worst_task=worst_task(chord),
+        loss=curve.loss,
+        worst_task=worst_task(curve.chord),
         swaps=swaps,
         grid=grid,
         n=sample.n,

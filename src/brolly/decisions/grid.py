@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core._fixed_loss import worst_threshold
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import LARGEST_GRID, check_grid
-from brolly.core.grid.rounded import RoundedSample
-from brolly.core.regret import RegretCurve
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import check_fine_enough
 
@@ -167,15 +164,16 @@ def choose_grid(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     finest = _finest(sample) if max_grid is None else check_fine_enough(sample, check_grid(max_grid, "max_grid"))
     grids = [2**k for k in range(1, finest.bit_length())]
-    losses, bounds = np.array([_loss_and_bound(sample, m) for m in grids]).T
+    found = [sample._on_grid(m) for m in grids]
+    losses, bounds = np.array([one.loss for one in found]), np.array([one.bound for one in found])
     at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])
     return GridChoice(
         grid=grids[at],
         loss=float(losses[at]),
         bound=float(bounds[at]),
         grids=np.array(grids, np.int64),
-        losses=losses.copy(),
-        bounds=bounds.copy(),
+        losses=losses,
+        bounds=bounds,
         n=sample.n,
     )
 
@@ -184,10 +182,3 @@ def _finest(sample: Sample) -> int:
     """The first grid whose rounding costs less than half of what chance does, as far as the sample knows it."""
     enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
     return min(max(64, enough), sample.grid or LARGEST_GRID)
-
-
-def _loss_and_bound(sample: Sample, m: int) -> tuple[float, float]:
-    rounded = RoundedSample.from_sums(sample._cell_sums(m), m)
-    exact = 2 * RegretCurve.from_rounded(rounded).chord().value
-    soft, _ = worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
-    return min(exact, 1.0), min(2 * soft / sample.total_weight + 2 / m, 1.0)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve, Swaps, check_swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
@@ -151,7 +150,7 @@ def null_band(
         if grid is None:
             curve = RegretCurve.from_table(redrawn._distinct_table(), swaps)
         else:
-            curve = RegretCurve.from_rounded(RoundedSample.from_sums(redrawn._cell_sums(grid), grid), swaps)
+            curve = redrawn._on_grid(grid).curve(swaps)
         return np.concatenate([curve(mu), event_rates(redrawn, bins)])
 
     draws = draw_many(one, size, generator, progress, width=len(mu) + bins + 1)
@@ -177,7 +176,7 @@ def null_band(
 
 def event_rates(sample: Sample, bins: int) -> Floats:
     """The event rate of the rows rounded softly to each ``j / bins``; NaN where there are none."""
-    rounded = RoundedSample.from_sums(sample._cell_sums(bins), bins)
+    rounded = sample._on_grid(bins).rounded
     rates = np.full(bins + 1, np.nan)
     some = rounded.weight > 0
     rates[rounded.index[some]] = rounded.positive[some] / rounded.weight[some]

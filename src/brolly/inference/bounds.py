@@ -18,7 +18,8 @@ from brolly.core._regret import bridge, limits
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import CellTable
 from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
-from brolly.core.regret import RegretCurve
+from brolly.core.grid_loss import GridLoss
+from brolly.core.sample.sample import Sample
 
 # The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -38,8 +39,7 @@ class BoundInputs:
     (columns: no event, event) an upper bound on the sum of squared shares of the rows rounded to it.
     """
 
-    rounded: RoundedSample
-    total: float
+    on_grid: GridLoss
     n: float
     effective_n: float
     square: Floats
@@ -48,24 +48,34 @@ class BoundInputs:
         freeze(self.square)
 
     @classmethod
-    def from_cells(cls, cells: CellTable, m: int, draws: int | None = None) -> BoundInputs:
-        """Round the rows behind these sums to ``1/m``; they were so many independent draws, if not one each."""
-        rounded = RoundedSample.from_sums(cells.sums(), m)
-        total = float(cells.weight[0].sum())
-        n = int(cells.count.sum()) if draws is None else draws
+    def of(cls, sample: Sample, m: int, cells: CellTable | None = None, draws: int | None = None) -> BoundInputs:
+        """Round the sample to ``1/m``.
+
+        `cells` are its sums on a grid at least that fine, if other than its own; `draws` is the number of independent
+        draws, if other than the number of rows.
+        """
+        cells = sample._cell_table(m) if cells is None else cells
+        on_grid, total = sample._on_grid(m), sample.total_weight
+        n = sample.n if draws is None else draws
         effective_n = min(total**2 / float(cells.squares.sum()), float(n))
-        square = _soft_squares(cells, rounded) / total**2
-        return cls(rounded=rounded, total=total, n=n, effective_n=effective_n, square=square)
+        square = _soft_squares(cells, on_grid.rounded) / total**2
+        return cls(on_grid=on_grid, n=n, effective_n=effective_n, square=square)
+
+    @property
+    def prob(self) -> Floats:
+        """The occupied points of the grid."""
+        return self.on_grid.rounded.index / self.on_grid.rounded.m
 
     def shares(self) -> Floats:
         """The share of the weight in each occupied bin, without the event and with it."""
-        weight, positive = self.rounded.weight, np.minimum(self.rounded.positive, self.rounded.weight)
-        shares: Floats = np.stack([weight - positive, positive], axis=1) / self.total
+        rounded = self.on_grid.rounded
+        weight, positive = rounded.weight, np.minimum(rounded.positive, rounded.weight)
+        shares: Floats = np.stack([weight - positive, positive], axis=1) / self.on_grid.total
         return shares
 
     def plug_in(self) -> float:
         """CDL(S_m): the loss on the sample itself."""
-        return min(2 * RegretCurve.from_rounded(self.rounded).chord().value, 1.0)
+        return self.on_grid.loss
 
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
@@ -116,7 +126,7 @@ def charged_loss(evidence: BoundInputs, tilt: float) -> float:
     """
     shares, extra = evidence.shares(), charge(evidence, tilt)
     more, less = shares + extra, shares - extra
-    prob = evidence.rounded.index / evidence.rounded.m
+    prob = evidence.prob
     mu = np.concatenate([[0.0], prob, [1.0]])
     up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
     sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
@@ -156,7 +166,7 @@ def adaptive_weighted(evidence: BoundInputs, max_weight: float, delta: float) ->
 
     A row counts as the share ``w / max_weight`` of a draw, so there are ``sum w / max_weight`` of them.
     """
-    n = evidence.total / max_weight
+    n = evidence.on_grid.total / max_weight
     even = replace(evidence, n=n, effective_n=n)
     tilt = n * _EACH
     losses = np.array([charged_loss(even, float(a)) for a in tilt])

@@ -264,7 +264,7 @@ def guarantee(
     if chosen[-1] > cells.m:
         cells, draws = _table(sample, chosen[-1], groups)
     delta = (1 - confidence_level) / len(chosen)
-    evidence = [BoundInputs.from_cells(cells, m, draws) for m in chosen]
+    evidence = [BoundInputs.of(sample, m, cells, draws) for m in chosen]
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
     if method == "hoeffding":

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from brolly.core.arrays import Floats
-from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
+from brolly.core.grid.rounded import split, sum_on_grid
 from brolly.core.sample.sample import Sample
 from brolly.inference.resampling import Progress, draw_many, quantile
 from brolly.inference.resampling_units import Atoms, Rng
@@ -109,7 +109,7 @@ def residual_curve(sample: Sample, atoms: Atoms) -> Floats:
         residual = (positive - weight * prob) / (weight + _PRIOR_ROWS * each)
     else:
         m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
-        rounded = RoundedSample.from_sums(sample._cell_sums(m), m)
+        rounded = sample._on_grid(m).rounded
         # The predictions on average at a grid point are those of the rows that are rounded there, not the point itself.
         cell, up = split(prob, m)
         said = sum_on_grid(cell, (1 - up) * weight * prob, up * weight * prob, m)

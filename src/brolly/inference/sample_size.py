@@ -148,7 +148,7 @@ class _Projection:
         grids = [m for m in default_grids(n) if m <= _finest(self.sample)]
         for m in grids:
             if m not in self.evidence:
-                self.evidence[m] = BoundInputs.from_cells(self.sample._cell_table(m), m)
+                self.evidence[m] = BoundInputs.of(self.sample, m)
         found = (replace(self.evidence[m], n=n, effective_n=float(n)) for m in grids)
         return min(adaptive(evidence, self.delta / len(default_grids(n))) for evidence in found)
 
@@ -160,7 +160,7 @@ def _finest(sample: Sample) -> int:
 
 def _loss(sample: Sample) -> float:
     grids = default_grids(sample.effective_n, sample.grid or _MOST)
-    return min(BoundInputs.from_cells(sample._cell_table(m), m).plug_in() for m in grids)
+    return min(sample._on_grid(m).loss for m in grids)
 
 
 def _segments() -> list[tuple[int, int]]:

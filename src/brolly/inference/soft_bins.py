@@ -8,7 +8,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
-from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
+from brolly.core.grid.rounded import split, sum_on_grid
 from brolly.core.sample.sample import Sample
 from brolly.decisions.curve import check_fine_enough
 
@@ -104,7 +104,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_fine_enough(sample, check_grid(grid))
-    rounded = RoundedSample.from_sums(sample._cell_sums(grid), grid)
+    rounded = sample._on_grid(grid).rounded
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)

@@ -113,8 +113,7 @@ def calibration_decision_loss(
     0.0
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    envelope = RegretCurve.from_table(sample._distinct_table(), swaps).chord().value
-    return min(2 * envelope, 1.0)  # which it exceeds by rounding alone
+    return RegretCurve.from_table(sample._distinct_table(), swaps).loss
 
 
 def u_calibration_error(

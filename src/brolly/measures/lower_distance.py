@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats
 from brolly.core.grid.cells import check_power_of_two
-from brolly.core.grid.rounded import RoundedSample
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import BrollyError, ResolutionWarning
 
@@ -87,7 +86,7 @@ def lower_distance_to_calibration(
     if sample.grid is not None and sample.grid < g:
         coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
         warnings.warn(ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"), stacklevel=2)
-    rounded = RoundedSample.from_sums(sample._cell_sums(g), g)
+    rounded = sample._on_grid(g).rounded
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight
     negative[rounded.index] = np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight

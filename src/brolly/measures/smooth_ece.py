@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats
 from brolly.core.grid.cells import LARGEST_GRID
-from brolly.core.grid.rounded import RoundedSample
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 from brolly.measures.expected import residuals
@@ -144,7 +143,7 @@ def _cosines(sample: Sample, g: int) -> Floats:
     """a_0 ... a_g of the residuals on the grid 1/g."""
     if sample.grid is None and g > sample._grids()[-2]:  # one more pass costs less than the transform, or than sorting
         sample = sample.compress(g)
-    rounded = RoundedSample.from_sums(sample._cell_sums(g), g)
+    rounded = sample._on_grid(g).rounded
     residual = np.zeros(g + 1)
     residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
     return np.fft.rfft(residual, 2 * g).real

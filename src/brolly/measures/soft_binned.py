@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core._fixed_loss import worst_threshold
 from brolly.core.arrays import Frozen, freeze
-from brolly.core.grid.rounded import RoundedSample, Rounding, check_rounding
+from brolly.core.grid.rounded import Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
 
@@ -244,13 +243,13 @@ def soft_binned_profile(
 
 def _balance(sample: Sample, rounding: Rounding) -> Balance:
     check_rounding(rounding)
-
-    def worst(m: int) -> tuple[float, int]:
-        rounded = RoundedSample.from_sums(sample._cell_sums(m), m, rounding)
-        return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)
-
-    # Of a compressed sample nothing finer is known: its own grid is the best that can be promised.
-    return Balance(worst, sample._grids(), sample.total_weight, otherwise=sample.grid or math.inf)
+    # Of a compressed sample nothing finer is known: its own grid gives the best bound.
+    return Balance(
+        lambda m: sample._on_grid(m, rounding).worst,
+        sample._grids(),
+        sample.total_weight,
+        otherwise=sample.grid or math.inf,
+    )
 
 
 class Balance:

@@ -72,7 +72,7 @@ def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
     for index in range(start, stop):
         dist = random_distribution(np.random.default_rng([seed, 6, index]))
         curve = RegretCurve.from_table(dist.sample()._distinct_table())
-        row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord().value, float(curve.corners().value.max()))}
+        row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord.value, float(curve.corners.value.max()))}
         for m in _GRIDS:
             row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = dist.decision_loss(m) / (2 * dist.soft_loss(m) + 2 / m)
         rows.append({key: -1.0 if math.isnan(value) else value for key, value in row.items()})
@@ -95,7 +95,7 @@ def judge(seed: int, name: str) -> dict[str, Any]:
     sample = Sample(y, p)
     grid, profile = choose_grid(sample), soft_binned_profile(sample)
     curve = RegretCurve.from_table(sample._distinct_table())
-    loss, highest = 2 * curve.chord().value, float(curve.corners().value.max())
+    loss, highest = 2 * curve.chord.value, float(curve.corners.value.max())
     grids = zip(grid.grids.tolist(), grid.losses.tolist(), grid.bounds.tolist(), strict=True)
     choice = {
         "forecasts": name,

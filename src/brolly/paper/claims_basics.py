@@ -178,7 +178,7 @@ def _lemma_2_1(rng: np.random.Generator, effort: int) -> list[Finding]:
 )
 def _lemma_2_2(rng: np.random.Generator, effort: int) -> list[Finding]:
     def sup(dist: Distribution) -> float:
-        return float(RegretCurve.from_table(dist.sample()._distinct_table()).corners().value.max())
+        return float(RegretCurve.from_table(dist.sample()._distinct_table()).corners.value.max())
 
     return [
         search("sup R / CDL", 1, lambda dist: ratio(sup(dist), cdl(dist)), rng, effort),

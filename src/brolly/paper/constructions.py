@@ -82,7 +82,7 @@ def soft_loss(rounded: RoundedSample) -> float:
 
 def decision_loss(rounded: RoundedSample) -> float:
     """Compute CDL of a rounded sample."""
-    return 2 * RegretCurve.from_rounded(rounded).chord().value
+    return 2 * RegretCurve.from_rounded(rounded).chord.value
 
 
 def fixed_losses(rounded: RoundedSample) -> Floats:

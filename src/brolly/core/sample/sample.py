@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import LARGEST_GRID, CellSums, CellTable, check_grid
+from brolly.core.grid.rounded import RoundedSample, Rounding
+from brolly.core.grid_loss import GridLoss
 from brolly.core.input.multiclass import as_matrix, check_labels, check_view, numbered, top_label, violations
 from brolly.core.input.rows import ColumnNames, Rows, as_rows
 from brolly.core.sample.bins import BinSums
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from brolly.core.sample.segments import Segments
 
 _QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
+_KEPT_POINTS = 1 << 14  # of a grid whose losses are kept: some hundred bytes each
 _MANY_ROWS = 1 << 18  # from here on one more pass, at a finer grid, is cheaper than a sort
 _LIGHTEST = 1e-150  # weights outside this range could not be squared
 
@@ -81,6 +84,7 @@ class Sample:
     _passes: dict[int, CellTable]
     _distinct: DistinctTable | None
     _fine: CellSums | None
+    _by_grid: dict[tuple[int, Rounding], GridLoss]
     _rows: Rows | None
 
     def __init__(
@@ -199,7 +203,7 @@ class Sample:
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
         self._first = _grid(8, max(64, len(rows)), _QUICK_GRID)
-        self._passes, self._rows, self._distinct, self._fine = {}, rows, table, None
+        self._passes, self._by_grid, self._rows, self._distinct, self._fine = {}, {}, rows, table, None
         self._show(rows)
         return self
 
@@ -246,8 +250,7 @@ class Sample:
         self._first = cells.m
         self._passes = {cells.m: cells}
         self._rows = rows
-        self._distinct = None
-        self._fine = None
+        self._distinct, self._fine, self._by_grid = None, None, {}
         if rows is None:
             self.grid = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
@@ -325,6 +328,15 @@ class Sample:
         if self._fine is None:
             self._fine = self._distinct_table().sums()
         return self._fine
+
+    def _on_grid(self, m: int, rounding: Rounding = "soft") -> GridLoss:
+        """The sample rounded to ``1/m``, with its losses; made once, and kept unless it is large."""
+        found = self._by_grid.get((m, rounding))
+        if found is None:
+            found = GridLoss(RoundedSample.from_sums(self._cell_sums(m), m, rounding), self.total_weight)
+            if len(found.rounded.index) <= _KEPT_POINTS:
+                self._by_grid[m, rounding] = found
+        return found
 
     def _cell_table(self, m: int) -> CellTable:
         """The sums with counts and squared weights, on a grid as fine as ``1/m`` (or the compression's own)."""
