@@ -1,12 +1,20 @@
-"""The site's own code: what it quotes from generated reports is in them."""
+"""What pages quote and draw is what the code does."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+import brolly
+from brolly.cli import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,3 +56,64 @@ def test_a_report_is_written_once_until_the_code_changes(stories, tmp_path, monk
     os.utime(tmp_path / "one.html", (0, 0))
     stories.write_reports(tmp_path)
     assert written == ["One", "One"]
+
+
+def drawings():
+    """Return the functions named in each drawing of docs/how-it-works.md, from top to bottom."""
+    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    blocks = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    return [re.findall(r"^ +\| +((?:[a-z]\w*\.){2,}\w[\w.]*)", block, re.MULTILINE) for block in blocks]
+
+
+def first_calls(call):
+    """Return the functions of brolly that a call runs, in the order in which each is first entered."""
+    seen = {}
+
+    def enter(frame, event, _):
+        module = frame.f_globals.get("__name__", "")
+        if event == "call" and module.startswith("brolly."):
+            seen.setdefault(f"{module.removeprefix('brolly.')}.{frame.f_code.co_qualname}", len(seen))
+
+    sys.setprofile(enter)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def test_the_drawings_show_what_the_code_does(tmp_path):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    file = tmp_path / "file.parquet"
+    pq.write_table(pa.table({"p": p, "y": y}), file)
+    report = ["report", str(file), "--prob", "p", "--outcome", "y", "-o", str(tmp_path / "a.html"), "--quiet"]
+    _, assess, command = drawings()
+    for drawn, call in (
+        (assess, lambda: brolly.assess(y, p, measures=[], n_resamples=19, rng=0)),
+        (command, lambda: main(report)),
+    ):
+        seen = first_calls(call)
+        assert [name for name in drawn if name not in seen] == []
+        assert sorted(drawn, key=seen.__getitem__) == drawn
+    assert len(assess) >= 10
+    assert len(command) >= 6
+
+
+def test_the_drawing_of_the_packages_is_what_the_linter_holds():
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    drawing = re.search(r"```text\n(.*?)```", text, re.DOTALL)[1]
+    drawn = [set(re.findall(r"[a-z]+", line[:34])) for line in drawing.splitlines() if re.search(r"[a-z]", line[:34])]
+    assert drawn == [set(layer.split(" | ")) for layer in layers]
+    assert (
+        f"    {' -> '.join(f'({layer})' if '|' in layer else layer for layer in layers)}\n"
+        in (ROOT / "CONTRIBUTING.md").read_text()
+    )
+
+
+def test_every_file_that_the_page_names_exists():
+    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    there = {file.name for file in (ROOT / "src" / "brolly").rglob("*.*")}
+    assert set(re.findall(r"`(\w+\.(?:py|js))`", text)) <= there
