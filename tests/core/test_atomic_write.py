@@ -99,7 +99,7 @@ def test_where_the_program_itself_writes_is_refused(tmp_path):
     try:
         with log.open("a") as file:
             os.dup2(file.fileno(), 1)
-        with pytest.raises(brolly.InputError, match=r"log: the program's own output goes there$"):
+        with pytest.raises(brolly.InputError, match=r"log: standard output or error is redirected to it$"):
             check_output(log)
     finally:
         os.dup2(kept, 1)

@@ -238,7 +238,7 @@ def test_predictions_are_checked_to_the_last_bit(value):
 def test_a_sample_comes_alone():
     sample = brolly.Sample([0, 1], [0.2, 0.8])
     for extra in ({"y_prob": [0.2, 0.8]}, {"sample_weight": [1, 1]}, {"pos_label": 1}):
-        with pytest.raises(brolly.InputError, match="a Sample brings its own predictions, weights and labels"):
+        with pytest.raises(brolly.InputError, match="a Sample holds predictions, weights and labels already"):
             brolly.soft_binned_cdl(sample, **extra)
 
 

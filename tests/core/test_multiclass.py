@@ -72,7 +72,7 @@ WRONG = {
     "sum": (Y, 0.9 * P, {}, r"y_prob must sum to 1 in each row \(within 0.0001\); 300 values do not, the first is "
             r"y_prob\[0\] = \[0.225, 0.225, 0.225, 0.225\]"),
     "labels": (Y + 1, P, {}, r"y_true must be from 0 to 3; \d+ values do not, the first is y_true\[\d+\] = 4; "
-               "pass labels to say what the classes are called"),
+               "pass labels to name the classes"),
     "names": (["eel"] * N, P, {"labels": NAMES}, r"y_true must be one of the 4 labels; 300 values do not, the first is "
               r"y_true\[0\] = 'eel'"),
     "few names": (Y, P, {"labels": ["a", "b"]}, r"labels must name each of the 4 classes once; they are \['a', 'b'\]"),

@@ -216,7 +216,7 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
         ({"grid": 128}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
         ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
         ({"swaps": "some"}, "swaps must be 'all', 'monotone' or 'constant'; it is 'some'"),
-        ({"sample_weight": [1, 2]}, "a Sample brings its own predictions, weights and labels: pass it alone"),
+        ({"sample_weight": [1, 2]}, "a Sample holds predictions, weights and labels already: pass it alone"),
     ],
 )
 def test_bad_calls_are_told_what_is_wrong(options, message):

@@ -263,7 +263,7 @@ SURE = "response.probabilities must be probabilities that add up to 1"
         (lambda: swap_regret([0, 1], task=COSTS), "y_prob is missing: pass y_true and y_prob, or one Sample"),
         (
             lambda: swap_regret(SAMPLE, [0.5, 0.5], COSTS),
-            "a Sample brings its own predictions, weights and labels: pass it alone",
+            "a Sample holds predictions, weights and labels already: pass it alone",
         ),
         (lambda: swap_regret(SAMPLE, task=COSTS, per="row"), "per must be 'action' or 'prediction'; it is 'row'"),
         (

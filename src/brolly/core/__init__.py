@@ -1,1 +1,1 @@
-"""Rows, the sample, and its exact compression. Knows arrays; knows no measure."""
+"""The sample and its exact compression; no measures."""

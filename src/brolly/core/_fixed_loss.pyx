@@ -1,4 +1,4 @@
-"""The soft-binned decision loss of a rounded sample, over all thresholds at once."""
+"""The soft-binned decision loss of a rounded sample over all thresholds."""
 
 from libc.stdint cimport int64_t
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, double x) noexcept nogil:
-    """The first of the increasing i that is >= x (size if none is)."""
+    """Return the place of the first of the increasing i that is >= x (size if none is)."""
     cdef Py_ssize_t low = 0, high = size, middle
-    if i[size - 1] - i[0] == size - 1:  # no gaps: count instead of searching
+    if i[size - 1] - i[0] == size - 1:  # without gaps the place is known
         x -= <double>i[0]
         if not x > 0:
             return 0
@@ -27,7 +27,7 @@ cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, double 
 
 cdef double loss_at(const int64_t[::1] j, const double[::1] pi, const double[::1] s,
                     double m, double i) noexcept nogil:
-    """The definition, for one threshold: sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+."""
+    """Evaluate the definition at one threshold: sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+."""
     cdef Py_ssize_t b
     cdef double total = 0.0, loss, above = (i + 1) / m, below = i / m
     for b in range(j.shape[0]):
@@ -40,13 +40,13 @@ cdef double loss_at(const int64_t[::1] j, const double[::1] pi, const double[::1
 
 
 def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1] s, int64_t m):
-    """The largest loss over the thresholds i = 0..m, and the smallest i that has it.
+    """Return the largest loss over the thresholds i = 0..m, and the smallest i that attains it.
 
     Between two neighbouring bins every term is convex in i, so only the thresholds i = j and
-    i = j - 1 can be worst. Bin j adds (s_j - pi_j/m) - pi_j (i/m) to those from j up to m q_j - 1,
+    i = j - 1 can be the worst. Bin j adds (s_j - pi_j/m) - pi_j (i/m) to those from j up to m q_j - 1,
     or -s_j + pi_j (i/m) to those from m q_j up to j - 1: two difference arrays, summed in one sweep.
-    The loss is then evaluated from its definition at the winner, so it carries no rounding error
-    from the sweep. O(bins) when bins lie side by side, O(bins log bins) otherwise.
+    The loss at the worst threshold is then evaluated by its definition, so it has no rounding error
+    from the sweep. O(bins) if bins are neighbours, O(bins log bins) otherwise.
     """
     cdef Py_ssize_t bins = j.shape[0], b, at, start, stop, size = 0, winner = 0
     cdef double best = -1.0, constant = 0.0, slope = 0.0, value, step = 1.0 / <double>m, mq

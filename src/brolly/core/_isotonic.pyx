@@ -1,4 +1,4 @@
-"""Isotonic regression: neighbours whose frequencies fall are pooled until none do."""
+"""Isotonic regression by pooling adjacent violators."""
 
 from libc.stdint cimport int64_t
 
@@ -6,13 +6,13 @@ import numpy as np
 
 
 def pool_violators(const double[::1] negative, const double[::1] positive):
-    """The blocks of the isotonic fit: how many entries each has, and its weight by outcome.
+    """Return the blocks of the isotonic fit: the number of entries in each, and its weight by outcome.
 
-    Entries come in increasing order of their prediction. Each is a block of its own at first; while the
-    block before has a frequency at least as high, the two become one (pool adjacent violators). An entry
-    is added once and a block dissolved at most once, so the cost is O(entries). Blocks hold sums rather
-    than frequencies: whole weights are pooled without rounding error, and the frequencies compared are the
-    ones the caller gets from the same sums, so they increase strictly from block to block.
+    Entries are in increasing order of their prediction. Each starts as a block of its own; while the block
+    before has an event rate at least as high, the two are merged. An entry is added once and a block merged
+    at most once, so the cost is O(entries). Blocks hold sums rather than rates: integer weights are pooled
+    without rounding error, and the rates that are compared are those that the caller computes from the same
+    sums, so they increase strictly.
     """
     cdef Py_ssize_t n = negative.shape[0], k, top = -1
     cdef double zeros, ones, rate

@@ -7,7 +7,7 @@ import numpy as np
 
 cdef inline Py_ssize_t first_at_least(const double* at, const Py_ssize_t* guide, double buckets,
                                       double x) noexcept nogil:
-    """The first of the increasing `at` that is >= x: `guide` says between which two to look."""
+    """Return the first of the increasing `at` that is >= x; `guide` bounds the search."""
     cdef Py_ssize_t bucket = <Py_ssize_t>(x * buckets), middle
     cdef Py_ssize_t low = guide[bucket], high = guide[bucket + 1]
     while low < high:
@@ -21,22 +21,21 @@ cdef inline Py_ssize_t first_at_least(const double* at, const Py_ssize_t* guide,
 
 def limits(const double[::1] p, const double[::1] negative, const double[::1] positive,
            const double[::1] h, const double[::1] at, double total):
-    """Left limit and value of the curve at each of the increasing thresholds `at`.
+    """Return the left limit and the value of the curve at each of the increasing thresholds `at`.
 
     With g_j(mu) = positive_j (1 - mu) - negative_j mu, the weight times (q_j - mu), the curve is
 
         R(mu) = max(0, sum_j g_j(mu) (1{p_j <= mu} - 1{h_j <= mu})) / total,
 
-    so a pair of running sums, of positive and of negative weight, gives all thresholds in one sweep: an
-    entry is added where the sweep passes its p and taken off where it passes its h. The p are in order;
-    what happens at an h is kept with the first threshold at or past it, apart for "at" and "past", as
-    only the latter counts in the left limit. That threshold is found through a table of buckets, each a
-    step of 1/buckets: one look and a short search, where a binary search over all would miss the
-    processor's caches some twenty times. O(entries + thresholds) unless the thresholds crowd into few
-    buckets, O(entries log thresholds) at worst. An entry with h = p adds nothing, not even rounding.
+    so two running sums, of positive and of negative weight, give all thresholds in one sweep: an entry is
+    added at its p and subtracted at its h. The p are in order. Each h is assigned to the first threshold at
+    or past it, with "at" and "past" kept apart, as only the latter counts in the left limit. That threshold
+    is found through a table of buckets of width 1/buckets and a short search; a binary search over all
+    thresholds would miss the processor's caches some twenty times. O(entries + thresholds), or
+    O(entries log thresholds) if most thresholds fall into few buckets. An entry with h = p adds exactly 0.
     """
     cdef Py_ssize_t n = p.shape[0], size = at.shape[0], buckets = 1, j, k
-    while 4 * buckets < size:  # a few thresholds to each, so that the table stays in cache
+    while 4 * buckets < size:  # a few thresholds in each bucket, so that the table fits into the cache
         buckets *= 2
     guide_array = np.full(buckets + 2, size, np.intp)
     past_array, exact_array = np.zeros((size + 1, 2)), np.zeros((size + 1, 2))
@@ -83,12 +82,11 @@ def limits(const double[::1] p, const double[::1] negative, const double[::1] po
 
 
 def bridge(const double[::1] mu, const double[::1] value):
-    """The two points whose chord is highest over mu = 1/2; one point twice if it lies at 1/2 and on top.
+    """Return the two points whose chord is highest at mu = 1/2, or twice the point at 1/2 if it is higher.
 
-    The upper hull of the points, left to right, dropping each point that lies on or below the line from
-    the one before it to the next; then the edge over 1/2. `mu` is increasing (ties allowed), from 0 to 1.
-    Distances are taken from 1/2, where rounding them does no harm: predictions like 1e-300 and 1e-310
-    are one place here, and the higher of them counts. O(points).
+    They are the edge over 1/2 of the upper convex hull, which is built from left to right. `mu` is
+    increasing (ties allowed), from 0 to 1. Distances are taken from 1/2, where rounding does no harm:
+    predictions like 1e-300 and 1e-310 coincide here, and the higher of them counts. O(points).
     """
     cdef Py_ssize_t size = mu.shape[0], top = 0, k, a, b
     hull_array = np.empty(size, np.intp)

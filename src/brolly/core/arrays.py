@@ -1,4 +1,4 @@
-"""Array types, and results that nobody changes by accident, wherever they are sent."""
+"""Array types, and read-only results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ Ints = NDArray[np.int64]
 
 
 def freeze(*arrays: NDArray[Any]) -> None:
-    """Make arrays that a result shows read-only."""
+    """Make the arrays of a result read-only."""
     for array in arrays:
         array.flags.writeable = False
 
 
 class Frozen:
-    """A frozen dataclass whose copies, also those in another process, are made anew from its fields.
+    """A frozen dataclass whose arrays stay read-only in copies, in other processes too.
 
-    NumPy does not send along that an array is read-only; the class's ``__post_init__`` sees to it again.
+    NumPy does not pickle that an array is read-only, so copies are built by the constructor, whose
+    ``__post_init__`` makes the arrays read-only again.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _unfinished: set[Path] = set()
 
 
 def check_output(path: Path, *sources: Path) -> None:
-    """Refuse a path that a result cannot go to, before any work is done for it."""
+    """Refuse a path that cannot be written, before the result is computed."""
     with write_errors(path):
         if path.exists():
             if any(source.exists() and path.samefile(source) for source in sources):
@@ -23,25 +23,25 @@ def check_output(path: Path, *sources: Path) -> None:
             if not path.is_file():
                 raise InputError(f"cannot write {path}: it is not a regular file")
             if any(map(path.samefile, _open_streams())):
-                raise InputError(f"cannot write {path}: the program's own output goes there")
+                raise InputError(f"cannot write {path}: standard output or error is redirected to it")
         _remove(_beside(path))
 
 
 def write_atomic(path: Path, text: str) -> None:
-    """Write a file so that whoever looks sees all of it, or what was there before."""
+    """Write a text file; readers see all of it or what was there before."""
     with atomic_output(path) as temporary, write_errors(path):
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
 def atomic_output(path: Path) -> Iterator[Path]:
-    """A new file to write to, which takes the place of `path` once all went well and else goes away."""
+    """Yield a temporary file, which replaces `path` on success and is removed on failure."""
     with write_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         temporary = _beside(path)
     try:
         with write_errors(path):
-            if mode is not None:  # who may not read the old file may not read what comes in its place
+            if mode is not None:  # the new file must not be readable by more people than the old one
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
         yield temporary
         with write_errors(path):
@@ -62,24 +62,24 @@ def remove_unfinished() -> None:
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """What the system refuses inside is said in one line that names the file."""
+    """Raise what goes wrong inside as an `InputError` of one line that names the file."""
     try:
         yield
     # A loop of links is a RuntimeError in Python 3.11, a NUL in the name a ValueError.
     except (OSError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError | UnicodeError):  # not about the file
+        if isinstance(error, InputError | UnicodeError):  # the file is not the cause
             raise
         raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _open_streams() -> list[str]:
-    """Where the program's own output goes: a file there may hold more than ours, and must not be replaced."""
+    """Return standard output and error: a file they are redirected to may hold other output, so it is not replaced."""
     return [stream for stream in ("/dev/fd/1", "/dev/fd/2") if Path(stream).exists()]
 
 
 def _beside(path: Path) -> Path:
-    """A new file in the same folder, so that it can take the other's place in one step."""
-    # Not the number of the process: one that was killed may have had the same, and left its file.
+    """Create a file in the same folder, so that it can replace the other in one step."""
+    # Not the process id: a killed process may have had the same, and left its file.
     temporary = path.resolve().with_name(f".brolly-{secrets.token_hex(8)}.tmp")
     _unfinished.add(temporary)
     temporary.open("x").close()

@@ -1,4 +1,4 @@
-"""The best forecast that keeps the order of the predictions: isotonic regression of outcomes on them."""
+"""Isotonic regression of outcomes on predictions: the best recalibration that keeps their order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BELOW_1 = np.nextafter(1.0, 0.0)
 
 
 def isotonic(table: DistinctTable) -> Floats:
-    r"""What each distinct prediction should have been, by a rule that never reverses two of them.
+    r"""Compute the isotonic regression of the outcome on the prediction.
 
-    The non-decreasing :math:`h` with the smallest :math:`E (h(p) - y)^2`. The same :math:`h` is best for
-    every proper score and for every threshold at once.
+    It is the non-decreasing :math:`h` with the smallest :math:`E (h(p) - y)^2`. The same :math:`h` is optimal
+    for every proper score and for every threshold.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def isotonic(table: DistinctTable) -> Floats:
     Returns
     -------
     ndarray of shape (k,)
-        :math:`h` at each entry of the table: non-decreasing, 0 only where no row of the block is an
-        event and 1 only where all are, however lopsided the weights.
+        :math:`h` at each entry of the table: non-decreasing, 0 only in blocks without events and 1 only in
+        blocks of events, for any weights.
 
     Notes
     -----
-    O(k) by pooling adjacent violators. It is its own kernel rather than SciPy's, so that NumPy stays
-    the only dependency, and so that sums by outcome are pooled, not means: counts stay whole numbers,
-    and a weight of the rarer outcome too small to show in the mean is not lost.
+    O(k) by pooling adjacent violators. Unlike SciPy's, this kernel pools sums by outcome rather than means:
+    counts stay integers, and a weight of the rarer outcome that is too small to change the mean is not
+    lost. NumPy stays the only dependency.
 
     References
     ----------
@@ -46,12 +46,12 @@ def isotonic(table: DistinctTable) -> Floats:
 
 
 def recalibrated(table: DistinctTable) -> DistinctTable:
-    """The same rows with `isotonic` for their predictions: an entry for each distinct value of it."""
+    """Replace the predictions by `isotonic` of them: one entry for each distinct value."""
     return _blocks(table)[0]
 
 
 def merged(table: DistinctTable) -> DistinctTable:
-    """The same rows with the overall frequency of the event for their only prediction."""
+    """Replace all predictions by the event rate: one entry."""
     return _with_frequencies(table.negative.sum(keepdims=True), table.positive.sum(keepdims=True))
 
 
@@ -61,9 +61,9 @@ def _blocks(table: DistinctTable) -> tuple[DistinctTable, NDArray[np.int64]]:
 
 
 def _with_frequencies(negative: Floats, positive: Floats) -> DistinctTable:
-    """Entries that predict what happens: 0 only without events, 1 only without others.
+    """Return entries that predict their own event rate: 0 only without events, 1 only without non-events.
 
-    A quotient that would round to 0 or 1 although both outcomes are there is moved by one step.
+    A quotient that rounds to 0 or 1 although both outcomes occur is moved to the next double.
     """
     low, high = np.where(positive > 0, _ABOVE_0, 0.0), np.where(negative > 0, _BELOW_1, 1.0)
     prob = np.clip(positive / (negative + positive), low, high)

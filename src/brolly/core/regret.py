@@ -1,4 +1,4 @@
-"""The regret curve: what trusting the predictions costs at each decision threshold, and the worst task it makes."""
+"""The regret curve: the loss from acting on the predictions at each decision threshold, and the worst task."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Swaps = Literal["all", "monotone", "constant"]
 
 
 def check_swaps(swaps: str) -> None:
-    """Accept the name of a class of swaps."""
+    """Check the name of a class of swaps."""
     if swaps not in ("all", "monotone", "constant"):
         raise InputError(f"swaps must be 'all', 'monotone' or 'constant'; it is {swaps!r}")
 
 
 def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
-    """For each distinct prediction the one it is best swapped for, whatever the decision: h(p).
+    """Return the best recalibration h(p) of each distinct prediction within a class of swaps.
 
-    Single predictions on their own go to their event frequency; monotone swaps to the isotonic
-    regression of the outcome on the prediction, which is best for every threshold at once; all to one
-    constant, to the overall frequency.
+    It is the event rate of each prediction (all swaps), the isotonic regression of the outcome on the
+    prediction (monotone swaps), or the overall event rate (constant swaps). Each is optimal in its class for
+    every threshold.
     """
     check_swaps(swaps)
     if swaps == "all":
@@ -44,7 +44,7 @@ def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurvePoints:
-    """The curve at increasing thresholds: the limit from the left, and the value (the limit from the right)."""
+    """The curve at increasing thresholds: its limits from the left and from the right (its value)."""
 
     mu: Floats
     left: Floats
@@ -55,25 +55,25 @@ class CurvePoints:
 
     @property
     def value(self) -> Floats:
-        """The larger side: what decision makers with thresholds as near as you like can lose."""
+        """The larger limit: the supremum over thresholds arbitrarily close by."""
         return np.maximum(self.left, self.right)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chord:
-    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds that loses most.
+    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds with the largest regret.
 
     Attributes
     ----------
     mu_a, mu_b : float
-        The thresholds, ``mu_a <= 1/2 <= mu_b``; both 1/2 where one decides.
+        The thresholds, ``mu_a <= 1/2 <= mu_b``; both are 1/2 if that one alone is the worst.
     share : float
-        The share of `mu_a` in the mixture: ``share * mu_a + (1 - share) * mu_b = 1/2``.
+        The weight of `mu_a` in the mixture: ``share * mu_a + (1 - share) * mu_b = 1/2``.
     regret_a, regret_b : float
-        The curve there, its larger side.
+        The larger limit of the curve at each.
     above_a, above_b : bool
-        Whether a prediction equal to the threshold counts as above it (the limit from the left), as it
-        must for the regret to be that large; False where it counts as below.
+        Whether the larger limit is the one from the left, where a prediction equal to the threshold counts
+        as above it.
     """
 
     mu_a: float
@@ -86,26 +86,26 @@ class Chord:
 
     @property
     def value(self) -> float:
-        """The concave envelope at 1/2. Twice it is the largest regret of any task with payoffs in [0, 1]."""
+        """The concave envelope at 1/2: half the largest regret over all tasks with payoffs in [0, 1]."""
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
 
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
 class RegretCurve(Frozen):
-    r"""What a decision maker with indifference threshold ``mu`` loses by trusting ``p`` instead of ``h(p)``.
+    r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
 
-    A distinct prediction of weight P and frequency q adds ``P (q - mu)`` for ``p <= mu < h``, or
-    ``P (mu - q)`` for ``h <= mu < p``: the curve is piecewise linear, with kinks and jumps at the p and
-    the h, and continuous from the right. Between two neighbouring p it is convex, because there it is the
-    largest of the linear functions that the swaps of the class give: so only at the p, at 0 and at 1 can
-    it touch its concave envelope.
+    A distinct prediction of weight P and event rate q adds ``P (q - mu)`` for ``p <= mu < h``, or
+    ``P (mu - q)`` for ``h <= mu < p``. The curve is piecewise linear, with kinks and jumps at the p and the h,
+    and continuous from the right. Between two neighbouring p it is convex, as the largest of the linear
+    functions that the swaps of the class give, so it can touch its concave envelope only at the p, at 0 and
+    at 1.
 
     Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and
-    ``int mu dnu <= 1``, and its regret is ``int R dnu``. The dual of this linear program is the lowest
-    line above R, taken twice at 1/2: the concave envelope there. It has two constraints, so two
-    thresholds suffice; they are `chord`.
+    ``int mu dnu <= 1``, and its regret is ``int R dnu``. The dual of this linear program is twice the value at
+    1/2 of the lowest line above R, which is twice the concave envelope. There are two constraints, so two
+    thresholds suffice; `chord` finds them.
     """
 
     table: DistinctTable
@@ -118,21 +118,21 @@ class RegretCurve(Frozen):
 
     @classmethod
     def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> RegretCurve:
-        """The curve of a sample."""
+        """Make the curve of a sample."""
         recalibrated = recalibrate(table, swaps)
         total = float(table.negative.sum()) + float(table.positive.sum())
         return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
 
     @classmethod
     def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> RegretCurve:
-        """The curve of the sample with its predictions rounded to a grid: of D_m, if softly."""
+        """Make the curve of the sample with its predictions rounded to a grid (D_m, if softly)."""
         some = rounded.weight > 0
         weight, positive = rounded.weight[some], rounded.positive[some]
-        negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+        negative = np.maximum(weight - positive, 0.0)  # the two sums are rounded separately
         return cls.from_table(DistinctTable(rounded.index[some] / rounded.m, negative, positive), swaps)
 
     def points(self, mu: ArrayLike) -> CurvePoints:
-        """The curve at any thresholds in [0, 1]: their distinct values, increasing, with both limits at each."""
+        """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
         asked = as_numbers(mu, "threshold")
         outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
         if outside.size:
@@ -142,39 +142,39 @@ class RegretCurve(Frozen):
         return self._sweep(np.unique(asked))
 
     def __call__(self, mu: ArrayLike) -> Floats:
-        """The larger side of the curve at any thresholds in [0, 1], in any order and shape."""
+        """Evaluate the larger limit of the curve at thresholds in [0, 1], in any order and shape."""
         points = self.points(mu)
         value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "threshold"))]
         return value
 
     @cached_property
     def corners(self) -> CurvePoints:
-        """The curve at 0, at each distinct prediction and at 1: where it can touch its envelope, or be largest."""
+        """The curve at 0, 1 and each distinct prediction, where it can touch its envelope or be largest."""
         return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
 
     def breakpoints(self) -> CurvePoints:
-        """The curve at every p and h: between two of them it is the line from `right` to `left`.
+        """Evaluate the curve at every p and h: between two of them it is the line from `right` to `left`.
 
-        But for constant swaps, where the line may lie below 0 at one end and is cut off there.
+        Except for constant swaps, where the line may be negative at one end and the curve is 0 there.
         """
         return self._sweep(np.unique(np.concatenate([[0.0, 1.0], self.table.prob, self.recalibrated])))
 
     def regret(self, mu: float, *, above: bool = False) -> float:
-        """The curve at one threshold, straight from the definition; `above` is its limit from the left.
+        """Evaluate the curve at one threshold by its definition; `above` asks for the limit from the left.
 
-        Two sums, of what the swaps up and the swaps down would gain, neither of which can be negative: no
-        difference of large numbers is left to rounding, and a swap to the prediction itself adds exactly 0.
+        The gains of swaps up and of swaps down are summed separately. Neither can be negative, so no large
+        numbers cancel, and a swap of a prediction to itself adds exactly 0.
         """
         table, h = self.table, self.recalibrated
         below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
         high = h >= mu if above else h > mu
-        up, down = high[:below], ~high[below:]  # multiplied by, not selected with: half the time
+        up, down = high[:below], ~high[below:]  # multiplication takes half the time of selection
         gain_up = (table.positive[:below] * up).sum() * (1 - mu) - (table.negative[:below] * up).sum() * mu
         gain_down = (table.negative[below:] * down).sum() * mu - (table.positive[below:] * down).sum() * (1 - mu)
         return (max(0.0, float(gain_up)) + max(0.0, float(gain_down))) / self.total
 
     def _sweep(self, mu: Floats) -> CurvePoints:
-        """The curve at increasing thresholds (ties allowed), which the result keeps."""
+        """Evaluate the curve at increasing thresholds, ties allowed."""
         table = self.table
         left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
         return CurvePoints(mu, left, right)
@@ -186,7 +186,7 @@ class RegretCurve(Frozen):
 
     @cached_property
     def chord(self) -> Chord:
-        """The concave envelope at 1/2: twice its value is the loss, its two ends are the worst task."""
+        """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
         points = self.corners
         a, b = bridge(points.mu, points.value)
         mu_a, mu_b = float(points.mu[a]), float(points.mu[b])

@@ -1,4 +1,4 @@
-"""Work in parts, on as many threads as there are to be had."""
+"""Threads for kernels that release the GIL."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from threading import Thread
 
 
 def available_threads() -> int:
-    """The processors this process may use (what `taskset` or a batch system allows it)."""
+    """Return the number of processors that this process may use (`taskset` and batch systems limit it)."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows have no affinity to ask for
+    except AttributeError:  # macOS and Windows
         return os.cpu_count() or 1
 
 
 def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
-    """Whether the work on each of the parts went well: each in a thread of its own, the first in this one.
+    """Run ``work(part)`` for each part in a thread, the first in this one; return whether all returned True.
 
-    Parts that no thread can be started for are done here too, after the first. (A pool would not do: what it
-    found no thread for stays in its queue, and another thread may do it a second time.)
+    Parts for which no thread can be started run in this thread, after the first. (A pool would not do: the part
+    stays in its queue, and another thread may run it a second time.)
     """
     answers: list[Future[bool]] = [Future() for _ in range(parts)]
     threads, here = [], [0]
@@ -28,7 +28,7 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
     def run(part: int) -> None:
         try:
             answers[part].set_result(work(part))
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # raised again below
             answers[part].set_exception(error)
 
     try:
@@ -37,11 +37,11 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
             try:
                 thread.start()
                 threads.append(thread)
-            except RuntimeError:  # "can't start new thread": a limit on processes or on memory
+            except RuntimeError:  # a limit on processes or memory
                 here.append(part)
         for part in here:
             answers[part].set_result(work(part))
     finally:
-        for thread in threads:  # they write into arrays of the caller's
+        for thread in threads:  # they write into the caller's arrays
             thread.join()
     return all(answer.result() for answer in answers)

@@ -1,1 +1,1 @@
-"""Where rows come from: each engine only compresses them to a `Sample`."""
+"""Sources of rows, each of which is compressed to a `Sample`; no measures."""

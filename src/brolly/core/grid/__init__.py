@@ -1,1 +1,1 @@
-"""Sums by cell of a grid: how rows are scanned, merged and rounded."""
+"""Sums of rows by cell of a grid."""

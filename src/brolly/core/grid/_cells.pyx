@@ -1,4 +1,4 @@
-"""Cells that are one are added up, and cells become bins."""
+"""Sums of cells: equal cells added up, and predictions rounded to a coarser grid."""
 
 from libc.stdint cimport int64_t
 
@@ -9,7 +9,7 @@ import numpy as np
 
 cdef inline Py_ssize_t find(int64_t[::1] index, double[::1] weight, double[::1] positive,
                             Py_ssize_t* size, int64_t j) noexcept nogil:
-    """Where bin j is: among the last two, as cells come in order, or else new at the end."""
+    """Return the place of bin j: one of the last two, as cells are in order, or a new one at the end."""
     cdef Py_ssize_t end = size[0]
     if end > 0 and index[end - 1] == j:
         return end - 1
@@ -24,9 +24,9 @@ cdef inline Py_ssize_t find(int64_t[::1] index, double[::1] weight, double[::1] 
 def bins(const int64_t[::1] slot, const double[::1] weight, const double[::1] rise, int shift, bint soft):
     """Round the rows of these slots to a grid 2^shift times coarser; O(slots).
 
-    A row a share f up its coarse cell c goes to bin c with weight 1 - f and to bin c + 1 with
-    weight f (soft), or to bin c whole (hard). Returns the occupied bins in order: index j, weight
-    pi_j and weight of events s_j.
+    A row with offset f in its coarse cell c goes to bin c with weight 1 - f and to bin c + 1 with
+    weight f (soft), or to bin c (hard). Returns the occupied bins in order: index j, weight pi_j and
+    weight of events s_j.
     """
     cdef Py_ssize_t k = slot.shape[0], r, at, size = 0
     cdef int64_t cell, coarse
@@ -54,7 +54,7 @@ def bins(const int64_t[::1] slot, const double[::1] weight, const double[::1] ri
 
 
 cdef inline void add_pair(double[:, ::1] into, Py_ssize_t at, double high, double low) noexcept nogil:
-    """Add a pair `high + low` to another; exact where 106 bits hold the sum (see brolly.core.double_double)."""
+    """Add a pair `high + low` to another; exact if 106 bits hold the sum (see brolly.core.double_double)."""
     cdef double total = into[0, at], error = 0.0
     add_exactly(&total, &error, high)
     low += into[1, at] + error
@@ -64,7 +64,7 @@ cdef inline void add_pair(double[:, ::1] into, Py_ssize_t at, double high, doubl
 
 def pool(const int64_t[::1] slot, const int64_t[::1] count, const double[:, ::1] weight,
          const double[:, ::1] rise, const double[::1] squares):
-    """Add up neighbours of the same slot: what is left has every slot once, in the order given."""
+    """Add up neighbouring entries of the same slot; the result has every slot once, in the given order."""
     cdef Py_ssize_t k = slot.shape[0], r, at = -1, size = 0
     for r in range(k):
         size += r == 0 or slot[r] != slot[r - 1]

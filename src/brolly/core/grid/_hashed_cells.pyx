@@ -1,8 +1,7 @@
-"""Sums by (segment, slot), of which few are occupied: a table that finds its entries by hashing.
+"""Sums by (segment, slot), few of which are occupied: a hash table with linear probing.
 
-An entry is a row of the table: first its key plus one (0 marks a free entry), then the sums of a slot just as
-`brolly.core.grid._scan` keeps them. A key is ``segment * width + slot``. Entries are looked for from where the
-key's hash points, one after the other.
+An entry is a row of the table: its key plus one (0 marks a free entry), then the sums of a slot as in
+`brolly.core.grid._scan`. A key is ``segment * width + slot``.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
@@ -43,13 +42,13 @@ cdef struct WeightedEntry:
 
 
 cdef inline Py_ssize_t place(uint64_t key, Py_ssize_t size) noexcept nogil:
-    """Where to look for the key first; `size` is a power of two."""
-    # Fibonacci hashing: neighbouring cells of a segment land far apart.
+    """Return where the search for a key starts; `size` is a power of two."""
+    # Fibonacci hashing: neighbouring cells of a segment are placed far apart.
     return <Py_ssize_t>((key * <uint64_t>0x9E3779B97F4A7C15) >> 20) & (size - 1)
 
 
 cdef inline Py_ssize_t home(const uint64_t* table, Py_ssize_t size, Py_ssize_t fields, uint64_t key) noexcept nogil:
-    """Where the key is, or the free entry where it belongs."""
+    """Return the place of a key, or of the free entry where it belongs."""
     cdef Py_ssize_t at = place(key, size)
     while table[at * fields] != 0 and table[at * fields] != key:
         at = (at + 1) & (size - 1)
@@ -61,7 +60,7 @@ def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int6
         Py_ssize_t part, Py_ssize_t parts):
     """Add the rows from `start` on whose segment is `part` modulo `parts`, until `most` entries are used.
 
-    Returns the row it came to and the entries used. Rows of weight zero are no rows.
+    Returns the row where it stopped and the number of entries used. Rows of weight zero are left out.
     """
     cdef Py_ssize_t size = table.shape[0], fields = table.shape[1], row = start, rows = slot.shape[0], at, n, b, end
     cdef uint64_t* keys = <uint64_t*>cnp.PyArray_BYTES(table)
@@ -72,7 +71,7 @@ def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int6
     cdef Py_ssize_t[BLOCK] which
     with nogil:
         while row < rows:
-            # A block at a time: its entries are on their way from memory before the first is looked at.
+            # In blocks: the entries are fetched from memory before the first is needed.
             n, end = 0, row
             while end < rows and n < BLOCK:
                 if <uint32_t>segment[end] % <uint32_t>parts == <uint32_t>part and (not weighted or weight[end] > 0):

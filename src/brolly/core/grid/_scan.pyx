@@ -1,18 +1,18 @@
 """One pass over the rows: check every row, and add it to its slot.
 
-A row (p, y) belongs to the slot 2 k + y, where k = floor(m p) is its cell on the grid 1/m, and
-stands f = m p - k above the foot of that cell. A slot collects the number of its rows and the sum
-of their f, its *rise*. As m is a power of two, m p and f are exact.
+A row (p, y) belongs to slot 2 k + y, where k = floor(m p) is its cell on the grid 1/m, and has the
+offset f = m p - k above the lower edge of that cell. A slot holds the number of its rows and the sum
+of their offsets, its *rise*. As m is a power of two, m p and f are exact.
 
-Unweighted rows are added in integers, f in units of 2^-52 (a cell above the lowest holds no finer
+Unweighted rows are added as integers, f in units of 2^-52 (cells above the lowest hold no finer
 doubles), so the sums have no rounding error and depend on neither the order of the rows nor the
-number of threads. Weighted rows are added in pairs of doubles with the error of each addition kept.
+number of threads. Weighted rows are added in pairs of doubles that keep the error of each addition.
 
-Bins whose number m is no power of two are told by their cuts, as there m p is rounded: rows near
+Bins whose number m is not a power of two are given by their cuts, as m p is rounded then: rows near
 a cut are compared with it, so that k is right, and f is off by at most m 2^-52.
 
-Rows are taken in blocks that stay in registers and first-level cache: a block is checked whole
-before any of it is added. The small block lets the processor fetch the next rows meanwhile.
+Rows are processed in blocks that fit into registers and the first-level cache. A block is checked
+before any of its rows is added, while the processor fetches the next one.
 """
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
@@ -57,8 +57,8 @@ ctypedef fused number:
     integer
     cython.floating
 
-# An unweighted slot: `head` counts the rows in its low 40 bits and the overflows of `rise` above
-# them, so one table takes up to 2^36 rows.
+# An unweighted slot: the low 40 bits of `head` count rows, the high ones the overflows of `rise`, so
+# one table takes up to 2^36 rows.
 cdef struct Slot:
     uint64_t head
     uint64_t rise
@@ -79,7 +79,7 @@ cdef struct Column:
 
 
 cdef inline const number* contiguous(const number* at, Py_ssize_t step, Py_ssize_t n, number* room) noexcept nogil:
-    """The next n values, in place where they lie side by side, else gathered into `room`."""
+    """Return the next n values, in place if they are contiguous, else copied to `room`."""
     cdef Py_ssize_t r
     if step == <Py_ssize_t>sizeof(number):
         return at
@@ -90,7 +90,7 @@ cdef inline const number* contiguous(const number* at, Py_ssize_t step, Py_ssize
 
 cdef inline uint64_t place(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double m,
                            int32_t* slot, uint64_t* offset) noexcept nogil:
-    """Find the cell and offset of n predictions; non-zero if one is outside [0, 1] or NaN."""
+    """Compute slot and offset of n predictions; return non-zero if one is outside [0, 1] or NaN."""
     cdef cython.floating[BLOCK] room
     cdef const cython.floating* p = contiguous(at, step, n, room)
     cdef Py_ssize_t r
@@ -109,10 +109,10 @@ cdef inline uint64_t place(const cython.floating* at, Py_ssize_t step, Py_ssize_
 
 
 cdef inline bint near_cut(const uint64_t* offset, Py_ssize_t n, double m) noexcept nogil:
-    """Whether one of n offsets is so near 0 or 1 that rounding may have put it in the wrong bin.
+    """Return whether one of n offsets is so close to 0 or 1 that rounding may have chosen the wrong bin.
 
-    The product m p and the cut k/m are each off by half a unit in the last place at most, and f by
-    half a 2^-52 more: 2 m + 1 units of 2^-52 cover the three twice over.
+    The product m p and the cut k/m are each off by at most half a unit in the last place, and f by
+    another half of 2^-52: a margin of 2 m + 1 units of 2^-52 is twice their sum.
     """
     cdef uint64_t margin = 2 * <uint64_t>m + 1, near = 0
     cdef Py_ssize_t r
@@ -123,7 +123,7 @@ cdef inline bint near_cut(const uint64_t* offset, Py_ssize_t n, double m) noexce
 
 cdef inline void settle(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, const double* cut,
                         int32_t* slot, uint64_t* offset) noexcept nogil:
-    """Move n predictions to the bins (cut[k], cut[k + 1]], at most one away from where they were placed."""
+    """Correct the bins of n predictions to (cut[k], cut[k + 1]], by one bin at most."""
     cdef cython.floating[BLOCK] room
     cdef const cython.floating* p = contiguous(at, step, n, room)
     cdef Py_ssize_t r
@@ -139,7 +139,7 @@ cdef inline void settle(const cython.floating* at, Py_ssize_t step, Py_ssize_t n
 
 
 cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32_t* slot) noexcept nogil:
-    """Add the labels to the slots; non-zero if one is neither 0 nor 1."""
+    """Add the labels to the slots; return non-zero if one is neither 0 nor 1."""
     cdef number[BLOCK] room
     cdef const number* y = contiguous(at, step, n, room)
     cdef Py_ssize_t r
@@ -147,7 +147,7 @@ cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32
     cdef number seen = 0
     for r in range(n):
         if number in cython.floating:
-            bad |= bits_of(y[r] * y[r] - y[r])  # y (y - 1) = 0 for 0 and 1 alone
+            bad |= bits_of(y[r] * y[r] - y[r])  # y (y - 1) = 0 only for 0 and 1
         else:
             seen |= y[r]
         slot[r] += <int32_t>(y[r] == 1)
@@ -155,7 +155,7 @@ cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32
 
 
 cdef inline uint64_t weigh(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double* weight) noexcept nogil:
-    """Read n weights; non-zero if one is negative, infinite or NaN."""
+    """Read n weights; return non-zero if one is negative, infinite or NaN."""
     cdef cython.floating[BLOCK] room
     cdef const cython.floating* w = contiguous(at, step, n, room)
     cdef Py_ssize_t r
@@ -233,7 +233,7 @@ cdef inline void add_weighted(WeightedSlot* table, const int32_t* slot, const ui
     for r in range(n):
         s = table + slot[r]
         w = weight[r]
-        s.rows += w > 0  # a row of weight zero is no row
+        s.rows += w > 0  # a row of weight zero does not count
         s.squares += w * w
         add_exactly(&s.weight, &s.weight_low, w)
         add_exactly(&s.rise, &s.rise_low, w * (<double>offset[r] * 2.0 ** -52))
@@ -241,7 +241,7 @@ cdef inline void add_weighted(WeightedSlot* table, const int32_t* slot, const ui
 
 cdef bint run(Column prob, Column label, Column weight, double m, const double* cut, char* table,
               Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Add the rows from start to stop; False, and no further rows added, at the first bad block."""
+    """Add the rows from start to stop; return False at the first bad block, without adding further rows."""
     cdef int32_t[BLOCK] slot
     cdef uint64_t[BLOCK] offset
     cdef double[BLOCK] weights
@@ -272,7 +272,7 @@ cdef Column column(cnp.ndarray a):
     c.at = cnp.PyArray_BYTES(a)
     c.step = cnp.PyArray_STRIDE(a, 0)
     c.dtype = cnp.PyArray_TYPE(a)
-    # `long` and `long long` are two types of one size: read both as the sized one.
+    # `long` and `long long` may have one size: read both as the integer of that size.
     if c.dtype in (cnp.NPY_LONG, cnp.NPY_LONGLONG):
         c.dtype = cnp.NPY_INT64 if cnp.PyArray_ITEMSIZE(a) == 8 else cnp.NPY_INT32
     elif c.dtype in (cnp.NPY_ULONG, cnp.NPY_ULONGLONG):
@@ -282,13 +282,13 @@ cdef Column column(cnp.ndarray a):
 
 def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weight,
          Py_ssize_t m, cnp.ndarray table, Py_ssize_t start, Py_ssize_t stop, const double[::1] cut=None):
-    """Check the rows from start to stop and add them to `table`; False if a row breaks a rule.
+    """Check the rows from start to stop and add them to `table`; return False if a row breaks a rule.
 
-    `table` has 2 (m + 1) slots: pairs of uint64 for unweighted rows, six doubles each for weighted
-    ones; without it the rows are only checked. After False its content is of no use.
+    `table` has 2 (m + 1) slots: two uint64 each for unweighted rows, six doubles for weighted ones. If
+    it is None the rows are only checked. After False its content is invalid.
 
-    With `cut`, of m + 2 numbers from below 0 to above 1, rows go to the bins (cut[k], cut[k + 1]] instead
-    of the cells [k/m, (k + 1)/m); every cut[k] up to 1 must be k/m or a neighbouring double (see
+    With `cut`, which has m + 2 numbers from below 0 to above 1, rows go to the bins (cut[k], cut[k + 1]]
+    instead of the cells [k/m, (k + 1)/m). Every cut[k] up to 1 must be k/m or a neighbouring double (see
     `brolly.core.sample.bins`).
     """
     cdef Column p = column(prob), y = column(label), w
@@ -308,7 +308,7 @@ def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weig
 
 
 def locate(cnp.ndarray prob not None, cnp.ndarray label not None, Py_ssize_t m, int32_t[::1] slot, uint64_t[::1] offset):
-    """Write down the slot and the offset of each row instead of adding it; False if a row breaks a rule."""
+    """Compute slot and offset of each row without adding it; return False if a row breaks a rule."""
     cdef Column p = column(prob), y = column(label)
     cdef Py_ssize_t row = 0, rows = slot.shape[0], n
     cdef uint64_t bad = 0
@@ -343,10 +343,9 @@ def absorb(cnp.ndarray into not None, cnp.ndarray table not None):
 
 
 def collect(cnp.ndarray table not None):
-    """The occupied slots of a table: slot, count, weight, rise and squared weights.
+    """Return the occupied slots of a table: slot, count, weight, rise and squared weights.
 
-    Weight and rise have two rows, as pairs `sum + low` with `low` below the last place of `sum`; for
-    an unweighted table they are exact.
+    Weight and rise have two rows, as pairs `sum + low`; for an unweighted table they are exact.
     """
     cdef Py_ssize_t size = table.shape[0], r, k = 0
     cdef bint weighted = cnp.PyArray_TYPE(table) == cnp.NPY_FLOAT64

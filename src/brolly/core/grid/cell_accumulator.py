@@ -1,4 +1,4 @@
-"""The sums of many rows on one grid, while they are being added up."""
+"""Sums of rows on one grid, which take further rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from brolly.core.input.rows import Rows
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.errors import InputError
 
-_ROWS_PER_THREAD = 1 << 18  # fewer are added sooner than a thread has started
-_FULL = 1 << 35  # rows an unweighted table takes before its counters could overflow, with room to spare
+_ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
+_FULL = 1 << 35  # rows in an unweighted table, half of what its counters hold
 
 Table = NDArray[Any]
 
 
 class CellAccumulator:
-    """Add rows to the slots of the grid ``1/m``; a call that meets a bad row adds none of its rows.
+    """The sums of rows on the grid ``1/m``; a batch with a bad row adds none of its rows.
 
-    The state is one dense table for unweighted rows and one for weighted ones, each made when first
-    needed (``32 (m + 1)`` and ``96 (m + 1)`` bytes, whatever the number of rows), and the sums of
-    whatever was merged in.
+    The state is one dense table for unweighted rows and one for weighted rows, each made when first needed
+    (``32 (m + 1)`` and ``96 (m + 1)`` bytes), and the sums that were merged in.
     """
 
     __slots__ = ("_filled", "_merged", "_tables", "m")
@@ -36,12 +35,12 @@ class CellAccumulator:
         self._merged = CellTable.empty(m)
 
     def add(self, rows: Rows) -> None:
-        """Check the rows and add them, or raise and leave everything as it was."""
+        """Check the rows and add them, or raise and change nothing."""
         weighted = rows.weight is not None
         if not weighted and self._filled + len(rows) > _FULL:
             self._settle()
         if weighted not in self._tables or len(rows) >= 2 * self.m:
-            # New tables, which cost little beside the rows and can be thrown away.
+            # New tables cost little beside so many rows, and are dropped if a row is bad.
             self._absorb(weighted, scan_apart(rows, self.m))
         else:
             self._scan_or_raise(rows, None)
@@ -49,11 +48,11 @@ class CellAccumulator:
         self._filled += 0 if weighted else len(rows)
 
     def merge(self, other: CellTable) -> None:
-        """Add sums that were made elsewhere on the same grid."""
+        """Add other sums on the same grid."""
         self._merged = self._merged.merge(other)
 
     def cells(self) -> CellTable:
-        """The sums so far."""
+        """Return the sums so far."""
         cells = self._merged
         for table in self._tables.values():
             cells = cells.merge(CellTable.from_dense(self.m, table))
@@ -76,9 +75,9 @@ class CellAccumulator:
 
 
 def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
-    """Add the rows to new tables, a stretch of them per thread; the kernel lets go of the GIL.
+    """Add the rows to new tables, one for each thread; the kernel releases the GIL.
 
-    The tables are those of the grid ``1/m``, or of the bins that `cut` tells (see `brolly.core.grid._scan`).
+    The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `brolly.core.grid._scan`).
     """
     threads = max(1, min(available_threads(), len(rows) // max(_ROWS_PER_THREAD, 4 * m)))
     edges = [len(rows) * part // threads for part in range(threads + 1)]
@@ -95,7 +94,7 @@ def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> li
 
 
 def sum_cells(rows: Rows, m: int) -> CellTable:
-    """The sums of these rows on the grid ``1/m``, in one pass."""
+    """Return the sums of these rows on the grid ``1/m``, in one pass."""
     if not len(rows):
         raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
     one = CellAccumulator(m)

@@ -1,4 +1,4 @@
-"""The sums of a sample on a grid: small, mergeable, and all that the soft-binned measures need."""
+"""The sums of a sample on a grid: small, mergeable, and sufficient for the soft-binned measures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_GRID = 1 << 20
 
 
 def check_power_of_two(value: int, name: str, largest: int) -> int:
-    """Accept a power of two."""
+    """Check a power of two, and return it as an int."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or not 2 <= value <= largest or value & (value - 1):
         raise InputError(f"{name} must be a power of two from 2 to {largest:,}; it is {value!r}")
@@ -27,21 +27,21 @@ def check_power_of_two(value: int, name: str, largest: int) -> int:
 
 
 def check_grid(m: int, name: str = "grid") -> int:
-    """Accept a number of cells that the compression can be exact for."""
+    """Check the grid of a compression, and return it as an int."""
     return check_power_of_two(m, name, LARGEST_GRID)
 
 
 def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
-    """The mean of a cell's predictions: its foot plus the mean offset, each a multiple of a power of two."""
+    """Return the mean prediction in each cell: its lower edge plus the mean offset."""
     return cell / m + (rise / weight) / m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellSums:
-    """What a soft-binned measure reads: weight and rise by slot, cells in increasing order.
+    """Weight and rise by slot, in increasing order of cells: the input of the soft-binned measures.
 
-    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``; their rise is the sum of
-    ``w (m p - k)``.
+    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
+    ``w (m p - k)``, how far they lie above the lower edge of the cell.
     """
 
     m: int
@@ -52,10 +52,10 @@ class CellSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable(Frozen):
-    """The sums of all rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
+    """The sums of the rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
 
-    Weight and rise are pairs (see `brolly.core.double_double`), so tables merge without rounding error and
-    the order of merging cannot show.
+    Weight and rise are pairs (see `brolly.core.double_double`), so tables merge without rounding error, in any
+    order.
     """
 
     m: int
@@ -75,17 +75,17 @@ class CellTable(Frozen):
 
     @classmethod
     def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
-        """Read a table that `brolly.core.grid._scan` filled, keeping the occupied slots."""
+        """Make it from the occupied slots of a table that `brolly.core.grid._scan` filled."""
         slot, count, weight, rise, squares = collect(table)
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
     def fault(self) -> str | None:
-        """What no rows could have given, for tables that come from outside; None where all is well."""
+        """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""
         weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
         top = self.slot >> 1 == self.m
-        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights are 0
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights underflow to 0
         tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
-        # An offset lies in [0, 1), and in the cell of p = 1 it is 0; a rounded sum may reach the end.
+        # An offset lies in [0, 1), and is 0 for p = 1; a rounded sum may reach the upper end.
         faults = {
             "it has no rows": not len(self.slot),
             f"a cell lies outside 0 to {self.m:,}": ((self.slot < 0) | (self.slot >= slots)).any(),
@@ -102,7 +102,7 @@ class CellTable(Frozen):
         return next((fault for fault, found in faults.items() if found), None)
 
     def merge(self, other: CellTable) -> CellTable:
-        """The sums of both samples' rows together."""
+        """Return the sums of the rows of both."""
         if self.m != other.m:
             raise InputError(
                 f"samples must be compressed to the same grid to be added; they have grid = {self.m:,} and "
@@ -114,36 +114,36 @@ class CellTable(Frozen):
 
     @classmethod
     def join(cls, m: int, tables: Sequence[CellTable], slots: Sequence[Ints]) -> CellTable:
-        """Add up tables, whose entries go to these slots rather than to their own."""
+        """Add up tables after renumbering their slots."""
         if not tables:
             return cls.empty(m)
         columns = zip(*((t.count, t.weight, t.rise, t.squares) for t in tables), strict=True)
         return cls.pooled(m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns))
 
     def coarsen(self, m: int) -> CellTable:
-        """The same rows on a coarser grid: exactly what a pass over them at `m` would give."""
+        """Return the sums on a coarser grid: exactly those of a pass over the rows at `m`."""
         if m > self.m:
             raise InputError(f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}")
         cell, rise = self.slot >> 1, self.rise
         for _ in range(self.m.bit_length() - m.bit_length()):
-            # The rows of an odd cell stand one cell higher above the foot of the pair.
+            # The rows of an odd cell lie one cell width further above the lower edge of the pair.
             rise = np.where(cell & 1, double_double.add(rise, self.weight), rise) / 2
             cell = cell >> 1
         return self.pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
 
     @classmethod
     def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
-        """A table from entries in any order, some perhaps of the same slot."""
+        """Make it from entries in any order, some of them of the same slot."""
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
         slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
     def sums(self) -> CellSums:
-        """The table in plain doubles."""
+        """Return the sums as plain doubles."""
         return CellSums(m=self.m, slot=self.slot, weight=self.weight[0], rise=self.rise[0])
 
     def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
-        """One row per slot: outcome, mean prediction, weight and number of rows behind it."""
+        """Return one row per slot: outcome, mean prediction, weight and number of rows."""
         weight, rise = self.weight[0], self.rise[0]
         prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
         return (self.slot & 1).astype(np.uint8), prob, weight, self.count

@@ -1,4 +1,4 @@
-"""The sums of many rows on the grid of each segment, in memory that follows what is occupied."""
+"""Sums of rows by segment on one grid, in memory that grows with the occupied slots."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from brolly.core.threads import available_threads
 from brolly.errors import InputError
 
 _START = 1 << 12  # entries of a new table
-_LOAD = 0.8  # share of a table that may be in use: fuller ones are slow to search
+_LOAD = 0.8  # share of a table that may be in use; fuller ones are slow to search
 _FULL = 1 << 36  # rows that one entry takes before its counters could overflow
 _ROWS_PER_THREAD = 1 << 14
-_CHUNK = 1 << 18  # entries added together when all segments become one
-_COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count its rows
+_CHUNK = 1 << 18  # entries added at a time when all segments are pooled
+_COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count rows
 
 
 def slot_count(m: int) -> int:
-    """The slots of a grid: entry ``segment * slot_count(m) + slot`` of a grouped table is that segment's slot."""
+    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of that segment."""
     return 2 * (m + 1)
 
 
 class HashedCells:
-    """Add rows to the slots of their segments; a call that meets a bad row adds none of its rows.
+    """The sums of rows by segment; a batch with a bad row adds none of its rows.
 
-    An occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a table that is between 40% and
-    80% full; no more are occupied than there are rows. Each thread has the segments of its own remainder.
-    Unweighted sums are exact, and thus the same as those of a `CellAccumulator` for each segment.
+    An occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that is between 40%
+    and 80% full. Thread k of n has the segments whose number is k modulo n. Unweighted sums are exact, so they
+    equal those of a `CellAccumulator` for each segment.
     """
 
     def __init__(self, m: int, *, weighted: bool) -> None:
@@ -47,7 +47,7 @@ class HashedCells:
         self._used = [0] * threads
 
     def add(self, rows: Rows, segment: Ints) -> None:
-        """Check the rows and add each to the segment of that number, or raise and leave everything as it was."""
+        """Check the rows and add each to the segment of that number, or raise and change nothing."""
         if self.rows + len(rows) > _FULL:
             raise InputError(f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by")
         slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
@@ -76,7 +76,7 @@ class HashedCells:
         offset: NDArray[np.uint64],
         weight: NDArray[np.float64] | None,
     ) -> None:
-        """Add the rows of one thread's segments, in a table that grows as they need it."""
+        """Add the rows of one thread's segments to its table, which grows as needed."""
         row, rows, width, parts = 0, len(slot), slot_count(self.m), len(self._tables)
         while True:
             table, used = self._tables[part], self._used[part]
@@ -90,7 +90,7 @@ class HashedCells:
             _hashed_cells.rehash(table, self._tables[part])
 
     def packed(self) -> PackedCells:
-        """The sums so far, in order; the tables are given up for it, one after the other."""
+        """Return the sums so far, in order; the hash tables are dropped one by one, to save memory."""
         parts = []
         while self._tables:
             table = self._tables.pop(0)
@@ -110,14 +110,14 @@ class PackedCells:
         self._parts = parts
 
     def cells(self, segment: int) -> CellTable:
-        """The sums of one segment."""
+        """Return the sums of one segment."""
         key, sums = self._parts[segment % len(self._parts)]
         first = segment * slot_count(self.m)
         low, high = np.searchsorted(key, [first, first + slot_count(self.m)])
         return self._table(key[low:high] - first, sums[low:high])
 
     def counts(self, segments: int) -> Ints:
-        """How many rows each segment has."""
+        """Return the number of rows of each segment."""
         found = np.zeros(segments, np.int64)
         for key, sums in self._parts:
             rows = sums[:, 0] & _COUNT if sums.dtype == np.uint64 else sums[:, 0]
@@ -125,11 +125,11 @@ class PackedCells:
         return found
 
     def chunks(self) -> Iterator[CellTable]:
-        """All sums, whatever their segment, a chunk at a time."""
+        """Yield the sums of all segments together, in tables that are to be merged."""
         for key, sums in self._parts:
             for low in range(0, len(key), _CHUNK):
                 chunk = slice(low, low + _CHUNK)
-                # Coarsening to the same grid pools what are the same slots.
+                # Coarsening to the same grid adds up equal slots.
                 yield self._table(key[chunk] % slot_count(self.m), sums[chunk]).coarsen(self.m)
 
     def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
@@ -138,7 +138,7 @@ class PackedCells:
 
 
 class SlicedCells:
-    """The same for sums that came as one table, whose slots are ``segment * slot_count(m) + slot``."""
+    """The same from one table, whose slots are ``segment * slot_count(m) + slot``."""
 
     def __init__(self, table: CellTable) -> None:
         self.m = table.m
@@ -157,6 +157,6 @@ class SlicedCells:
 
     def _part(self, at: slice, slot: Ints) -> CellTable:
         a = self._all
-        # Contiguous, as the kernels read them.
+        # The kernels read contiguous arrays.
         weight, rise = np.ascontiguousarray(a.weight[:, at]), np.ascontiguousarray(a.rise[:, at])
         return CellTable(m=a.m, slot=slot, count=a.count[at], weight=weight, rise=rise, squares=a.squares[at])

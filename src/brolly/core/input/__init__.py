@@ -1,1 +1,1 @@
-"""How arrays, tables and labels become checked rows."""
+"""Conversion and checks of what the caller passes."""

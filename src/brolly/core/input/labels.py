@@ -1,4 +1,4 @@
-"""Labels of rows: which are missing, and which number stands for which."""
+"""Labels of rows: tests for missing ones, and numbers for distinct ones."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ def label_order(key: Any) -> tuple[Any, ...]:
 
 
 def code_labels(column: Iterable[Any]) -> Codes:
-    """Number the distinct labels of a column in their order; missing ones share the label None, the last."""
+    """Number the distinct labels of a column in their order; missing ones share the label None, which is last."""
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "biufUS":
             values, codes = np.unique(column, return_inverse=True)
             return codes.reshape(-1), [as_label(value) for value in values.tolist()]
         if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
-            column = column.astype("M8[us]")  # finer ones have no built-in type but int
+            column = column.astype("M8[us]")  # finer ones convert to int only
     found: dict[Hashable, int] = {}
     try:
-        met = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
-    except TypeError as error:  # what cannot be hashed cannot be told apart
+        codes = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
+    except TypeError as error:  # a label that cannot be hashed
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error
     labels = sorted(found, key=label_order)
     rank = np.empty(len(labels), np.int64)
     rank[[found[label] for label in labels]] = np.arange(len(labels))
-    return rank[met], labels
+    return rank[codes], labels
 
 
 class SegmentIndex:
-    """Numbers of segments, given in the order in which segments are first met."""
+    """Numbers for segments, in the order in which they are first seen."""
 
     def __init__(self) -> None:
         self._numbers: dict[Key, int] = {}

@@ -1,4 +1,4 @@
-"""Several classes seen as one event: the class called most likely, or each class against the rest."""
+"""Several classes as binary events: the most likely class, or each class against the rest."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from brolly.core.input.rows import ColumnNames, refuse_masked
 from brolly.errors import InputError
 
 VIEWS = ("top-label", "one-vs-rest")
-_TOLERANCE = 1e-4  # how far a row's probabilities may sum from 1: float32 needs some, float16 would need more
+_TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
 _BLOCK = 1 << 16
 
 
 def check_view(view: str) -> str:
-    """Accept the name of a view."""
+    """Check the name of a view, and return it."""
     if view not in VIEWS:
         raise InputError(f"view must be one of {', '.join(map(repr, VIEWS))}; it is {view!r}")
     return view
 
 
 def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
-    """Accept one different name for each class."""
+    """Check that there is one distinct label for each class, and return them."""
     names = [plain(label) for label in labels]
     if len(names) != classes or len(set(names)) != classes:
         raise InputError(f"labels must name each of the {classes:,} classes once; they are {names!r}")
@@ -34,7 +34,7 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
 
 
 def as_matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
-    """Predictions with a column for each class, as floats; their values unchecked."""
+    """Return predictions with a column for each class as floats; their values are not checked."""
     refuse_masked(values, names.prob)
     array = np.asarray(values)
     if array.ndim != 2 or array.shape[1] < 2:
@@ -45,7 +45,7 @@ def as_matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
 
 
 def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
-    """Every rule that the predictions break; a row that breaks one is left out for the next."""
+    """Yield an error for every rule that the predictions break; a row that breaks one is left out for the next."""
     rules: tuple[tuple[str, Callable[[NDArray[Any]], Any]], ...] = (
         ("must not contain NaN", lambda p: np.isnan(p).any(axis=1)),
         ("must lie in [0, 1]", lambda p: ((p < 0) | (p > 1)).any(axis=1)),
@@ -69,7 +69,7 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
 
 
 def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names: ColumnNames) -> Ints:
-    """Which class each row is of; without `labels` they are called 0, 1, ..."""
+    """Return the number of each row's class; without `labels` the classes are 0, 1, ..."""
     refuse_masked(label, names.label)
     array = np.asarray(label)
     if array.ndim != 1:
@@ -84,15 +84,15 @@ def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names
 
 
 def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:
-    """Say that labels name no class: how many, and the first."""
+    """Return the error for labels of no known class."""
     called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
-    hint = "; pass labels to say what the classes are called" if unnamed else ""
+    hint = "; pass labels to name the classes" if unnamed else ""
     return InputError.from_offenders(
         f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint
     )
 
 
 def top_label(which: Ints, prob: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Whether the class called most likely (the first of equals) came true, and how likely it was called."""
+    """Return whether the most likely class (the first of equals) occurred, and its predicted probability."""
     top = prob.argmax(axis=1)
     return (top == which).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -1,4 +1,4 @@
-"""From whatever the caller has to three arrays that the kernel reads in place."""
+"""Rows as the caller gives them, converted to arrays that the kernel reads in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.input.labels import is_missing, plain
 from brolly.errors import InputError
 
-_BLOCK = 1 << 16  # rows looked at together when a bad one is searched for
+_BLOCK = 1 << 16  # rows checked at a time when a bad one is searched for
 LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
 WEIGHT_RULE = "must be finite and not negative"
 _READABLE = {np.dtype(t) for t in ("f4", "f8")}
@@ -21,33 +21,34 @@ _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2",
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnNames:
-    """What the three columns are called where the rows come from, for messages."""
+    """What the caller calls the three columns, for error messages."""
 
     label: str = "y_true"
     prob: str = "y_prob"
     weight: str = "sample_weight"
-    first: int = 0  # the number of the first row, where the rows are a part of more
-    source: str = ""  # which of several sources the rows are from
+    first: int = 0  # the number of the first row, where the rows are one batch of several
+    source: str = ""  # the name of the source, where there are several
 
     def at(self, name: str, row: int) -> str:
+        """Return the place of a value: ``p[17] of a.csv``."""
         return f"{name}[{self.first + row}]{self.source and f' of {self.source}'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of one length and of types that the kernel reads in place; their values unchecked."""
+    """Arrays of one length and of types that the kernel reads in place; their values are not checked yet."""
 
     label: NDArray[Any]
     prob: NDArray[Any]
     weight: NDArray[Any] | None
     names: ColumnNames
-    other: Any = None  # the label that is not the event, where labels have names and there is one
+    other: Any = None  # the label besides pos_label, where there is one
 
     def __len__(self) -> int:
         return len(self.prob)
 
     def explain(self) -> InputError:
-        """Find which rule the rows break: called once the kernel has said that they break one."""
+        """Return the error for the rule that the rows break; the kernel reports only that they break one."""
         names = self.names
         error = explain_probabilities(self.prob, names)
         error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
@@ -56,7 +57,7 @@ class Rows:
         return InputError("the rows changed while they were read") if error is None else self._hint(error)
 
     def _hint(self, error: InputError) -> InputError:
-        """Labels that are probabilities, beside probabilities that are labels, were swapped."""
+        """Add a hint where labels and probabilities seem to be swapped."""
         names, labels = self.names, self.label[:_BLOCK]
         if error.rule == f"{names.label} {LABEL_RULE}" and labels.dtype.kind == "f":
             probs = self.prob[:_BLOCK]
@@ -74,7 +75,7 @@ def _blocks(n: int) -> Iterator[slice]:
 def _offenders(
     name: str, values: NDArray[Any], bad: Callable[[Any], Any], rule: str, names: ColumnNames
 ) -> InputError | None:
-    """Count the values that are bad and name the first; a block at a time, to need no memory."""
+    """Return the error for the bad values, if there are any; blocks keep the memory small."""
     count, first = 0, -1
     for block in _blocks(len(values)):
         mask = bad(values[block])
@@ -95,7 +96,7 @@ def as_rows(
     *,
     names: ColumnNames | None = None,
 ) -> Rows:
-    """Read the arguments as arrays, without a copy where the kernel can read them as they are."""
+    """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
     names = names or ColumnNames()
     for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
         _refuse_reordered(names.label, y_true, name, other)
@@ -113,12 +114,12 @@ def as_rows(
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Predictions alone as an array of float32 or float64, in place where they are one; their values unchecked."""
+    """Return predictions as an array of float32 or float64, without a copy where possible and without checks."""
     return _number(_vector(values, name), name, _READABLE)
 
 
 def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
-    """What is wrong with predictions, if anything."""
+    """Return the error for predictions that break a rule, if there are any."""
     error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
     return error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
 
@@ -129,7 +130,7 @@ def _same_length(name: str, values: NDArray[Any], other: str, others: NDArray[An
 
 
 def _refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
-    """Two pandas Series whose index holds the same labels in another order: rows would be paired by place."""
+    """Refuse pandas Series whose indexes hold the same labels in another order: rows would be paired by position."""
     index: Any = getattr(values, "index", None)
     theirs: Any = getattr(others, "index", None)
     if not hasattr(index, "equals") or not hasattr(theirs, "equals") or index.equals(theirs):
@@ -143,7 +144,7 @@ def _refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
 
 
 def refuse_masked(values: ArrayLike, name: str) -> None:
-    """A masked value is missing, though NumPy would read what is under the mask."""
+    """Refuse masked values: NumPy would read what is under the mask."""
     if np.ma.isMaskedArray(values):
         masked = np.ma.getmaskarray(values)
         if masked.any():
@@ -155,7 +156,7 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
 
 
 def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Numbers of any shape as doubles; which numbers is not looked at."""
+    """Return numbers of any shape as doubles; their values are not checked."""
     return _number(_array(values, name), name, {np.dtype(np.float64)})
 
 
@@ -163,7 +164,7 @@ def _array(values: ArrayLike, name: str) -> NDArray[Any]:
     refuse_masked(values, name)
     try:
         return np.asarray(values)
-    except Exception as error:  # whatever an __array__ of somebody else's raises
+    except Exception as error:  # __array__ of another library may raise anything
         raise InputError(f"{name} must be readable as an array: {error}") from error
 
 
@@ -188,13 +189,13 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
         doubles = array.astype(np.float64)
         if array.dtype.kind == "O" or array.dtype.itemsize > doubles.itemsize:
             _keep_outside(array, doubles)
-    except Exception as error:  # whatever a __float__ of somebody else's raises
+    except Exception as error:  # __float__ of another library may raise anything
         raise InputError(f"{name} must hold numbers; {error}") from error
     return doubles
 
 
 def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
-    """Numbers a hair below 0 or above 1, which a double would round into [0, 1], stay outside: nothing is clipped."""
+    """Keep numbers slightly outside [0, 1] outside, where rounding to a double would clip them."""
     for end, beyond in ((0.0, -np.inf), (1.0, np.inf)):
         at = doubles == end
         exact = array[at]
@@ -214,13 +215,13 @@ def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
 
 
 def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[NDArray[Any], Any]:
-    """Which labels are the event, and the other label, which must be the same throughout (None if there is none)."""
+    """Return which labels are the event, and the one other label (None if there is none)."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; it is {pos_label!r}")
     _refuse_missing(array, names)
     try:
         event = np.asarray(array == pos_label, dtype=np.bool_)
-    except Exception as error:  # whatever an __eq__ of somebody else's raises
+    except Exception as error:  # __eq__ of another library may raise anything
         raise InputError(f"{names.label} could not be compared with pos_label: {error}") from error
     others = np.flatnonzero(~event)
     negative = array[others[0]] if len(others) else None
@@ -237,7 +238,7 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
 
 
 def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
-    """A label that is not there is not another label."""
+    """Refuse missing labels: they are not the other label."""
     if array.dtype.kind in "OfM":
         missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
         if missing.any():

@@ -1,1 +1,1 @@
-"""The weighted sample that every measure is computed from."""
+"""The sample, from which every measure is computed."""

@@ -1,4 +1,4 @@
-"""Equal predictions, lying side by side after sorting, are added up."""
+"""Equal predictions, which are neighbours after sorting, are added up."""
 
 from libc.stdint cimport uint64_t
 
@@ -8,10 +8,10 @@ import numpy as np
 
 
 def pool(const uint64_t[::1] key, const double[::1] weight):
-    """Weight by outcome for each distinct prediction; keys are sorted, `weight` None counts rows.
+    """Return the weight by outcome of each distinct prediction; keys are sorted, and `weight` None counts rows.
 
-    A key is the bits of a prediction, shifted up by one to make room for the outcome. Predictions
-    without weight are left out. Sums keep the rounding error of each addition.
+    A key holds the bits of a prediction, shifted up by one, and the outcome in the lowest bit. Predictions
+    of weight zero are left out. Sums keep the rounding error of each addition.
     """
     cdef Py_ssize_t n = key.shape[0], r, size = 0, at = -1
     cdef bint weighted = weight is not None

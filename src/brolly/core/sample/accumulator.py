@@ -1,4 +1,4 @@
-"""A sample that grows: rows come and go, the sums stay."""
+"""A compressed sample that takes further rows."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from brolly.errors import InputError
 
 
 class Accumulator:
-    """Take rows a batch at a time, in memory that depends on `grid` alone.
+    """Compress rows batch by batch, in memory that depends on `grid` alone.
 
-    Accumulators of the same `grid` can be added, pickled and sent to another process; how the rows were
-    split, and in which order they came, does not change the result (but, with weights, the last bit).
+    Accumulators of the same `grid` can be added, and pickled for other processes. The result does not depend
+    on how the rows were split nor on their order (with weights, except for the last bit).
 
     Parameters
     ----------
     grid : int
         The grid of the compression (see `Sample.compress`): a power of two, up to 2**20.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, where labels are not 0 and 1.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Accumulator:
         self.pos_label = pos_label
         self.n = 0  # rows of positive weight
         self._seen = 0
-        self._other: Any = None  # the label that is not the event, once there was one
+        self._other: Any = None  # the label besides pos_label, once one was seen
         self._cells = CellAccumulator(self.grid)
 
     def update(self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Accumulator:
@@ -75,10 +75,10 @@ class Accumulator:
         return both
 
     def __radd__(self, other: object) -> Accumulator:
-        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
+        return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
 
     def sample(self) -> Sample:
-        """The compressed sample of all rows so far."""
+        """Return the compressed sample of all rows so far."""
         if not self._seen:
             raise InputError("the accumulator holds no rows yet")
         return Sample._from_cells(self._cells.cells())
@@ -107,7 +107,7 @@ class Accumulator:
 
 
 def _one_label(one: Any, another: Any, rule: str) -> Any:
-    """Whichever of two labels is there; both only if they are the same."""
+    """Return the label that is not None; refuse two different ones."""
     if one is not None and another is not None and one != another:
         raise InputError(f"{rule}; there are {one!r} and {another!r}")
     return another if one is None else one

@@ -1,4 +1,4 @@
-"""Sums by bin, for bins that need not be the grid of a compression."""
+"""Sums by bin, for any bins of equal width."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from brolly.core.sample.distinct import DistinctTable
 class BinSums:
     """Weight, weight of events and sum of ``w p`` in each bin.
 
-    Bins are told by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up to and
-    including ``edges[k]``, the first bin all from 0 on and the last all up to 1.
+    Bins are given by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up to and
+    including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
     """
 
     weight: Floats
@@ -31,17 +31,17 @@ class BinSums:
 
     @classmethod
     def from_distinct(cls, table: DistinctTable, edges: Floats) -> BinSums:
-        """From pooled predictions, for any edges; what is one entry of the table stays together."""
+        """Make it from pooled predictions, for any edges; an entry of the table is never split."""
         at = np.searchsorted(edges, table.prob, side="left")
         weight = table.negative + table.positive
         return cls._added(at, len(edges) + 1, weight, table.positive, weight * table.prob)
 
     @classmethod
     def from_rows(cls, rows: Rows, n: int, edges: Floats) -> BinSums:
-        """From the rows in one pass, for edges ``1/n, 2/n, ...`` (each that double or its neighbour).
+        """Make it from the rows in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or their neighbours).
 
-        Rows are put into their bins exactly, and each ``p`` is read to within ``2^-52``. Without weights
-        the sums depend on neither the order of the rows nor the number of threads.
+        Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights the sums
+        depend on neither the order of the rows nor the number of threads.
         """
         cut = np.full(n + 2, 2.0)
         cut[0] = -1.0

@@ -1,4 +1,4 @@
-"""A sample with equal predictions (or, once compressed, equal cells) pooled, in increasing order."""
+"""A sample with equal predictions pooled, in increasing order (for a compressed sample, equal cells)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from brolly.core.grid.cells import CellSums, CellTable, mean_prediction
 from brolly.core.sample._distinct import pool
 
 FINEST_GRID = 1 << 50
-"""Cells of the finest grid looked at: doubles near 1 cannot tell apart much more."""
+"""The finest grid in use: doubles near 1 are hardly finer."""
 
-_CHUNK = 1 << 24  # rows sorted together: with few distinct predictions memory stays near that of a chunk
+_CHUNK = 1 << 24  # rows sorted at a time: with few distinct predictions memory stays near that of a chunk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class DistinctTable(Frozen):
 
     @classmethod
     def from_rows(cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None) -> DistinctTable:
-        """Pool equal predictions; predictions that carry no weight are left out."""
+        """Pool equal predictions; predictions of weight zero are left out."""
         parts = []
         for start in range(0, len(prob), _CHUNK):
             rows = slice(start, start + _CHUNK)
@@ -45,7 +45,7 @@ class DistinctTable(Frozen):
 
     @classmethod
     def from_cells(cls, cells: CellTable) -> DistinctTable:
-        """One entry per cell, at the mean of its predictions: what is left to tell apart after compression."""
+        """Make one entry per cell, at the mean of its predictions."""
         cell, event = cells.slot >> 1, (cells.slot & 1) == 1
         occupied, at = np.unique(cell, return_inverse=True)
         negative, positive, rise = np.zeros((3, len(occupied)))
@@ -57,7 +57,7 @@ class DistinctTable(Frozen):
         )
 
     def sums(self) -> CellSums:
-        """Weight and rise by slot on the finest grid, from which every coarser one follows."""
+        """Return weight and rise by slot on the finest grid, from which those of every coarser grid follow."""
         scaled = self.prob * FINEST_GRID
         cell = np.floor(scaled)
         slot = np.repeat(2 * cell.astype(np.int64), 2)
@@ -69,19 +69,19 @@ class DistinctTable(Frozen):
 
 
 def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
-    """Prediction and outcome as one integer that sorts like the pair.
+    """Return prediction and outcome as one integer, which sorts like the pair.
 
-    The bits of a double in [0, 1] sort as it does and leave its two highest ones free, so the outcome
-    finds room below. Sorting integers is several times as fast as sorting indices.
+    The bits of a double in [0, 1] sort like the double, and its two highest bits are 0, so that the outcome can
+    be the lowest bit. Sorting integers is several times as fast as sorting indices.
     """
-    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # + 0.0: a copy, and one zero, not two
+    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # a copy, in which -0.0 is 0.0
     key <<= np.uint64(1)
     key |= (label == 1).view(np.uint8)
     return key
 
 
 def _pool(key: NDArray[np.uint64], weight: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """Sort, then add up; without weights the keys alone are sorted, in place."""
+    """Sort and add up; without weights the keys are sorted in place."""
     if weight is None:
         key.sort()
         return pool(key, None)

@@ -1,4 +1,4 @@
-"""The sample: rows checked once, or their exact compression."""
+"""The sample: rows that were checked, or their exact compression."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from brolly.errors import InputError
 if TYPE_CHECKING:
     from brolly.core.sample.segments import Segments
 
-_QUICK_GRID = 1 << 12  # the finest grid whose table still lives in the processor's second cache
-_KEPT_POINTS = 1 << 14  # of a grid whose losses are kept: some hundred bytes each
-_MANY_ROWS = 1 << 18  # from here on one more pass, at a finer grid, is cheaper than a sort
-_LIGHTEST = 1e-150  # weights outside this range could not be squared
+_QUICK_GRID = 1 << 12  # the finest grid whose table fits into the second-level cache
+_KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
+_MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
+_LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
 
 
 class Sample:
-    """Predicted probabilities and what happened, checked once; or their exact compression.
+    """Predicted probabilities and outcomes, checked once, or their exact compression.
 
-    Every function of brolly takes either ``(y_true, y_prob)`` or one `Sample`. Making a sample reads
-    the rows once; what is asked of it later mostly needs no second look at them.
+    Every function of brolly takes either ``(y_true, y_prob)`` or one `Sample`. Making a sample reads the rows
+    once; most measures of it need no further pass over them.
 
     Parameters
     ----------
@@ -42,25 +42,25 @@ class Sample:
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts; finite, not negative, not all zero.
+        The weights of the rows: finite, not negative, not all zero.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, where labels are not 0 and 1.
 
     Attributes
     ----------
     n : int
         The number of rows (of positive weight), also after compression.
     total_weight : float
-        The sum of the weights; `n` where there are none.
+        The sum of the weights; `n` without weights.
     event_rate : float
-        The weighted share of rows where the event happened.
+        The weighted share of rows with the event.
     effective_n : float
-        How many equally weighted rows would tell as much: ``(sum w)^2 / sum w^2``.
+        The effective sample size ``(sum w)^2 / sum w^2``.
     grid : int or None
-        The grid of the compression, None while the sample holds its rows.
+        The grid of the compression; None for a sample that holds its rows.
     y_true, y_prob, sample_weight, counts : ndarray
-        The rows; after compression one row for each occupied (cell, outcome), where `counts` says how
-        many rows stand behind it. Before it `counts` is None, and `sample_weight` where none was given.
+        The rows. After compression there is one for each occupied (cell, outcome), and `counts` is the number
+        of rows it stands for. Otherwise `counts` is None, and so is `sample_weight` unless it was given.
 
     Notes
     -----
@@ -130,7 +130,7 @@ class Sample:
         labels: Sequence[Any] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Sample | Segments:
-        """Several classes, seen as one event each.
+        """Make samples of binary events from predictions for several classes.
 
         Parameters
         ----------
@@ -139,12 +139,12 @@ class Sample:
         y_prob : array_like of shape (n, k)
             The predicted probability of each class; every row sums to 1 (within 1e-4).
         view : {"top-label", "one-vs-rest"}
-            "top-label" asks whether the class called most likely (the first of equals) came true: for those who
-            act on the winner and its probability alone. "one-vs-rest" asks it of each class on its own.
+            "top-label": the event is that the most likely class (the first of equals) occurs, for decisions that
+            use this class and its probability alone. "one-vs-rest": one event for each class.
         labels : sequence of length k, optional
-            What the classes are called, in the order of the columns.
+            The labels of the classes, in the order of the columns. Default: 0, 1, ...
         sample_weight : array_like of shape (n,), optional
-            How much each row counts.
+            The weights of the rows.
 
         Returns
         -------
@@ -190,9 +190,9 @@ class Sample:
 
     @classmethod
     def _from_distinct(cls, table: DistinctTable, n: int) -> Self:
-        """A sample whose rows are pooled and in order already: nothing is checked or sorted again.
+        """Make a sample of `n` rows that are pooled and sorted already, without checking or sorting them again.
 
-        For those who draw many samples with the same predictions; `n` says how many rows stand behind it.
+        This is for resampling, which draws many samples with the same predictions.
         """
         self = object.__new__(cls)
         negative, positive = float(table.negative.sum()), float(table.positive.sum())
@@ -209,21 +209,21 @@ class Sample:
 
     @classmethod
     def from_table(cls, rows: Any) -> Self:
-        """A compressed sample from what the statement of `brolly.sql` gave, wherever it was run.
+        """Read the result of a `brolly.sql` statement, wherever it was run, as a compressed sample.
 
         Parameters
         ----------
         rows : table, cursor or iterable
-            A pandas, Polars or PyArrow table, a database cursor, a mapping of columns, or rows that are mappings
-            or tuples in the statement's order. Rows of several segments are for `Segments.from_table`.
+            A pandas, Polars or PyArrow table, a database cursor, a mapping of columns, or an iterable of rows
+            that are mappings or tuples in the statement's order. For segments see `Segments.from_table`.
 
         Raises
         ------
         InputError
-            Where the rows are not what the statement gives, or count predictions, outcomes or weights that break
-            a rule: which, and how many.
+            If the rows are not the result of such a statement, or if predictions, outcomes or weights in the
+            database break a rule; the message has their count.
         """
-        from brolly.core.sample.groupby_result import read_table  # which knows samples
+        from brolly.core.sample.groupby_result import read_table  # which imports this module
 
         sums = read_table(rows)
         if sums.by:
@@ -232,7 +232,7 @@ class Sample:
 
     def _hold(self, cells: CellTable, rows: Rows | None, weight_name: str) -> None:
         total = float(cells.weight[0].sum())
-        total = math.inf if math.isnan(total) else total  # what an overflow leaves behind
+        total = math.inf if math.isnan(total) else total  # the result of an overflow
         if total == 0:
             raise InputError(f"{weight_name} must not be zero for every row")
         if not _LIGHTEST < total < 1 / _LIGHTEST:
@@ -264,7 +264,7 @@ class Sample:
         self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
 
     def _pass(self, m: int) -> CellTable:
-        """The sums of a pass over the rows at `m`; what was made once is kept, and never replaced."""
+        """Return the sums of a pass over the rows at `m`, which are kept."""
         if m not in self._passes:
             assert self._rows is not None
             self._passes[m] = sum_cells(self._rows, m)
@@ -276,16 +276,15 @@ class Sample:
         return self._pass(self._first)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._from_parts, (self._cells, self._rows)  # the rows once, and nothing that follows from them
+        return type(self)._from_parts, (self._cells, self._rows)  # not what can be computed from them again
 
     def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
 
-        `soft_binned_cdl` and its profile are the same as on the rows for every grid up to `grid`, whatever
-        the number of rows. Each other measure says in its Notes how far this can move it: most by
-        about ``1/m``, those that tell all predictions apart (CDL, ECE) down to what cells tell apart. The
-        result has at most ``2 (m + 1)`` rows, and ``a.compress(grid) + b.compress(grid)`` is the sample of all
-        rows of both (``sum`` adds many).
+        `soft_binned_cdl` and its profile stay the same for every grid up to `grid`. The Notes of each other
+        measure bound its change: most change by about ``1/m``; CDL and ECE, which depend on each distinct
+        prediction, become those of the cells. The result has at most ``2 (m + 1)`` rows, and
+        ``a.compress(grid) + b.compress(grid)`` is the sample of the rows of both (``sum`` adds many).
 
         Parameters
         ----------
@@ -303,13 +302,13 @@ class Sample:
         return Sample._from_cells(self._cells.merge(other._cells))
 
     def __radd__(self, other: object) -> Sample:
-        return self if type(other) is int and other == 0 else NotImplemented  # where `sum` starts
+        return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
 
     def _grids(self) -> list[int]:
-        """The grids at which `_cell_sums` changes its way, from the cheapest to the finest.
+        """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the finest.
 
-        For many rows two more passes come before the sort that the finest grid needs. A compressed
-        sample knows its own grid and nothing finer.
+        For many rows two further passes come before the sort that the finest grid needs. A compressed sample
+        has its own grid only.
         """
         if self._rows is None:
             return [self._first]
@@ -317,10 +316,10 @@ class Sample:
         return [self._first, *passes, FINEST_GRID]
 
     def _cell_sums(self, m: int) -> CellSums:
-        """The sums on some grid at least as fine as ``1/m``, by the cheapest way there is.
+        """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
 
-        Which grid that is depends on `m` and the rows alone: what was asked before, or is being asked by
-        another thread, cannot show in the last bit.
+        The grid depends on `m` and the rows alone, so that no earlier call, nor one in another thread, can
+        change the last bit.
         """
         grid = next((g for g in self._grids() if g >= m), FINEST_GRID)
         if grid < FINEST_GRID:
@@ -330,7 +329,7 @@ class Sample:
         return self._fine
 
     def _on_grid(self, m: int, rounding: Rounding = "soft") -> GridLoss:
-        """The sample rounded to ``1/m``, with its losses; made once, and kept unless it is large."""
+        """Return the sample rounded to ``1/m``, with its losses; it is kept unless it is large."""
         found = self._by_grid.get((m, rounding))
         if found is None:
             found = GridLoss(RoundedSample.from_sums(self._cell_sums(m), m, rounding), self.total_weight)
@@ -339,22 +338,22 @@ class Sample:
         return found
 
     def _cell_table(self, m: int) -> CellTable:
-        """The sums with counts and squared weights, on a grid as fine as ``1/m`` (or the compression's own)."""
+        """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
         return self._cells if self._rows is None else self._pass(max(m, self._first))
 
     def _bin_sums(self, n: int, edges: Floats) -> BinSums:
-        """The sums in bins of width ``1/n``, in one pass over the rows (see `BinSums` for the edges).
+        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
 
-        After compression all predictions of a cell go where their mean goes.
+        After compression all predictions of a cell go to the bin of their mean.
         """
         if self._rows is None:
             return BinSums.from_distinct(self._distinct_table(), edges)
         return BinSums.from_rows(self._rows, n, edges)
 
     def _distinct_table(self) -> DistinctTable:
-        """The sample with equal predictions pooled, in increasing order (made once, then kept).
+        """Return the sample with equal predictions pooled, in increasing order; it is kept.
 
-        After compression all predictions of a cell count as equal, at their mean.
+        After compression all predictions of a cell are replaced by their mean.
         """
         if self._distinct is None:
             rows = self._rows
@@ -379,10 +378,10 @@ def as_sample(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Sample:
-    """What every function calls first: take a `Sample` as it is, or make one of the rows."""
+    """Return a `Sample` as it is, or make one of the rows: the first line of every public function."""
     if isinstance(y_true, Sample):
         if y_prob is not None or sample_weight is not None or pos_label is not None:
-            raise InputError("a Sample brings its own predictions, weights and labels: pass it alone")
+            raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
         return y_true
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
@@ -390,7 +389,7 @@ def as_sample(
 
 
 def _grid(fineness: int, n: int, finest: int) -> int:
-    """A grid for n rows: chance alone balances SCDL at a grid of a few times sqrt(n) cells."""
+    """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n) cells."""
     return min(finest, 1 << math.ceil(math.log2(fineness * math.sqrt(n))))
 
 
