@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 import brolly
-from brolly.inference.interval_methods import PopulationPath
+from brolly.inference.population_path import PopulationPath
 from brolly.inference.resampling import quantile
 from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
 from studies.populations import Population, populations
 
 SIMULATIONS = {200: 150, 2_000: 80, 20_000: 20}  # by number of rows
-FAR = ("calibrated", "slightly overconfident", "overconfident", "nonmonotone")
+FAR = ("overconfident", "nonmonotone")
 LEVELS = (0.9, 0.95)
 MEASURES = [
     "soft_binned_cdl",
@@ -53,29 +53,37 @@ WIDTHS = 4
 
 
 def cases() -> dict[str, Population]:
-    """Calibrated, nearly so, and far from it."""
+    """Calibrated, nearly so, and far from it; and two where one bias alone is large."""
     some = populations()
     base = some["calibrated"]
-    near = replace(base, name="slightly overconfident", about="a tenth closer to one half", rate=0.05 + 0.9 * base.prob)
-    return {p.name: p for p in (base, near, *(some[name] for name in FAR if name in some and name != base.name))}
+    region = (base.prob > 0.6) & (base.prob < 0.75)
+    three = {"prob": np.array([0.15, 0.4, 0.7]), "mass": np.array([0.3, 0.4, 0.3]), "rate": np.array([0.2, 0.3, 0.7])}
+    made = [
+        base,
+        replace(base, name="slightly overconfident", about="a tenth closer to one half", rate=0.05 + 0.9 * base.prob),
+        *(some[name] for name in FAR),
+        replace(base, name="one region", about="0.2 too high from 0.6 to 0.75", rate=base.prob - 0.2 * region),
+        Population(name="three predictions", about="one of them 0.1 too high", **three),
+    ]
+    return {population.name: population for population in made}
 
 
 def held(sample: brolly.Sample, measure: str, truth: float, rng: np.random.Generator) -> list[bool]:
     """Whether the intervals by inversion, at each of the levels, hold the true value."""
     statistic, atoms = as_statistic(measure), as_atoms(sample)
-    line = PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
+    path = PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
     low, high = 0.0, 1.0
-    if line.value(0.0) < truth:
-        while line.value(high) < truth and high < 2**12:
+    if path.value(0.0) < truth:
+        while path.value(high) < truth and high < 2**12:
             high *= 2
         for _ in range(12):
             middle = (low + high) / 2
-            low, high = (middle, high) if line.value(middle) < truth else (low, middle)
+            low, high = (middle, high) if path.value(middle) < truth else (low, middle)
     else:
         high = 0.0
-    draws = np.sort([line.draw(rng, high)[0] for _ in range(RESAMPLES)])
+    draws = np.sort([path.draw(rng, high)[0] for _ in range(RESAMPLES)])
     tails = [(1 - confidence_level) / 2 for confidence_level in LEVELS]
-    return [quantile(draws, tail) <= line.observed <= quantile(draws, 1 - tail) for tail in tails]
+    return [quantile(draws, tail) <= path.observed <= quantile(draws, 1 - tail) for tail in tails]
 
 
 def one(population: Population, n: int, measure: str, method: str, simulations: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def read(name):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.filterwarnings("ignore:expected_calibration_error compares:brolly.FewRowsWarning")
 @pytest.mark.parametrize("measure", ["cutoff_calibration_error", "expected_calibration_error"])
 def test_the_shortcut_of_the_study_agrees_with_the_intervals(measure):
     """Where the true value is well inside or outside the interval, the study says so too."""

@@ -114,16 +114,6 @@ def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
     assert atoms.resample(rng).weight.sum() == 5000
 
 
-@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells"])
-def test_a_subsample_is_a_part_of_the_rows(kind):
-    atoms = as_atoms(KINDS[kind]())
-    draw = atoms.subsample(np.random.default_rng(0), 100)
-    assert (draw.weight <= atoms.weight * (1 + 1e-12)).all()
-    assert (draw.positive <= atoms.observed().positive * (1 + 1e-12)).all()
-    if kind != "weights":
-        assert draw.weight.sum() == 100
-
-
 def test_groups_come_whole():
     y, p, w = random_rows(60, weighted=True)
     groups = np.repeat(list("edcba"), 12)
@@ -132,12 +122,12 @@ def test_groups_come_whole():
     rng = np.random.default_rng(0)
     position = np.argsort(p)
     seen = set()
-    for draw in [atoms.resample(rng) for _ in range(50)] + [atoms.subsample(rng, 2) for _ in range(50)]:
+    for draw in [atoms.resample(rng) for _ in range(50)]:
         times = (draw.weight / w[position]).round(9)
         by_group = [set(times[groups[position] == g].tolist()) for g in "abcde"]
         assert all(len(one) == 1 for one in by_group)
         seen.add(sum(one.pop() for one in by_group))
-    assert seen == {5.0, 2.0}
+    assert seen == {5.0}
 
 
 def test_rows_without_weight_and_their_groups_are_left_out():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.task import DecisionTask
 from brolly.decisions.text import decision_with
-from brolly.errors import InputError
+from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bands import null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.guarantee import Guarantee, guarantee
@@ -189,7 +190,7 @@ def compute_parts(
         curve=regret_curve(sample, grid=grid),
         promise=promise,
         test=test,
-        at_worst=(at_worst.low, at_worst.high),
+        at_worst=(max(at_worst.low, 0.0), min(at_worst.high, 1.0)),
         reliability=reliability,
         band=band,
         advice=advice,
@@ -237,9 +238,11 @@ def _estimate(
     low = high = None
     if measure.has_interval:
         rows, draws = (sample, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
-        interval = confidence_interval(
-            rows, measure=measure.name, confidence_level=confidence_level, n_resamples=draws, rng=rng
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewRowsWarning)  # the interval of the loss has warned of what matters
+            interval = confidence_interval(
+                rows, measure=measure.name, confidence_level=confidence_level, n_resamples=draws, rng=rng
+            )
         low, high = interval.low, interval.high
     step()
     return Estimate(measure=measure, value=measure(sample), low=low, high=high)

@@ -1,53 +1,51 @@
-"""Confidence intervals for every measure, honest near calibration and far from it."""
+"""Confidence intervals for every measure, near calibration and far from it."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.interval_methods import Basic, IntervalMethod, Percentile, PopulationPath, invert
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
-from brolly.inference.resampling_units import Atoms, Rng, as_atoms
-from brolly.inference.statistic import Measuring, Statistic, as_statistic
+from brolly.inference.interval_methods import METHODS, IntervalMethod, Nothing, Resampling
+from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
+from brolly.inference.resampling import Progress, Seed, as_seed, check_share, finite, interval_resamples
+from brolly.inference.resampling_units import as_atoms
+from brolly.inference.statistic import Measuring, as_statistic
 
-Method = Literal["auto", "inversion", "percentile", "basic", "subsampling"]
-
-_METHODS = ("auto", "inversion", "percentile", "basic", "subsampling")
-_FEW = 30
+_LEAST, _FEW = 10, 30  # rows or groups: with fewer nothing is claimed, or a warning is given
+_FEW_EVENTS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ConfidenceInterval:
-    """Between which values a measure lies in the population that the rows came from.
+    """A confidence interval for the measure of the population that the rows came from.
 
     Attributes
     ----------
     estimate : float
         The measure of the sample. Chance adds to it, so near calibration it can lie above the interval.
     low, high : float
-        The interval.
+        The ends of the interval.
     confidence_level : float
-        How often such intervals are right, as far as the method goes.
-    method : {"inversion", "percentile", "basic", "subsampling"}
-        How it was made.
+        The share of such intervals that contain the population's value, as far as the method goes.
+    method : str
+        The method: "inversion", "percentile" or "basic".
     measure : str
-        Which measure.
+        The measure.
     corrected : float
-        The estimate without what chance adds to it.
+        The estimate without the part that chance adds.
     n_resamples : int
-        How many samples were drawn (of each population, for "inversion").
+        The number of samples drawn (from each population, for "inversion").
     n : int
         The number of rows.
     seed : int or None
-        The seed, where it was given as one.
+        The seed, if one was given.
     warnings : tuple of str
         Reasons to read the interval with care.
     """
@@ -63,40 +61,42 @@ class ConfidenceInterval:
     n: int
     seed: int | None
     warnings: tuple[str, ...]
-    _law: IntervalMethod = field(repr=False)
-    _range: tuple[float, float] = field(repr=False)
+    _method: IntervalMethod = field(repr=False)
+    _limits: tuple[float, float] = field(repr=False)
 
     @property
     def bias(self) -> float:
-        """How much chance adds to the estimate, by the method's account."""
+        """The part of the estimate that chance adds, according to the method."""
         return self.estimate - self.corrected
 
     def at(self, confidence_level: float) -> ConfidenceInterval:
-        """The interval of another level, from the same draws."""
-        low, high = _ends(self._law, self._range, confidence_level)
+        """Return the interval at another level, from the same draws."""
+        low, high = _ends(self._method, self._limits, confidence_level)
         return replace(self, confidence_level=confidence_level, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return everything in built-in types, ready for JSON; None where a number is not finite."""
         numbers = ("estimate", "low", "high", "confidence_level", "corrected", "bias")
         facts = ("method", "measure", "n_resamples", "n", "seed")
         return {
             "result": "confidence_interval",
-            **{name: getattr(self, name) for name in (*numbers, *facts)},
+            **{name: finite(getattr(self, name)) for name in numbers},
+            **{name: getattr(self, name) for name in facts},
             "warnings": list(self.warnings),
         }
 
     def __repr__(self) -> str:
         return (
-            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, confidence_level={self.confidence_level:g}, "
-            f"estimate={self.estimate:.6g}, measure={self.measure!r}, method={self.method!r}, n={self.n})"
+            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, "
+            f"confidence_level={self.confidence_level:g}, estimate={self.estimate:.6g}, measure={self.measure!r}, "
+            f"method={self.method!r}, n={self.n})"
         )
 
     def __str__(self) -> str:
         lines = [
-            f"{self.measure} lies between {self.low:.4g} and {self.high:.4g} in the population, with "
-            f"{self.confidence_level:.0%} confidence ({self.method}).",
-            f"Of the sample's own {self.estimate:.4g} about {self.bias:.2g} is chance.",
+            f"{self.measure} is between {self.low:.4g} and {self.high:.4g} in the population, with "
+            f"{100 * self.confidence_level:.4g}% confidence ({self.method}).",
+            f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}.",
             *(f"Note: {note}." for note in self.warnings),
         ]
         return "\n".join(lines)
@@ -114,16 +114,16 @@ def confidence_interval(
     groups: ArrayLike | None = None,
     measure: str | Measuring = "soft_binned_cdl",
     confidence_level: float = 0.95,
-    method: Method = "auto",
-    n_resamples: int = 199,
+    method: str = "auto",
+    n_resamples: int | None = None,
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> ConfidenceInterval:
-    r"""A confidence interval for a measure: what the sample says about the population.
+    r"""Compute a confidence interval for a measure of the population.
 
     The value on a sample is too large: chance looks like miscalibration, and near calibration it is most of the value.
     Bootstrap intervals add that chance a second time and are badly wrong there. The default method compares the
-    sample instead with samples from populations whose value is known, so that chance is on both sides.
+    sample with samples from populations whose value is known, which have the same bias.
 
     Parameters
     ----------
@@ -132,23 +132,25 @@ def confidence_interval(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        Rows of the same group (patient, site, day) depend on each other: whole groups are drawn.
+        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
+        drawn.
     measure : str or callable
         A name of `list_measures()`, or a function that takes one `Sample`.
     confidence_level : float
-        How often the interval is to be right.
-    method : {"auto", "inversion", "percentile", "basic", "subsampling"}
-        "auto" takes "inversion"; "percentile" for scores, which have no boundary; "subsampling" with `groups`.
-    n_resamples : int
-        How many samples are drawn; by "inversion" from each of nine populations.
+        The share of such intervals that should contain the population's value.
+    method : {"auto", "inversion", "percentile", "basic"}
+        "auto" is "percentile" for scores and "inversion" for all other measures.
+    n_resamples : int, optional
+        The number of samples drawn; by "inversion" from each of nine populations. Default: 199, or as many as leave one
+        in each tail.
     rng : None, int or numpy.random.Generator
-        The source of chance; the same seed gives the same result.
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with the number of samples drawn so far and in all.
+        Called now and then with the number of samples drawn so far and in total.
 
     Returns
     -------
@@ -157,35 +159,38 @@ def confidence_interval(
     Warns
     -----
     FewRowsWarning
-        With fewer than 30 rows, or groups.
+        With fewer than 30 rows or groups (with fewer than 10 the interval is the whole range of the measure), or fewer
+        than 20 events or non-events; and for ECE and CDL with fewer than 20 rows per distinct prediction.
 
     Notes
     -----
-    *inversion.* The bias :math:`\hat r(p)` of the predictions is estimated: for each distinct prediction if they are
-    few, else as a curve that is linear between the points of a grid of about :math:`n^{1/3}` cells. On the line of
-    populations with the predictions of the sample and event probabilities :math:`q_\lambda(p) = p + \lambda \hat r(p)`,
-    cut at 0 and 1, :math:`\lambda = 0` is calibrated and :math:`\lambda = 1` as estimated. Each has a known value
-    :math:`\theta(\lambda)`, and drawing predictions and outcomes anew from it shows what the plug-in
-    :math:`\hat\theta` would be on n rows. (For ECE and CDL the predictions are kept, as drawing one twice would pool
-    its rows.) The interval has the values of those populations for which the observed :math:`\hat\theta` lies between
-    the tails; `corrected` is where it is the median. So the low end is 0 where a test like `calibration_test` does
-    not reject, and upward bias of any size, even that of ECE and CDL which does not vanish, is accounted for. It is
-    not distribution-free: what is miscalibrated at a scale finer than the curve can show, among as many distinct
-    predictions as rows, no sample can tell from chance.
+    *inversion.* The bias :math:`\hat r(p)` of the predictions is estimated: for each distinct prediction if
+    they have 20 rows each, else as a curve that is linear between the points of a grid of about :math:`n^{1/3}` cells;
+    estimates no larger than their noise are shrunk to 0. A path of populations has the predictions of the sample and
+    the event probabilities :math:`q_\lambda(p) = p + \lambda \hat r(p)` for :math:`\lambda \le 1`, from calibrated to
+    as estimated. Beyond 1 it moves in the direction in which the measure grows fastest, relative to what the sample can
+    tell apart (the least favourable family). Each population has a known value :math:`\theta(\lambda)`; samples drawn
+    from it show which plug-in values :math:`\hat\theta` are to be expected on n rows. (For ECE and CDL the predictions
+    are kept, as drawing one twice would pool its rows.) The interval has the values of those populations for which the
+    observed :math:`\hat\theta` is in neither tail; `corrected` is the value for which it is the median. So the low end
+    is 0 where a test like `calibration_test` does not reject, and an upward bias of any size, even that of ECE and CDL,
+    which does not vanish, is accounted for.
 
-    *percentile*, *basic*: the bootstrap of rows (or groups) and its quantiles, or the reflected ones. Right for scores
-    and far from calibration, wrong near it. *subsampling*: :math:`b = N^{0.7}` of N rows or groups without
-    replacement, deviations scaled by :math:`\sqrt{b/(N-b)}` (Politis and Romano); it needs no smoothness, but many
-    groups, and deviations that shrink like :math:`N^{-1/2}`.
+    It is an estimate, not a proof. Errors that alternate at a scale finer than the curve, among as many distinct
+    predictions as rows, cannot be told from chance by any method. With `groups`, clusters are drawn with their
+    predictions, and outcomes have the same correlation within every cluster: the one seen, plus a standard error.
 
-    docs/inference-resampling.md has the measured coverage of each.
+    *percentile*, *basic*: the bootstrap of rows (or clusters) and its quantiles, or the reflected ones. Right for
+    scores and far from calibration, wrong near it.
+
+    docs/inference-resampling.md has the measured coverage. Every draw costs one evaluation of the measure: for
+    `lower_distance_to_calibration`, which solves a linear program, an interval takes half an hour.
 
     References
     ----------
-    Politis, Romano (1994), "Large Sample Confidence Regions Based on Subsamples under Minimal Assumptions",
-    doi:10.1214/aos/1176325770. Andrews (2000), "Inconsistency of the Bootstrap when a Parameter is on the Boundary of
-    the Parameter Space", doi:10.1111/1468-0262.00114. DiCiccio, Romano (1990), "Nonparametric Confidence Limits by
-    Resampling Methods and Least Favorable Families", doi:10.2307/1403474.
+    Andrews (2000), "Inconsistency of the Bootstrap when a Parameter is on the Boundary of the Parameter Space",
+    doi:10.1111/1468-0262.00114. DiCiccio, Romano (1990), "Nonparametric Confidence Limits by Resampling Methods and
+    Least Favorable Families", doi:10.2307/1403474.
 
     Examples
     --------
@@ -199,13 +204,18 @@ def confidence_interval(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     statistic = as_statistic(measure)
-    confidence_level, size = check_share(confidence_level, "confidence_level"), check_resamples(n_resamples)
-    chosen = _choose(method, statistic, grouped=groups is not None)
+    confidence_level = check_share(confidence_level, "confidence_level")
+    size = interval_resamples(n_resamples, (1 - confidence_level) / 2)
+    if method not in ("auto", *METHODS):
+        raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng)
-    atoms = as_atoms(sample, groups)
-    law = _law(chosen, sample, atoms, statistic, size, generator, progress)
-    limits = statistic.measure.range if statistic.measure else (-np.inf, np.inf)
-    low, high = _ends(law, limits, confidence_level)
+    of = Resampling(sample, as_atoms(sample, groups), statistic, size, generator, progress)
+    notes = _doubts(of)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    chosen = method if method != "auto" else "inversion" if statistic.bounded else "percentile"
+    fitted = (METHODS[chosen] if of.atoms.units >= _LEAST else Nothing).fit(of)
+    low, high = _ends(fitted, statistic.limits, confidence_level)
     return ConfidenceInterval(
         estimate=float(statistic.function(sample)),
         low=low,
@@ -213,66 +223,37 @@ def confidence_interval(
         confidence_level=confidence_level,
         method=chosen,
         measure=statistic.name,
-        corrected=float(np.clip(law.corrected, *limits)),
+        corrected=float(np.clip(fitted.corrected, *statistic.limits)),
         n_resamples=size,
         n=sample.n,
         seed=seed,
-        warnings=few_rows(atoms),
-        _law=law,
-        _range=limits,
+        warnings=tuple(map(str, notes)),
+        _method=fitted,
+        _limits=statistic.limits,
     )
 
 
-def few_rows(atoms: Atoms) -> tuple[str, ...]:
-    """Warn where there is too little to resample."""
-    if atoms.units >= _FEW:
-        return ()
+def _doubts(of: Resampling) -> list[FewRowsWarning]:
+    """Reasons why the interval can be far from its level."""
+    atoms, statistic, notes = of.atoms, of.statistic, list[str]()
     what = "row" if atoms.group is None else "group"
-    many = f"1 {what} is" if atoms.units == 1 else f"{atoms.units} {what}s are"
-    note = FewRowsWarning(f"{many} few to resample: the interval can be far from its level")
-    warnings.warn(note, stacklevel=3)
-    return (str(note),)
-
-
-def _choose(method: str, statistic: Statistic, *, grouped: bool) -> str:
-    if method not in _METHODS:
-        raise InputError(f"method must be one of {', '.join(_METHODS)}; it is {method!r}")
-    if method == "inversion" and grouped:
-        raise InputError("method must not be 'inversion' with groups: outcomes of a group cannot be redrawn one by one")
-    if method != "auto":
-        return method
-    if grouped:
-        return "subsampling"
-    return "inversion" if statistic.bounded else "percentile"
-
-
-def _law(
-    method: str,
-    sample: Sample,
-    atoms: Atoms,
-    statistic: Statistic,
-    size: int,
-    rng: Rng,
-    progress: Progress | None,
-) -> IntervalMethod:
-    evaluate, threads = statistic.on(atoms), statistic.threads
-    if method == "inversion":
-        return invert(
-            PopulationPath(sample, atoms, evaluate, keep=statistic.pools),
-            size,
-            rng,
-            progress,
-            threads=statistic.threads,
+    units = f"1 {what} is" if atoms.units == 1 else f"{atoms.units} {what}s are"
+    events = int(atoms.events.sum())
+    fewer, rarer = min((events, "events"), (atoms.n - events, "non-events"))
+    if atoms.units < _LEAST:
+        notes.append(f"{units} too few to resample: the interval is the whole range of the measure")
+    elif atoms.units < _FEW:
+        notes.append(f"{units} few to resample: the interval can be far from its level")
+    elif statistic.bounded and fewer < _FEW_EVENTS:
+        notes.append(f"{fewer} {rarer} are few to resample: the interval can be far from its level")
+    if statistic.pools and not repeats_often(of.sample, atoms):
+        notes.append(
+            f"{statistic.name} compares each distinct prediction with its own rows, here fewer than {ENOUGH_ROWS}: "
+            "errors that alternate between predictions cannot be told from chance"
         )
-    observed = evaluate(atoms.observed())
-    if method == "subsampling":
-        some = max(1, min(atoms.units - 1, round(atoms.units**0.7)))
-        draws = draw_many(lambda stream: [evaluate(atoms.subsample(stream, some))], size, rng, progress)
-        return Basic(observed, np.sort(draws[:, 0]), math.sqrt(some / max(1, atoms.units - some)))
-    draws = draw_many(lambda stream: [evaluate(atoms.resample(stream))], size, rng, progress, threads=threads)
-    return (Basic if method == "basic" else Percentile)(observed, np.sort(draws[:, 0]))
+    return [FewRowsWarning(note) for note in notes]
 
 
-def _ends(law: IntervalMethod, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
-    low, high = np.clip(law.ends(check_share(confidence_level, "confidence_level")), *limits)
+def _ends(method: IntervalMethod, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
+    low, high = np.clip(method.ends(check_share(confidence_level, "confidence_level")), *limits)
     return float(low), float(high)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, shifted
 from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import Measuring, as_statistic
 
@@ -181,7 +181,7 @@ def minimum_detectable(
     def draws(chance: Floats) -> Floats:
         nonlocal done
         coin, same = atoms.coin(chance), np.random.default_rng(key)
-        told = None if progress is None else partial(_tell, progress, done, size * (_STEPS + 2))
+        told = None if progress is None else partial(shifted, progress, done, size * (_STEPS + 2))
         found = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, same, told)[:, 0]
         done += size
         return found
@@ -221,7 +221,3 @@ def _smallest(found: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if found(middle) else (middle, high)
     return high
-
-
-def _tell(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    progress(before + done, total)

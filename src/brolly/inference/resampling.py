@@ -1,24 +1,26 @@
-"""Many redrawn samples, a block at a time: seeds and progress."""
+"""Resampling in blocks: seeds, numbers of draws, threads and progress."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from brolly.core.arrays import Floats
+from brolly.core.threads import run_in_threads
 from brolly.errors import InputError
 
 Seed = int | np.random.Generator | None
 Rng = np.random.Generator
 Progress = Callable[[int, int], None]
 
-_BLOCK = 32  # samples that share a stream of random numbers
+_BLOCK = 32  # draws that share a stream of random numbers
+_INTERVAL_DRAWS = 199
 
 
 def as_seed(rng: Seed) -> tuple[np.random.Generator, int | None]:
-    """The generator, and the seed where one can be named."""
+    """Return the generator, and the seed if `rng` is one."""
     if isinstance(rng, np.random.Generator):
         return rng, None
     if rng is None:
@@ -28,23 +30,30 @@ def as_seed(rng: Seed) -> tuple[np.random.Generator, int | None]:
     return np.random.default_rng(int(rng)), int(rng)
 
 
-def check_resamples(n_resamples: int, least: int = 19) -> int:
-    """Accept a number of samples to draw."""
+def check_resamples(n_resamples: int, minimum: int = 19) -> int:
+    """Return a valid number of draws."""
     whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or not least <= n_resamples <= 10**7:
-        raise InputError(f"n_resamples must be an integer from {least} to 10,000,000; it is {n_resamples!r}")
+    if not whole or not minimum <= n_resamples <= 10**7:
+        raise InputError(f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}")
     return int(n_resamples)
 
 
+def interval_resamples(n_resamples: int | None, tail: float) -> int:
+    """Return the number of draws for an interval: 199 by default, more if needed for one draw in a tail that small."""
+    if n_resamples is None:
+        return max(_INTERVAL_DRAWS, math.ceil((1 - 1e-9) / tail) - 1)
+    return check_resamples(n_resamples)
+
+
 def is_share(value: object) -> bool:
-    """Whether it is a number strictly between 0 and 1."""
+    """Return whether a value is a number strictly between 0 and 1."""
     if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
         return False
     return bool(0 < value < 1)
 
 
 def check_share(value: float, name: str) -> float:
-    """Accept a number strictly between 0 and 1."""
+    """Return a number strictly between 0 and 1."""
     if not is_share(value):
         raise InputError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}")
     return float(value)
@@ -59,38 +68,50 @@ def draw_many(
     width: int = 1,
     threads: int = 1,
 ) -> Floats:
-    """Call `one` so often, each block of calls with its own stream of random numbers; a row for each call.
+    """Call `one` `size` times, each block of calls with its own stream of random numbers; one row per call.
 
-    What comes out does not depend on the number of threads: blocks have their streams before any of them is drawn.
+    The result does not depend on the number of threads: every block has its stream before any of them is drawn.
     """
     found = np.empty((size, width))
     starts = range(0, size, _BLOCK)
-    if threads == 1 or len(starts) == 1:
-        for start in starts:
-            (stream,) = rng.spawn(1)
-            _fill(found[start : start + _BLOCK], one, stream)
-            if progress is not None:
-                progress(min(start + _BLOCK, size), size)
-        return found
-    with ThreadPoolExecutor(min(threads, len(starts))) as pool:
-        blocks = [pool.submit(_fill, found[start : start + _BLOCK], one, *rng.spawn(1)) for start in starts]
+    streams, done = rng.spawn(len(starts)), [0] * len(starts)
+    threads = min(threads, len(starts))
+    failed = False
+
+    def work(part: int) -> bool:
+        nonlocal failed
         try:
-            for start, block in zip(starts, blocks, strict=True):
-                block.result()
-                if progress is not None:
-                    progress(min(start + _BLOCK, size), size)
-        finally:  # an error or Ctrl-C: the blocks that no thread has begun are not wanted any more
-            for block in blocks:
-                block.cancel()
+            for k in range(part, len(starts), threads):
+                if failed:  # an error or Ctrl-C in another thread: the rest is not needed any more
+                    break
+                rows = found[starts[k] : starts[k] + _BLOCK]
+                for at in range(len(rows)):
+                    rows[at] = one(streams[k])
+                done[k] = len(rows)
+                if progress is not None and part == 0 and sum(done) < size:
+                    progress(sum(done), size)
+        except BaseException:
+            failed = True
+            raise
+        return True
+
+    run_in_threads(work, threads)
+    if progress is not None:
+        progress(size, size)
     return found
 
 
-def _fill(rows: Floats, one: Callable[[np.random.Generator], Sequence[float] | Floats], stream: Rng) -> None:
-    for k in range(len(rows)):
-        rows[k] = one(stream)
+def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    """Report the progress of one part of several."""
+    progress(before + done, total)
 
 
 def quantile(sorted_draws: Floats, share: float) -> float:
-    """The draw that at least this share of them does not exceed."""
+    """Return the smallest draw that at least this share of the draws does not exceed."""
     at = int(np.ceil(share * len(sorted_draws))) - 1
     return float(sorted_draws[min(max(at, 0), len(sorted_draws) - 1)])
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number for JSON: None where it is infinite or NaN."""
+    return value if value is not None and math.isfinite(value) else None

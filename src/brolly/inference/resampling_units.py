@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable, mean_prediction
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 from brolly.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
 from brolly.inference.clusters import numbered_groups
 
-Ints = NDArray[np.int64]
 Rng = np.random.Generator
 
 _EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are drawn as one binomial number
@@ -78,6 +77,11 @@ class Atoms:
         """The weight of the rows at each distinct prediction."""
         return self._pooled(self.count).astype(np.float64)
 
+    @property
+    def squares(self) -> Floats:
+        """The sum of squared weights of the rows at each distinct prediction."""
+        return self._pooled(self.count if self.unit is None else self.count * self.unit).astype(np.float64)
+
     def observed(self) -> Draw:
         """The sample as it is."""
         return Draw(None, self._pooled(self.events))
@@ -123,16 +127,6 @@ class Atoms:
         slots = np.concatenate([self.count - self.events, self.events])
         return self._kept(rng, *np.split(_multinomial(rng, slots), 2))
 
-    def subsample(self, rng: Rng, size: int) -> Draw:
-        """Draw `size` rows (or clusters) without replacement."""
-        if self.group is not None:
-            chosen = np.zeros(int(self.group.max()) + 1, np.int64)
-            chosen[rng.choice(len(chosen), size, replace=False)] = 1
-            return self.times(chosen[self.group])
-        slots = np.concatenate([self.count - self.events, self.events])
-        drawn = rng.multivariate_hypergeometric(slots, size, method="marginals")
-        return self._kept(rng, *np.split(drawn, 2))
-
     @property
     def units(self) -> int:
         """How many rows, or clusters, are drawn."""
@@ -170,6 +164,10 @@ class UnevenCells(Atoms):
     def weight(self) -> Floats:
         return self.negative[0] + self.positive[0]
 
+    @property
+    def squares(self) -> Floats:
+        return self.negative[1] + self.positive[1]
+
     def observed(self) -> Draw:
         return Draw(None, self.positive[0])
 
@@ -185,8 +183,7 @@ class UnevenCells(Atoms):
 
     def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
         share = self._share(rng, repeated, chance)
-        squares = self.negative[1] + self.positive[1]
-        weight = _gamma(rng, repeated, self.count, self.weight, squares)
+        weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
         return Draw(weight, weight * share)
 
     def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:
@@ -196,7 +193,7 @@ class UnevenCells(Atoms):
 
     def _share(self, rng: Rng, count: Ints, chance: Floats) -> Floats:
         """The share of events in the weight of `count` rows of each cell."""
-        rows = np.maximum(1.0, self.weight**2 / (self.negative[1] + self.positive[1]) * (count / self.count))
+        rows = np.maximum(1.0, self.weight**2 / self.squares * (count / self.count))
         low = np.floor(rows)
         k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)  # low or low + 1, so that E[1/k] = 1/rows
         share: Floats = rng.binomial(k.astype(np.int64), chance) / k

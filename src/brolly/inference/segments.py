@@ -257,7 +257,9 @@ def segment_tests(
         (value, null_mean, p_value), said = _tests(segments, measure, min_rows, size, streams, progress)
         low, high = np.full((2, len(keys)), np.nan)
         for at in np.argsort(p_value, kind="stable")[:shown].tolist():
-            low[at], high[at] = _interval(segments[keys[at]], measure, level, streams[at])
+            sample = segments[keys[at]]
+            found = confidence_interval(sample, measure=measure, confidence_level=level, rng=streams[at])
+            low[at], high[at] = found.low, found.high
     if size < needed:
         said.append(
             f"with n_resamples={size} one segment alone among {tested:,} could not be found: that takes "
@@ -316,13 +318,6 @@ def _last_look(sample: Sample, measure: str | Measuring, most: int, rng: Rng) ->
         if size == most or round(test.p_value * (size + 1)) > _CLOSE:
             return test
         size = min(10 * (size + 1) - 1, most)
-
-
-def _interval(sample: Sample, measure: str | Measuring, level: float, rng: Rng) -> tuple[float, float]:
-    """The confidence interval, from so many draws that each tail holds at least one."""
-    size = min(_MOST, max(_FIRST_LOOK, math.ceil(2 / (1 - level)) - 1))
-    found = confidence_interval(sample, measure=measure, confidence_level=level, n_resamples=size, rng=rng)
-    return found.low, found.high
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:

@@ -54,6 +54,11 @@ class Statistic:
         return self.measure is not None and self.measure.pools_predictions
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest possible value."""
+        return self.measure.range if self.measure else (-math.inf, math.inf)
+
+    @property
     def soft_binned(self) -> bool:
         """Whether it is SCDL."""
         return self.measure is not None and self.measure.function is soft_binned_cdl
