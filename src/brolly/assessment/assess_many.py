@@ -230,7 +230,6 @@ def assess_many(
     options: dict[str, Any] = {
         "measure": MEASURE,
         "confidence_level": confidence_level,
-        "n_resamples": n_resamples,
         "rng": generator,
     }
     pairs = []

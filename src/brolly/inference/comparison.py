@@ -1,47 +1,63 @@
-"""Which of two forecasters is better calibrated, and could that be chance?"""
+"""Compare two forecasters in a measure: difference, confidence interval and p-value."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
 from brolly.inference.interval_methods import Basic
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
+from brolly.inference.intervals import confidence_interval
+from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
+from brolly.inference.resampling import (
+    Progress,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    draw_many,
+    finite,
+    interval_resamples,
+    shifted,
+)
 from brolly.inference.resampling_units import Rng, as_atoms, as_groups, by_row
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
 
-_ROUNDING = 1e-12  # a difference this much smaller than the observed one counts as no smaller
-_SWAPPED = "within each row (or group) the two forecasts could be swapped and nothing would change"
-_EQUAL = "both samples come from populations with the same value (bootstrap, not exact)"
+Ends = Callable[[float], tuple[float, float]]
+
+_BOTH = "both intervals of confidence_interval at once (Bonferroni)"
+_DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for few rows or groups"
+_HALVINGS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Comparison:
-    """How two forecasters differ in a measure.
+    """The difference of two forecasters in a measure.
 
     Attributes
     ----------
     difference : float
-        The measure of a less that of b: below 0 where a is better.
+        The measure of a less that of b: below 0 if a is better.
     low, high : float
-        Its confidence interval.
+        The confidence interval of the difference in the population.
     p_value : float
-        How often chance gives as large a difference, if the hypothesis `null` is true.
-    null : str
-        That hypothesis, in words.
+        Of the hypothesis that both have the same value in the population: the smallest ``1 - confidence_level`` whose
+        interval excludes 0, as far as the number of draws can tell.
     value_a, value_b : float
         The measure of each.
     paired : bool
         Whether both forecast the same rows.
+    method : str
+        How the interval was made.
     confidence_level, measure, n_a, n_b, n_resamples, seed
         As asked for; the number of rows of each.
     """
@@ -50,10 +66,10 @@ class Comparison:
     low: float
     high: float
     p_value: float
-    null: str
     value_a: float
     value_b: float
     paired: bool
+    method: str
     confidence_level: float
     measure: str
     n_a: int
@@ -63,28 +79,17 @@ class Comparison:
 
     @property
     def better(self) -> str | None:
-        """Whose value is lower beyond doubt, "a" or "b"; None where the interval holds 0."""
+        """The forecaster with the lower value, "a" or "b"; None if the interval contains 0."""
         return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
-        names = (
-            "difference",
-            "low",
-            "high",
-            "p_value",
-            "null",
-            "value_a",
-            "value_b",
-            "paired",
-            "confidence_level",
-            "measure",
-        )
-        more = ("n_a", "n_b", "n_resamples", "seed", "better")
+        """Return everything in built-in types, ready for JSON; None where a number is not finite."""
+        numbers = ("difference", "low", "high", "p_value", "value_a", "value_b", "confidence_level")
+        facts = ("paired", "method", "measure", "n_a", "n_b", "n_resamples", "seed", "better")
         return {
             "result": "compare",
-            "method": "basic bootstrap",
-            **{name: getattr(self, name) for name in (*names, *more)},
+            **{name: finite(getattr(self, name)) for name in numbers},
+            **{name: getattr(self, name) for name in facts},
         }
 
     def __repr__(self) -> str:
@@ -94,11 +99,11 @@ class Comparison:
         )
 
     def __str__(self) -> str:
-        verdict = "cannot be told apart" if self.better is None else f"{self.better} is better"
+        verdict = "no difference is established" if self.better is None else f"{self.better} is better"
         return (
             f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
-            f"The difference {self.difference:.4g} lies between {self.low:.4g} and {self.high:.4g} with "
-            f"{self.confidence_level:.0%} confidence (p = {self.p_value:.3g})."
+            f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
+            f"{100 * self.confidence_level:.4g}% confidence (p = {self.p_value:.3g})."
         )
 
     def _repr_html_(self) -> str:
@@ -116,14 +121,16 @@ def compare(
     paired: bool = True,
     measure: str | Measuring = "soft_binned_cdl",
     confidence_level: float = 0.95,
-    n_resamples: int = 999,
+    n_resamples: int | None = None,
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    r"""Compare two forecasters in any measure: difference, interval, p-value.
+    r"""Compare two forecasters in a measure: difference, confidence interval and p-value.
 
-    Two values from the same rows move together by chance, so their difference is known better than either. Small
-    differences in calibration can be chance even where each value is far from 0; this tells.
+    For proper scores (`brier_score`, `log_score`) on the same rows the difference is known better than either
+    value, and this finds small differences. Measures of miscalibration are biased upward by chance, for each forecast
+    by a different amount, so their difference says little by itself; here both biases are allowed for, and only clear
+    differences are found.
 
     Parameters
     ----------
@@ -136,20 +143,23 @@ def compare(
     sample_weight, pos_label
         As for `soft_binned_cdl`.
     groups : array_like of shape (n,), optional
-        Rows of the same group depend on each other: whole groups are drawn, and swapped.
+        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
+        drawn.
     paired : bool
         False for two samples, ``compare(sample_a, sample_b, paired=False)``, which must have no rows in common. A
-        compressed sample no longer knows its rows, so two of them cannot be paired.
+        compressed sample does not keep its rows, so two of them cannot be paired.
     measure : str or callable
-        A name of `list_measures()`, or a function that takes one `Sample`.
+        A name of `list_measures()`, or a function that takes one `Sample`. ECE and CDL are refused unless distinct
+        predictions have 20 rows each: their bias does not vanish.
     confidence_level : float
-        How often the interval is to be right.
-    n_resamples : int
-        How many samples are drawn for the interval, and as many for the p-value.
+        The share of such intervals that should contain the difference in the population.
+    n_resamples : int, optional
+        The number of samples drawn. Default: 999 for scores; for all other measures, where every forecast takes nine
+        times as many, 199 or as many as leave one in each tail.
     rng : None, int or numpy.random.Generator
-        The source of chance; the same seed gives the same result.
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with the number of samples drawn so far and in all.
+        Called now and then with the number of samples drawn so far and in total.
 
     Returns
     -------
@@ -157,22 +167,18 @@ def compare(
 
     Notes
     -----
-    *Interval.* Rows (or groups) are drawn with replacement, the same for both, and the interval is
-    :math:`[2d - q_{1-\alpha/2}, 2d - q_{\alpha/2}]` with the quantiles of the redrawn differences: the basic
-    bootstrap, which takes off the part of the upward bias that the two do not share. It is a large-sample statement.
+    *Measures of miscalibration.* With the intervals :math:`[l_a, h_a]` and :math:`[l_b, h_b]` of `confidence_interval`,
+    each at the level :math:`1 - \alpha/2`, the interval is :math:`[l_a - h_b,\ h_a - l_b]`. If each contains its value
+    with probability :math:`1 - \alpha/2`, the difference is inside with probability :math:`1 - \alpha`, however the two
+    forecasts depend on each other (Bonferroni). So it is as good as those intervals, near calibration and far from
+    it, with clusters, weights and compressed samples. Pairing gains nothing here.
 
-    *p-value, paired.* In each row (or group) the two predictions are swapped with probability 1/2, and
-    :math:`(1 + \#\{|d^*| \ge |d|\})/(B + 1)`. If which forecast is whose is a coin toss given the outcomes, that is
-    exact for every n and measure. The hypothesis is that the forecasters cannot be told apart, more than that their
-    values agree: where they differ in sharpness, trust the interval.
+    *Scores.* The difference is a mean over rows. Rows (or clusters) are drawn with replacement, the same for both, and
+    the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\, t_{G-1}(0.975) / 1.96` for G rows or clusters.
+    Independent samples are drawn each on its own.
 
-    *p-value, independent samples.* Twice the share of redrawn differences on the far side of 0, in the basic bootstrap.
-    The samples' values must be comparable: both carry the upward bias of their own size.
-
-    References
-    ----------
-    Fisher (1935), *The Design of Experiments*, section 21 (randomisation within pairs). Davison, Hinkley (1997),
-    *Bootstrap Methods and their Application*, doi:10.1017/CBO9780511802843, chapters 4 and 5.
+    Where a value is not finite (an infinite log score, a measure that is NaN), nothing is claimed: the interval is
+    infinite, ``p_value`` is 1 and `better` is None. Rows of weight zero change nothing.
 
     Examples
     --------
@@ -180,12 +186,12 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p
-    >>> found = brolly.compare(y, p**2, p, measure="cutoff_calibration_error", n_resamples=199, rng=0)
+    >>> found = brolly.compare(y, p**2, p, measure="cutoff_calibration_error", rng=0)
     >>> found.better, found.p_value
-    ('b', 0.005)
+    ('b', 0.02)
     """
-    statistic, size = as_statistic(measure), check_resamples(n_resamples)
-    confidence_level, (generator, seed) = check_share(confidence_level, "confidence_level"), as_seed(rng)
+    statistic, confidence_level = as_statistic(measure), check_share(confidence_level, "confidence_level")
+    generator, seed = as_seed(rng)
     if isinstance(y_true, Sample) or isinstance(y_prob_a, Sample):
         a, b = _independent(y_true, y_prob_a, y_prob_b, paired, groups, sample_weight, pos_label)
     else:
@@ -193,26 +199,33 @@ def compare(
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
         a = as_sample(y_true, y_prob_a, sample_weight=sample_weight, pos_label=pos_label)
         b = as_sample(y_true, y_prob_b, sample_weight=sample_weight, pos_label=pos_label)
-    one = _together(a, b, statistic, groups) if paired else _apart(a, b, statistic)
-    draws = draw_many(one, size, generator, progress, width=2)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
-    difference = value_a - value_b
-    redrawn = draws[:, 0]
-    low, high = Basic(difference, np.sort(redrawn)).ends(confidence_level)
-    if paired:
-        as_large = int((np.abs(draws[:, 1]) >= abs(difference) - _ROUNDING).sum())
-        p_value = (1 + as_large) / (size + 1)
+    if statistic.bounded:
+        _check_testable(statistic, a, b)
+        size = interval_resamples(n_resamples, (1 - confidence_level) / 4)
+        smallest = 4 / (size + 1)
     else:
-        p_value = _two_sided(redrawn - difference, difference)
+        size = 999 if n_resamples is None else check_resamples(n_resamples)
+        smallest = 2 / (size + 1)
+    ends: Ends = _nothing
+    if math.isfinite(value_a - value_b):
+        if statistic.bounded:
+            ends = _both(a, b, measure, groups, confidence_level, size, generator, progress)
+        else:
+            one, units = (_together if paired else _apart)(a, b, statistic, groups)
+            draws = np.sort(draw_many(one, size, generator, progress)[:, 0])
+            if units > 1 and np.isfinite(draws).all():
+                ends = Basic(value_a - value_b, draws, _student(units)).ends
+    low, high = ends(confidence_level)
     return Comparison(
-        difference=difference,
+        difference=value_a - value_b,
         low=low,
         high=high,
-        p_value=p_value,
-        null=_SWAPPED if paired else _EQUAL,
+        p_value=_p_value(ends, smallest),
         value_a=value_a,
         value_b=value_b,
         paired=paired,
+        method=_BOTH if statistic.bounded else _DIFFERENCES,
         confidence_level=confidence_level,
         measure=statistic.name,
         n_a=a.n,
@@ -237,44 +250,103 @@ def _independent(
     return first, second
 
 
+def _check_testable(statistic: Statistic, *samples: Sample) -> None:
+    """Refuse measures whose value on a sample need not come close to that of the population."""
+    if statistic.pools and not all(repeats_often(sample, as_atoms(sample)) for sample in samples):
+        raise InputError(
+            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
+            "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
+        )
+
+
+def _nothing(_: float) -> tuple[float, float]:
+    return -math.inf, math.inf
+
+
+def _both(
+    a: Sample,
+    b: Sample,
+    measure: str | Measuring,
+    groups: ArrayLike | None,
+    confidence_level: float,
+    size: int,
+    rng: Rng,
+    progress: Progress | None,
+) -> Ends:
+    """The ends of the difference by those of each, which hold both at once."""
+    found = [
+        confidence_interval(
+            sample,
+            measure=measure,
+            groups=groups,
+            confidence_level=(1 + confidence_level) / 2,
+            n_resamples=size,
+            rng=rng,
+            progress=None if progress is None else partial(shifted, progress, before, 2 * size),
+        )
+        for sample, before in ((a, 0), (b, size))
+    ]
+
+    def ends(level: float) -> tuple[float, float]:
+        one, other = (interval.at((1 + level) / 2) for interval in found)
+        low, high = one.low - other.high, one.high - other.low
+        return (low, high) if low <= high else _nothing(level)  # NaN
+
+    return ends
+
+
 def _together(
     a: Sample, b: Sample, statistic: Statistic, groups: ArrayLike | None
-) -> Callable[[Rng], tuple[float, float]]:
-    """Redrawn differences: of rows drawn with replacement, and of forecasts swapped at random."""
+) -> tuple[Callable[[Rng], list[float]], int]:
+    """Differences where the same rows (or clusters) are drawn for both, and the number of rows or clusters."""
     atoms_a, atoms_b = by_row(a), by_row(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
     rows_a, rows_b = atoms_a.row, atoms_b.row
     assert rows_a is not None
     assert rows_b is not None
     n = len(a.y_prob)
-    unit = np.arange(n) if groups is None else as_groups(groups, n, np.arange(n))
+    some = np.sort(rows_a)  # without the rows of weight zero
+    unit = np.zeros(n, np.int64)
+    unit[some] = np.arange(len(some)) if groups is None else as_groups(groups, n, some)
     units = int(unit.max()) + 1
-    y, p_a, p_b = a.y_true, a.y_prob.astype(np.float64), b.y_prob.astype(np.float64)
 
-    def one(stream: Rng) -> tuple[float, float]:
-        times = repeats(stream.bit_generator.capsule, units)[unit]
-        redrawn = evaluate_a(atoms_a.times(times[rows_a])) - evaluate_b(atoms_b.times(times[rows_b]))
-        swap = (stream.random(units) < 0.5)[unit]
-        mixed = (np.where(swap, p_b, p_a), np.where(swap, p_a, p_b))
-        one, other = (statistic.function(Sample(y, p, sample_weight=a.sample_weight)) for p in mixed)
-        return redrawn, float(one) - float(other)
+    def one(stream: Rng) -> list[float]:
+        times = repeats(stream.bit_generator.capsule, units)
+        drawn = [atoms.times(times[unit[rows]]) for atoms, rows in ((atoms_a, rows_a), (atoms_b, rows_b))]
+        return [evaluate_a(drawn[0]) - evaluate_b(drawn[1])]
 
-    return one
+    return one, units
 
 
-def _apart(a: Sample, b: Sample, statistic: Statistic) -> Callable[[Rng], tuple[float, float]]:
-    """Redrawn differences of two samples that have nothing to do with each other."""
+def _apart(a: Sample, b: Sample, statistic: Statistic, _: ArrayLike | None) -> tuple[Callable[[Rng], list[float]], int]:
+    """Differences of two samples without common rows, and the number of rows of the smaller."""
     atoms_a, atoms_b = as_atoms(a), as_atoms(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
 
-    def one(stream: Rng) -> tuple[float, float]:
-        return evaluate_a(atoms_a.resample(stream)) - evaluate_b(atoms_b.resample(stream)), 0.0
+    def one(stream: Rng) -> list[float]:
+        return [evaluate_a(atoms_a.resample(stream)) - evaluate_b(atoms_b.resample(stream))]
 
-    return one
+    return one, min(atoms_a.units, atoms_b.units)
 
 
-def _two_sided(deviation: Floats, difference: float) -> float:
-    """Twice the share of deviations as large as the difference, on its side."""
-    sides = deviation >= difference, deviation <= difference
-    tails = [(1 + int(side.sum())) / (len(deviation) + 1) for side in sides]
-    return min(1.0, 2 * min(tails))
+def _student(units: int) -> float:
+    """How much wider Student's interval at 95% is than that of the bootstrap, which takes the spread for known."""
+    from scipy.special import stdtrit
+
+    return math.sqrt(units / (units - 1)) * float(stdtrit(units - 1, 0.975)) / 1.959964
+
+
+def _p_value(ends: Ends, smallest: float) -> float:
+    """The smallest 1 - level whose interval excludes 0, by bisection; no smaller than the draws can show."""
+
+    def excludes(p_value: float) -> bool:
+        low, high = ends(1 - p_value)
+        return not low <= 0 <= high
+
+    if smallest >= 1 or excludes(smallest):
+        return min(smallest, 1.0)
+    low, high = smallest, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excludes(middle) else (middle, high)
+    return high
