@@ -105,7 +105,7 @@ def test_doubts_are_part_of_the_answer(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.count("Note: ") == 2
-    assert "Note: every outcome is 1: the other side is untested.\n" in out
+    assert "Note: every outcome is 1: nothing is known about the other outcome.\n" in out
     assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 2
 

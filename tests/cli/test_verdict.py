@@ -80,7 +80,7 @@ def test_a_value_finer_than_the_compression_is_a_bound(p):
     assert "multiple of 1/65536" in text
     assert "The probabilities match" not in text
     assert "Hurt most" not in text
-    assert "Note: the rows' value is below" in text
+    assert "Note: the value is below" in text
 
 
 def test_a_tiny_value_on_rows_is_known():
@@ -108,7 +108,7 @@ def test_the_bound_is_rounded_up():
 def test_it_is_short_and_narrow():
     y, p = overconfident(99)
     text, _ = words(y, p, output=Path("verdict.json"))
-    assert "Note: 99 rows are few" in text
+    assert "Note: only 99 rows" in text
     assert len(text.splitlines()) <= 13
     assert max(map(len, text.splitlines())) <= 80
     one, _ = words([1], [0.3])

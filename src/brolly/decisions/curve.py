@@ -147,9 +147,9 @@ def regret_curve(
         What hindsight may change: each distinct prediction on its own, all by one nondecreasing function, or
         all to one number.
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------

@@ -109,9 +109,9 @@ def choose_grid(
         The finest grid to look at, a power of two. If not said, the first from :math:`4 \sqrt n` on (at
         least 64; n counts as ``Sample.effective_n`` where there are weights), or that of the compression.
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------

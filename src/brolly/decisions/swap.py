@@ -169,9 +169,9 @@ def swap_regret(
         How the decision maker acts (default: the best action at p): the probability of each of ``task.actions``,
         of shape (n, k), such as from a `RoundingPolicy`. The regret is then the expected one.
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from brolly.inference._soft_sums import halved, soft_sums
 from brolly.inference.resampling_units import Atoms, Draw
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
-from brolly.measures.soft_binned import Balance, soft_binned_cdl
+from brolly.measures.soft_binned import GridSearch, soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
 
@@ -125,9 +125,9 @@ class SoftBinned:
 
     def __call__(self, draw: Draw) -> float:
         for m in self._grids:
-            balance = Balance(_Halving(self._sums(draw, m), m, self._soft), [m // 2, m], self._of(draw), 0)
-            if balance.m_star:
-                return balance.value
+            search = GridSearch(_Halving(self._sums(draw, m), m, self._soft), [m // 2, m], self._of(draw), 0)
+            if search.m_star:
+                return search.value
         return self._pooled(draw)
 
     def _of(self, draw: Draw) -> float:

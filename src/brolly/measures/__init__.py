@@ -1,1 +1,1 @@
-"""Calibration measures: pure functions of a sample."""
+"""Calibration measures and scores: pure functions of a sample."""

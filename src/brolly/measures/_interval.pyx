@@ -1,15 +1,15 @@
-"""The bias inside a window that slides over the predictions."""
+"""The bias in a sliding window over the predictions."""
 
 from libc.math cimport fabs
 
 
 def mean_window_bias(const double[::1] prob, const double[::1] prefix, double width):
-    """The integral of |bias of the window [x, x + width)| over all x, divided by the width.
+    """Return the integral of |bias of the window [x, x + width)| over all x, divided by the width.
 
     `prob` increases; `prefix[i]` is the bias of the first i predictions together, so the window that
     the first `inside` predictions have entered and the first `gone` of them have left has bias
     prefix[inside] - prefix[gone]. It changes only where a prediction enters, at p - width, or leaves, at
-    p: two pointers walk both increasing sequences at once. O(predictions), exact but for rounding.
+    p: two pointers move through both increasing sequences. O(predictions), exact up to rounding.
     """
     cdef Py_ssize_t n = prob.shape[0], inside = 0, gone = 0
     cdef double x = 0.0, bias, enters, leaves, total = 0.0

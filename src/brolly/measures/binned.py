@@ -18,9 +18,9 @@ from brolly.errors import InputError
 Strategy = Literal["uniform", "quantile"]
 Form = Literal["mean", "rounded"]
 
-# A share of the weight that counts as none when quantiles are looked for, so that the rounding of
-# sums decides nothing: with weights of 0.1 a third of thirty rows is still ten of them.
-_NOTHING = 2.0**-42
+# Tolerance of quantiles, as a share of the weight: a third of thirty rows of weight 0.1 is ten rows, whatever the
+# rounding of the sums.
+_TOLERANCE = 2.0**-42
 
 
 def binned_calibration_error(
@@ -33,15 +33,14 @@ def binned_calibration_error(
     strategy: Strategy = "uniform",
     form: Form = "mean",
 ) -> float:
-    r"""Binned calibration error: how far predictions are from frequencies, bin by bin.
+    r"""Compute the binned calibration error, which most software calls ECE.
 
-    What most software calls ECE: predictions are sorted into bins, and in each bin the mean prediction is
-    compared with the frequency of the event. Easy to explain and to draw, but the number depends on the
-    bins, jumps when a prediction crosses an edge, and misses biases that cancel inside a bin. So it
-    promises nothing to those who act on the predictions themselves; those who replace each by the mean of its
-    bin first give up at most twice this share of what is at stake, whatever the decision. With
-    ``form="rounded"``, the paper's binned ECE, those who round down to a multiple of ``1/n_bins`` first give
-    up at most this share.
+    Predictions are sorted into bins, and in each bin the mean prediction is compared with the event rate. It is easy
+    to explain and to plot, but the value depends on the bins, jumps when a prediction crosses an edge, and misses
+    biases that cancel within a bin. So it bounds no loss of those who act on the predictions themselves. Those who
+    first replace each prediction by the mean of its bin lose at most twice this share of what is at stake, whatever
+    the decision. With ``form="rounded"``, the paper's binned ECE, those who first round down to a multiple of
+    ``1/n_bins`` lose at most this share.
 
     Between 0 and 1 (up to 2 with ``form="rounded"``); 0 is perfect.
 
@@ -52,17 +51,17 @@ def binned_calibration_error(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     n_bins : int
         The number of bins, from 1 to 2**20.
     strategy : {"uniform", "quantile"}
-        "uniform" makes bins of equal width, "quantile" of equal weight as far as equal predictions,
-        which always stay together, allow.
+        "uniform" makes bins of equal width, "quantile" bins of equal weight (up to ties: equal predictions are in one
+        bin).
     form : {"mean", "rounded"}
-        "mean" compares the frequency in a bin with its mean prediction; "rounded" rounds predictions down
-        to a multiple of ``1/n_bins``, compares with that, and doubles (uniform bins only).
+        "mean" compares the event rate of a bin with its mean prediction; "rounded" compares it with the predictions
+        rounded down to a multiple of ``1/n_bins``, and doubles the result (uniform bins only).
 
     Returns
     -------
@@ -87,23 +86,22 @@ def binned_calibration_error(
                            share k/m (less 2^-42, for rounding) of the weight at or below it; can be empty
     ==========  =========  ================================================================================
 
-    Scikit-learn interpolates between rows to find quantiles, which cannot be told with weights; the bins
-    are the same where predictions differ and m divides the number of rows, else an edge can lie a row apart.
+    Scikit-learn interpolates between rows to find quantiles, which is not defined with weights. The bins are the same
+    where predictions differ and m divides the number of rows; otherwise an edge can differ by one row.
 
-    Uniform bins take one pass over the rows and no sort, quantile bins the sort that all measures of a
-    sample share. The mean form is at most ECE. On T rows of a perfectly calibrated forecaster it is about
-    :math:`\sqrt{m/T}`; balanced with the rounding, the best that bins reach is :math:`T^{-1/3}`.
+    Uniform bins need one pass over the rows and no sort, quantile bins the sort that all measures of a sample share.
+    The mean form is at most ECE. On T rows of a perfectly calibrated forecaster it is about :math:`\sqrt{m/T}`; with
+    the best number of bins, including the error of rounding, it is about :math:`T^{-1/3}`.
 
-    After `Sample.compress(M)` all predictions of a cell are taken for their mean, so a cell that an edge
-    cuts lands in one bin whole. The rows that thereby change bins move the value by at most twice the weight
-    of the cells that hold an inner edge, about :math:`2m/M` where predictions are spread out. In the rounded
-    form, which doubles, it is four times; but nothing moves if m is a power of two up to M, as no edge then
-    cuts a cell.
+    After `Sample.compress(M)` all predictions of a cell are replaced by their mean, so a cell that contains an inner
+    edge falls into one bin. This changes the value by at most twice the weight of these cells, about :math:`2m/M`
+    where predictions are spread out (four times in the rounded form, which doubles). Nothing changes if m is a power
+    of two up to M, as no edge is then inside a cell.
 
     References
     ----------
     Naeini, Cooper, Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using Bayesian Binning",
-    doi:10.1609/aaai.v29i1.9602. Section 1 of arXiv:2605.17749: bECE, its promise and its rate (Table 1).
+    doi:10.1609/aaai.v29i1.9602. Section 1 of arXiv:2605.17749: bECE, its bound and its rate (Table 1).
 
     Examples
     --------
@@ -120,12 +118,12 @@ def binned_calibration_error(
         sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
         bins = BinSums.from_distinct(sample._distinct_table(), _quantiles(sample._distinct_table(), edges[:-1]))
         return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
-    # In the rounded form an edge belongs to the bin above it: what lies up to the next smaller double lies below.
+    # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next smaller double.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
     bins, total = _sums(y_true, y_prob, sample_weight, pos_label, m, inner)
     if form == "rounded":
-        said = bins.weight * np.concatenate([[0.0], edges])
-        return 2 * float(np.abs(bins.positive - said).sum()) / total
+        predicted = bins.weight * np.concatenate([[0.0], edges])
+        return 2 * float(np.abs(bins.positive - predicted).sum()) / total
     return float(np.abs(bins.positive - bins.prob).sum()) / total
 
 
@@ -137,7 +135,7 @@ def _sums(
     m: int,
     edges: Floats,
 ) -> tuple[BinSums, float]:
-    """The sums by bin and the total weight; of unweighted rows in the one pass that also checks them."""
+    """Return the sums by bin and the total weight; unweighted rows are checked and summed in one pass."""
     if not isinstance(y_true, Sample) and y_prob is not None and sample_weight is None:
         rows = as_rows(y_true, y_prob, None, pos_label)
         if len(rows):
@@ -159,7 +157,7 @@ def _check(n_bins: int, strategy: str, form: str) -> int:
 
 
 def _quantiles(table: DistinctTable, shares: Floats) -> Floats:
-    """For each share the smallest prediction with that much of the weight at or below it."""
+    """Return for each share the smallest prediction with that much of the weight at or below it."""
     below = np.cumsum(table.negative + table.positive)
-    quantiles: Floats = table.prob[np.searchsorted(below, below[-1] * (shares - _NOTHING))]
+    quantiles: Floats = table.prob[np.searchsorted(below, below[-1] * (shares - _TOLERANCE))]
     return quantiles

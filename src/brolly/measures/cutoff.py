@@ -18,12 +18,11 @@ def cutoff_calibration_error(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Cutoff calibration error: the largest bias that any range of predictions adds up to.
+    r"""Compute the cutoff calibration error: the largest total bias over all ranges of predictions.
 
-    Pick any two cutoffs and count the events among the predictions between them: their number differs
-    from what was predicted by at most this share of all rows. Whoever acts on the predictions could gain at
-    most twice this share of what is at stake by a correction of them that keeps their order. Corrections that
-    do not keep it can gain more, which `soft_binned_cdl` rules out as well.
+    Between any two cutoffs the number of events differs from its prediction by at most this share of all rows.
+    Whoever acts on the predictions could gain at most twice this share of what is at stake by a monotone correction
+    of them. Corrections that are not monotone can gain more; `soft_binned_cdl` bounds those as well.
 
     Between 0 and 1; 0 is perfect.
 
@@ -34,9 +33,9 @@ def cutoff_calibration_error(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------
@@ -49,24 +48,22 @@ def cutoff_calibration_error(
         \bigl|\,\mathbb{E}[(y - p)\, 1\{a \le p \le b\}]\,\bigr|
         = \max_x C(x) - \min_x C(x), \qquad C(x) = \mathbb{E}[(y - p)\, 1\{p \le x\}],
 
-    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a
-    sample share and O(n) after it. Equal predictions are pooled: no cutoff can part them, and the order
-    of the rows cannot show. (Kuiper statistics that add row by row depend on it.)
+    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a sample
+    share and O(n) after it. Equal predictions are pooled: no cutoff separates them, so the value does not depend on
+    the order of the rows. (Kuiper statistics that add row by row do.)
 
     It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the *step
     calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b` alone, a step error is
     :math:`\max_x |C(x)|`, between half of this and this.) For distinct predictions it is also the Kuiper
     form of the cumulative differences (ECCE-R).
 
-    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Biases of opposite sign
-    side by side cancel in it: it can be :math:`\epsilon` where acting on the predictions loses
-    :math:`\Omega(\epsilon^{2/3})`.
+    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Neighbouring biases of opposite sign
+    cancel in it: it can be :math:`\epsilon` where acting on the predictions loses :math:`\Omega(\epsilon^{2/3})`.
 
-    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the weight of
-    the heaviest cell: between two cell boundaries C cannot climb by more than the events of the cell
-    add, :math:`(1-p) P_1`, nor fall by more than the others take, :math:`p P_0`, and it has to do both
-    to leave the range of the two boundary values, so by at most :math:`\frac14 (1 + \frac1m)(P_0 + P_1)` at
-    either extreme.
+    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the weight of the heaviest
+    cell: between two cell boundaries C rises by at most :math:`(1-p) P_1`, the part of the events, and falls by at
+    most :math:`p P_0`, the part of the other rows. It must do both to leave the range of the two boundary values, so
+    by at most :math:`\frac14 (1 + \frac1m)(P_0 + P_1)` at either extreme.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Expected Calibration Error (ECE): how far predictions are from frequencies, prediction by prediction."""
+"""Expected Calibration Error (ECE): the mean distance from each distinct prediction to its event rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brolly.core.sample.sample import Sample, as_sample
 
 
 def residuals(table: DistinctTable) -> Floats:
-    """The sum of ``w (y - p)`` at each distinct prediction."""
+    """Return the sum of ``w (y - p)`` at each distinct prediction."""
     return table.positive - table.prob * (table.negative + table.positive)
 
 
@@ -24,12 +24,11 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Expected Calibration Error: the mean distance from each prediction to its frequency.
+    r"""Compute the Expected Calibration Error: the mean distance from each distinct prediction to its event rate.
 
-    It answers whether each single value that was predicted came true as often as it says. Whoever acts
-    on the predictions gives up at most twice this share of what is at stake, whatever the decision. But
-    it can only be read where predictions repeat, as with forecasts in steps of 10%: where every row has a
-    prediction of its own it compares each with a single outcome, and is large for a perfect forecaster too.
+    Whoever acts on the predictions loses at most twice this share of what is at stake, whatever the decision. But it
+    is useful only where predictions repeat, as with forecasts in steps of 10%: where all predictions are distinct it
+    compares each with a single outcome, and is large for a perfectly calibrated forecaster too.
     `binned_calibration_error` is what most software calls ECE.
 
     Between 0 and 1; 0 is perfect.
@@ -41,9 +40,9 @@ def expected_calibration_error(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------
@@ -52,19 +51,18 @@ def expected_calibration_error(
 
     Notes
     -----
-    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the frequency
-    of the event among them,
+    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the event rate among them,
 
     .. math:: \mathrm{ECE} = \mathbb{E}\,|q(p) - p| = \sum_v P(v)\,|q(v) - v|.
 
     Equal predictions are pooled first, by one sort that all measures of a sample share: O(n log n), then
     O(n).
 
-    It is not continuous: predictions of 0.5 that are right half of the time have ECE 0, and 1/2 once a
-    hair tells the events from the rest. So a sample says little about the population when predictions
-    hardly repeat, and `Sample.compress` can lower it by any amount: it pools the predictions of a cell,
-    which gives :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\ k}]|`. By the triangle inequality that is never
-    more than ECE, and it is the same where no cell holds two different predictions.
+    It is not continuous: predictions of 0.5 with an event rate of 1/2 have ECE 0, but 1/2 if the predictions of
+    events are larger by the smallest amount. So a sample says little about the population when predictions hardly
+    repeat, and `Sample.compress` can lower it by any amount: it pools the predictions of a cell, which gives
+    :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\ k}]|`. By the triangle inequality this is at most ECE, and it
+    equals ECE where no cell has two different predictions.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Lower distance to calibration: the smallest change that makes the predictions calibrated."""
+"""Lower distance to calibration: the smallest mean change that makes the predictions calibrated."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def lower_distance_to_calibration(
     pos_label: Any = None,
     grid: int = 1024,
 ) -> float:
-    r"""Lower distance to calibration (distCal): how much predictions must move to become calibrated.
+    r"""Compute the lower distance to calibration (distCal): the smallest mean change that calibrates the predictions.
 
-    The yardstick that other calibration measures are held against: how far, on average, each prediction
-    has to be moved (two rows with the same prediction may part) until the event happens as often as
-    predicted. It promises nothing to those who act.
+    It is the reference for other calibration measures: the mean distance by which predictions must move (rows with
+    equal predictions may move differently) until every prediction equals its event rate. It bounds no loss of those
+    who act on the predictions.
 
     Between 0 and 1; 0 is perfect.
 
@@ -39,11 +39,11 @@ def lower_distance_to_calibration(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     grid : int
-        Predictions, old and new, are put on multiples of ``1/grid``; a power of two from 2 to 8,192.
+        Predictions are rounded to multiples of ``1/grid``, before and after the change; a power of two from 2 to 8,192.
 
     Returns
     -------
@@ -55,18 +55,17 @@ def lower_distance_to_calibration(
     .. math:: \mathrm{distCal} = \inf \mathrm{E}|p - p'| \quad\text{over joint distributions of } (p, p', y)
         \text{ with } (p', y) \text{ calibrated.}
 
-    Think of the rows of each outcome as mass on a line of their own. If mass :math:`\beta_v` is to arrive
-    at v, calibration asks that :math:`v \beta_v` of it comes along the line of events and
-    :math:`(1 - v) \beta_v` along the other. On each line mass travels from one grid point to the next, and the
-    distance is the sum of these flows: a linear program with about five variables to a grid point, solved
-    by HiGHS. Its cost depends on the grid alone.
+    The rows of each outcome are a mass on a line of their own. If the mass :math:`\beta_v` arrives at v, calibration
+    requires that :math:`v \beta_v` of it comes along the line of events and :math:`(1 - v) \beta_v` along the other.
+    On each line mass flows from one grid point to the next, and the distance is the sum of these flows: a linear
+    program with about five variables per grid point, solved by HiGHS. Its cost depends only on the grid.
 
     *Error.* Each prediction is first split between its two neighbours on the grid, a move of
-    :math:`2 f (1 - f)/g \le 1/(2g)` on average, which changes the distance by no more. Keeping p' to the grid
-    costs at most :math:`1/(2g)` again: mass b that the best p' has at a share f between two grid points can
-    go to them as :math:`(1 - f) b` and :math:`f b` and stay calibrated, again a move of
-    :math:`2 f (1 - f) b / g`. So distCal lies in [value - 1/g, value + 1/(2g)]; if all predictions are on the
-    grid, in [value - 1/(2g), value]. HiGHS adds about 1e-9.
+    :math:`2 f (1 - f)/g \le 1/(2g)` on average, which changes the distance by no more. Restricting p' to the grid
+    costs at most :math:`1/(2g)` again: a mass b of the best p' at the share f between two grid points can be split
+    into :math:`(1 - f) b` and :math:`f b` at these points and stays calibrated, again a move of
+    :math:`2 f (1 - f) b / g`. So distCal lies in [value - 1/g, value + 1/(2g)]; if all predictions are on the grid,
+    in [value - 1/(2g), value]. HiGHS adds about 1e-9.
 
     `Sample.compress` to `grid` or finer does not change the value. Compressed to a coarser grid of m, predictions are
     known to :math:`1/m` only, which the distance can be off by as well: a `ResolutionWarning` says so.
@@ -94,13 +93,13 @@ def lower_distance_to_calibration(
 
 
 def _least_flow(negative: Floats, positive: Floats) -> float:
-    """The least total flow along two lines that turns these masses into calibrated ones."""
-    from scipy import sparse  # here, as importing it takes longer than importing brolly
+    """Return the least total flow along two lines that turns these masses into calibrated ones."""
+    from scipy import sparse  # imported here, as it takes longer to import than brolly
     from scipy.optimize import linprog
 
     g = len(positive) - 1
     v = np.linspace(0.0, 1.0, g + 1)
-    edges = sparse.diags([np.ones(g), -np.ones(g)], [0, -1], shape=(g + 1, g))  # what leaves a point, less what comes
+    edges = sparse.diags([np.ones(g), -np.ones(g)], [0, -1], shape=(g + 1, g))  # outflow minus inflow of a point
     both_ways = sparse.hstack([edges, -edges])
     arriving = sparse.vstack([sparse.diags(1 - v), sparse.diags(v)])
     balance = sparse.hstack([arriving, sparse.block_diag([both_ways, both_ways])]).tocsr()

@@ -1,4 +1,4 @@
-"""Brier score and log score, and how much of each is a matter of calibration."""
+"""Brier score and log score, and how much of each is due to miscalibration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from brolly.errors import InputError
 Rule = Literal["brier", "log"]
 _Loss = Callable[[Floats, NDArray[np.bool_]], Floats]
 
-_BLOCK = 1 << 15  # rows looked at together: no copy of all the rows is made
+_BLOCK = 1 << 15  # rows per block: no copy of all the rows is made
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,16 +30,15 @@ class ScoreDecomposition:
     Attributes
     ----------
     score : float
-        The mean score of the predictions; 0 is perfect. Infinite where a log score is.
+        The mean score of the predictions; 0 is perfect. A log score can be infinite.
     reliability : float
-        What recalibrating the predictions would save (also: miscalibration, MCB); 0 is perfect.
-        Infinite exactly where the score is.
+        The reduction of the score by recalibration (also: miscalibration, MCB); 0 is perfect. Infinite exactly where
+        the score is.
     resolution : float
-        What the recalibrated predictions are better by than a constant (also: discrimination, DSC);
-        the more the better, at most `uncertainty`.
+        The score of a constant minus that of the recalibrated predictions (also: discrimination, DSC); larger is
+        better, at most `uncertainty`.
     uncertainty : float
-        The score of always predicting the overall frequency (UNC): how hard the task is, whatever the
-        predictions.
+        The score of always predicting the overall event rate (UNC), which does not depend on the predictions.
     rule : {"brier", "log"}
         Which score it is.
     n : int
@@ -54,7 +53,7 @@ class ScoreDecomposition:
     n: int
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON (where what is infinite is None)."""
+        """Return built-in types, ready for JSON (infinite values become None)."""
         parts = {name: getattr(self, name) for name in ("score", "reliability", "resolution", "uncertainty")}
         return {
             "measure": f"{self.rule}_score",
@@ -72,9 +71,9 @@ class ScoreDecomposition:
 
     def _repr_html_(self) -> str:
         rows = (
-            ("reliability (lost by miscalibration)", "", self.reliability),
-            ("resolution (won by telling cases apart)", "&minus;", self.resolution),
-            ("uncertainty (of the task)", "+", self.uncertainty),
+            ("reliability (miscalibration)", "", self.reliability),
+            ("resolution (discrimination)", "&minus;", self.resolution),
+            ("uncertainty (of the outcomes)", "+", self.uncertainty),
             (f"<b>{self.rule} score</b>, {self.n:,} rows", "=", self.score),
         )
         cells = "".join(f"<tr><td>{text}</td><td>{sign}</td><td>{value:.6g}</td></tr>" for text, sign, value in rows)
@@ -88,13 +87,13 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Brier score: the mean squared distance between prediction and outcome.
+    r"""Compute the Brier score: the mean squared difference between prediction and outcome.
 
-    It ranks forecasters of the same events: the lower, the better the predictions serve decision makers
-    on average over all the thresholds they may have. It is not a measure of calibration alone: a
-    perfectly calibrated forecaster of coin tosses has 1/4. `score_decomposition` tells the parts.
+    It ranks forecasters of the same outcomes: the lower the score, the smaller the loss of decision makers, averaged
+    over all thresholds. It measures more than calibration: a perfectly calibrated forecaster of coin tosses scores
+    1/4. `score_decomposition` separates the parts.
 
-    Between 0 and 1; 0 is perfect, and needs predictions of 0 and 1 that all come true.
+    Between 0 and 1; 0 is perfect, and requires predictions of 0 and 1 that are all right.
 
     Parameters
     ----------
@@ -103,9 +102,9 @@ def brier_score(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------
@@ -114,11 +113,11 @@ def brier_score(
 
     Notes
     -----
-    One pass over the rows, without sorting or copying them. An unbiased estimate of the expected score,
-    calibrated or not. Scores of different samples are hard to compare, as the event may be rarer in one.
+    One pass over the rows, without sorting or copying them. It is an unbiased estimate of the expected score,
+    for every forecaster. Scores of different samples are hard to compare, as their event rates differ.
 
-    On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows of one
-    outcome in one cell are replaced by their mean, so what is lost is their variance.
+    On a sample compressed to `m` it is lower than on the rows, by at most :math:`1/(4 m^2)`: rows of one outcome in
+    one cell are replaced by their mean, which removes their variance.
 
     References
     ----------
@@ -142,11 +141,10 @@ def log_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Log score (log loss, cross-entropy): how surprising the outcomes are to the forecaster, in nats.
+    r"""Compute the log score (log loss, cross-entropy), in nats.
 
-    It is what most classifiers are trained on. It forgives no false certainty: one row that was ruled
-    out and happens makes it infinite, and rows near that dominate it. Where decisions have bounded stakes
-    the Brier score is the closer guide.
+    Most classifiers are trained on it. It is infinite if one event happens that was predicted with probability 0, and
+    rows close to that dominate it. For decisions with bounded payoffs the Brier score is more relevant.
 
     Between 0 and infinity; 0 is perfect. ``math.inf`` is returned, without a warning, if a row of
     positive weight has ``p = 0`` and the event happens, or ``p = 1`` and it does not.
@@ -165,12 +163,12 @@ def log_score(
     -----
     One pass over the rows, without sorting or copying them.
 
-    On a sample compressed to `m` it is lower than on the rows, as :math:`-\ln` is convex. A row of the
-    event in cell `k` (:math:`k/m \le p < (k+1)/m`) loses at most :math:`1/(8 k^2)`, another at most
-    :math:`1/(8 (m - 1 - k)^2)`; so if all predictions lie in :math:`[\delta, 1 - \delta]`, the whole at most
-    :math:`1/(8 m^2 \delta^2)`. **There is no bound** if the event happens in the lowest cell
-    (:math:`p < 1/m`) or fails to in the highest (:math:`1 - 1/m \le p < 1`): there an infinite score can become
-    finite, or a prediction within rounding of 1 count as 1.
+    On a sample compressed to `m` it is lower than on the rows, as :math:`-\ln` is convex. A row of the event in cell
+    `k` (:math:`k/m \le p < (k+1)/m`) loses at most :math:`1/(8 k^2)`, another at most :math:`1/(8 (m - 1 - k)^2)`; so
+    if all predictions lie in :math:`[\delta, 1 - \delta]`, the whole at most :math:`1/(8 m^2 \delta^2)`. **There is
+    no bound** if there is an event in the lowest cell (:math:`p < 1/m`) or a row without the event in the highest
+    (:math:`1 - 1/m \le p < 1`): there an infinite score can become finite, and a prediction within rounding of 1 can
+    count as 1.
 
     References
     ----------
@@ -198,10 +196,9 @@ def score_decomposition(
 ) -> ScoreDecomposition:
     r"""Split a score into reliability, resolution and uncertainty, without bins.
 
-    Reliability is what anyone could save by recalibrating the predictions without reversing any two of
-    them; resolution is what the predictions are worth after that; uncertainty is the task's. A model
-    with poor reliability and good resolution can be mended after the fact; one with poor resolution
-    needs better inputs.
+    Reliability is what monotone recalibration would save; resolution is the value of the recalibrated predictions;
+    uncertainty depends only on the outcomes. A model with poor reliability and good resolution can be recalibrated; a
+    model with poor resolution needs better inputs.
 
     Parameters
     ----------
@@ -218,28 +215,28 @@ def score_decomposition(
     Notes
     -----
     With :math:`S(f)` the mean score of forecast `f`, :math:`h(p)` the isotonic regression of `y` on `p` (equal
-    predictions pooled) and :math:`\bar y` the overall frequency,
+    predictions pooled) and :math:`\bar y` the overall event rate,
 
     .. math:: \text{reliability} = S(p) - S(h), \quad \text{resolution} = S(\bar y) - S(h), \quad
         \text{uncertainty} = S(\bar y),
 
     where :math:`S(\bar y)` is :math:`\bar y (1 - \bar y)` for the Brier score and the entropy of :math:`\bar y` for
-    the log score. :math:`S(h)` is always finite: `h` is 0 or 1 only where all outcomes agree. So where the log
-    score is infinite, reliability is too, and the other parts tell what remains after mending.
+    the log score. :math:`S(h)` is always finite: `h` is 0 or 1 only where all outcomes agree. So where the log score
+    is infinite, reliability is too, and the other parts describe the recalibrated predictions.
 
-    O(n log n), once for all measures of a `Sample`. Isotonic regression fits chance as well: on T rows of
-    a calibrated forecaster reliability and resolution are both too high, by the same amount, of the order
-    :math:`T^{-2/3}` for smoothly spread predictions. Of a bias that changes its sign back
-    and forth as `p` rises, a monotone rule can mend only a part: that part is reliability, the rest is
-    missing from resolution (`calibration_decision_loss` sees all of it).
+    O(n log n), once for all measures of a `Sample`. Isotonic regression also fits noise: on T rows of a calibrated
+    forecaster reliability and resolution are both too large, by the same amount, of the order :math:`T^{-2/3}` for
+    smoothly spread predictions. If the bias changes its sign several times as `p` increases, monotone recalibration
+    corrects only a part of it: that part is reliability, the rest is missing from resolution
+    (`calibration_decision_loss` measures all of it).
 
-    On a compressed sample all predictions of a cell count as equal, and `score` is theirs; it differs
-    from that of the rows by at most :math:`1/(2m) + 1/(4m^2)` (Brier), or :math:`1/(m \delta)` (log score, if all
-    predictions lie in :math:`[\delta, 1 - \delta]`; otherwise there is no bound, see `log_score`). Resolution can
-    only fall: by at most :math:`\omega/3` (Brier) or :math:`\omega` (log), with :math:`\omega` the share of weight in
-    the heaviest cell. For one threshold :math:`\theta`, moving the best cutoff out of its cell to the better edge
-    costs at most :math:`\theta (1 - \theta) \omega`, and the scores are means of such costs over thresholds.
-    Uncertainty stays.
+    On a compressed sample all predictions of a cell count as equal; `score` then differs from that of the rows by at
+    most :math:`1/(2m) + 1/(4m^2)` (Brier), or :math:`1/(m \delta)` (log score, if all predictions lie in
+    :math:`[\delta, 1 - \delta]`; otherwise there is no bound, see `log_score`). Resolution can only fall: by at most
+    :math:`\omega/3` (Brier) or :math:`\omega` (log), with :math:`\omega` the share of weight in the heaviest cell.
+    For one threshold :math:`\theta`, moving the best cutoff to the better edge of its cell costs at most
+    :math:`\theta (1 - \theta) \omega`, and the scores are means of such costs over thresholds. Uncertainty does not
+    change.
 
     References
     ----------
@@ -248,7 +245,7 @@ def score_decomposition(
 
     Examples
     --------
-    Forecasts of 0.1 that come true once in four, and of 0.9 that come true three times in four:
+    Predictions of 0.1 with an event rate of 1/4, and of 0.9 with an event rate of 3/4:
 
     >>> import brolly
     >>> y, p = [0, 0, 0, 1, 1, 1, 1, 0], [0.1] * 4 + [0.9] * 4
@@ -272,28 +269,28 @@ def score_decomposition(
 
 
 def _score_of(table: DistinctTable, loss: _Loss) -> float:
-    """The mean score of a table's predictions."""
+    """Return the mean score of a table's predictions."""
     zero, one = np.broadcast_to([[0], [1]], (2, len(table.prob)))
     return _mean(loss, (zero, table.prob, table.negative), (one, table.prob, table.positive))
 
 
 def _squared(prob: Floats, event: NDArray[np.bool_]) -> Floats:
-    """(p - y)^2 of each row."""
+    """Return (p - y)^2 of each row."""
     return np.square(prob - event)
 
 
 def _surprise(prob: Floats, event: NDArray[np.bool_]) -> Floats:
-    """-ln of the probability given to what happened; infinite where that is 0."""
+    """Return -ln of the predicted probability of the outcome; infinite where that is 0."""
     chance = np.where(event, prob, 1.0 - prob)
-    lost = np.where(event, 0.0, (1.0 - chance) - prob)  # what 1 - p was rounded by: all there is of a tiny p
+    lost = np.where(event, 0.0, (1.0 - chance) - prob)  # the rounding error of 1 - p, which is all of a tiny p
     with np.errstate(divide="ignore"):
         return 0.0 - (np.log(chance) + lost)
 
 
 def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]) -> float:
-    """The weighted mean loss over parts (outcome, prediction, weight), a block of rows at a time.
+    """Return the weighted mean loss over parts (outcome, prediction, weight), a block of rows at a time.
 
-    Sums are exact: the order of the rows cannot show, and a mean of losses up to 1 cannot round above 1.
+    Sums are exact: the order of the rows does not matter, and a mean of losses up to 1 cannot round above 1.
     """
     sums, weights = ExactSum(), ExactSum()
     for label, prob, weight in parts:
@@ -303,7 +300,7 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
             w = np.ones_like(terms)
             if weight is not None:
                 w = weight[rows].astype(np.float64)
-                terms[w == 0] = 0.0  # a row without weight adds nothing, however bad
+                terms[w == 0] = 0.0  # a row without weight adds nothing, even if its loss is infinite
                 terms *= w
             if not np.isfinite(terms).all():
                 return math.inf

@@ -1,4 +1,4 @@
-"""Smooth calibration error (smCE): the bias that a smooth rule could find in the predictions."""
+"""Smooth calibration error (smCE): the largest bias against a Lipschitz function of the prediction."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def smooth_calibration_error(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    r"""Smooth calibration error (smCE): how far the predictions are from calibrated ones.
+    r"""Compute the smooth calibration error (smCE), which is close to the distance to calibration.
 
-    It is within a factor of two of the smallest change that would make the predictions calibrated
-    (`lower_distance_to_calibration`), moves little when they do, and chance moves it little. But it
-    promises nothing to those who act: a forecast with a tiny value can cost its square root.
+    It is within a factor of two of the smallest mean change that would make the predictions calibrated
+    (`lower_distance_to_calibration`), it is continuous in the predictions, and chance changes it little. But
+    it bounds no loss of those who act on the predictions directly: they can lose its square root.
 
     Not to be confused with the smooth *ECE* of Blasiok and Nakkiran, which some packages call
     ``smooth_calibration_error`` as well: that one is `smooth_ece`.
@@ -35,9 +35,9 @@ def smooth_calibration_error(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
 
     Returns
     -------
@@ -48,19 +48,18 @@ def smooth_calibration_error(
     -----
     .. math:: \mathrm{smCE} = \sup_w \mathrm{E}[(y - p)\, w(p)]
 
-    over the 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. Exact in O(n log n), by dynamic
-    programming over the distinct predictions with the slopes of the value function in a sorted bag.
+    over the 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. Exact in O(n log n), by dynamic programming over the
+    distinct predictions that keeps the slopes of the value function sorted.
 
-    `Sample.compress` moves it by at most :math:`2/m`: a prediction moves by less than :math:`1/m`, which
-    changes :math:`y - p` by that much and, as w is 1-Lipschitz, w(p) as well, and neither
-    :math:`|y - p|` nor :math:`|w|` exceeds 1; pooling a cell does no more than give its rows one
-    prediction.
+    `Sample.compress` moves it by at most :math:`2/m`: a prediction moves by less than :math:`1/m`, which changes
+    :math:`y - p` by that much and, as w is 1-Lipschitz, w(p) as well, and neither :math:`|y - p|` nor :math:`|w|`
+    exceeds 1.
 
     References
     ----------
     Kakade, Foster (2008), "Deterministic calibration and Nash equilibrium", doi:10.1016/j.jcss.2007.04.017.
     Blasiok, Gopalan, Hu, Nakkiran (2023), arXiv:2211.16886: distCal/2 <= smCE <= 2 distCal.
-    arXiv:2605.17749: Definition 2.3, Table 1, Appendix A (what it cannot promise).
+    arXiv:2605.17749: Definition 2.3, Table 1, Appendix A (what it does not bound).
 
     Examples
     --------

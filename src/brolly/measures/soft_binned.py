@@ -1,4 +1,4 @@
-"""Soft-Binned Calibration Decision Loss (SCDL): the measure that decisions can lean on."""
+"""Soft-Binned Calibration Decision Loss (SCDL): bounds the loss of every decision, and can be estimated."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Frozen, freeze
 from brolly.core.grid.rounded import Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
 
 _TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
-_SHOWN_GRID = 1 << 16  # a profile shows every grid up to this, finer ones where the search went
+_SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
 _FEW_ROWS = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SoftBinnedProfile(Frozen):
-    """How SCDL comes about: the loss on each grid looked at, and where it balances.
+    """SCDL_m on every grid, and the grid m* that determines SCDL.
 
     Attributes
     ----------
     value : float
         SCDL, in [0, 1/2]; 0 is perfect.
     m_star : int or inf
-        The grid that balances loss and rounding; infinite when the sample is perfectly calibrated.
+        m*, the grid on which loss and rounding are about equal; infinite for a perfectly calibrated sample.
     grids : ndarray of int
-        The grids looked at, increasing, the last of them ``2 * m_star`` (for a compressed sample none finer
-        than its own): all up to 2**16, and of finer ones those that the search needed.
+        The grids, increasing, up to ``2 * m_star`` (for a compressed sample, up to its own): all up to 2**16, and of
+        finer ones those that the search needed.
     losses : ndarray of float
-        SCDL_m for each of them. It grows with m, while ``1 / grids`` falls.
+        SCDL_m for each grid. It increases with m, while ``1 / grids`` decreases.
     thresholds : ndarray of float
-        For each grid the ``i/m`` at which the loss is largest: those who act above a probability
-        between ``i/m`` and ``(i+1)/m`` are hurt most.
+        For each grid the ``i/m`` with the largest loss: the decisions with a threshold between ``i/m`` and
+        ``(i+1)/m`` lose most.
     rounding : {"soft", "hard"}
         How predictions are rounded to a grid.
     n : int
@@ -61,11 +62,11 @@ class SoftBinnedProfile(Frozen):
 
     @property
     def regret_bound(self) -> float:
-        """What anyone who acts on predictions rounded to ``1/m_star`` gives up at most.
+        """An upper bound on the loss of every decision that acts on predictions rounded to ``1/m_star``.
 
-        A share of the range of their payoffs, per row of this sample, against the best swap of their
-        actions in hindsight: ``2 SCDL_m + 2/m`` at ``m = m_star`` (Theorem 4.2 of the paper), and 0 for
-        a perfectly calibrated sample.
+        The expected loss per row of this sample, as a share of what is at stake, compared with the best swap of
+        actions in hindsight: ``2 SCDL_m + 2/m`` at ``m = m_star`` (Theorem 4.2 of the paper), and 0 for a perfectly
+        calibrated sample.
         """
         if math.isinf(self.m_star):
             return 0.0
@@ -73,14 +74,14 @@ class SoftBinnedProfile(Frozen):
 
     @property
     def worst_threshold(self) -> tuple[float, float] | None:
-        """Between which probabilities those act who are hurt most; None if nobody is."""
+        """The two probabilities between which the threshold with the largest loss lies; None without any loss."""
         if math.isinf(self.m_star):
             return None
         low = float(self.thresholds[self.grids == self.m_star][0])
         return low, min(1.0, low + 1 / self.m_star)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON (where an infinite `m_star` is None)."""
+        """Return built-in types, ready for JSON (an infinite `m_star` becomes None)."""
         return {
             "measure": "soft_binned_cdl",
             "value": self.value,
@@ -100,13 +101,13 @@ class SoftBinnedProfile(Frozen):
         return f"SoftBinnedProfile(value={self.value:.6g}, {how})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
+        body = "".join(
             f"<tr><td>{m}{' *' * (m == self.m_star)}</td><td>{loss:.6f}</td><td>{1 / m:.6f}</td></tr>"
             for m, loss in zip(self.grids.tolist(), self.losses.tolist(), strict=True)
         )
         return (
-            f"<p>SCDL = <b>{self.value:.4g}</b> ({self.rounding} rounding, {self.n:,} rows)</p>"
-            f"<table><tr><th>m</th><th>SCDL<sub>m</sub></th><th>1/m</th></tr>{rows}</table>"
+            f"<p>SCDL = <b>{self.value:.4g}</b> ({self.rounding} rounding, {rows(self.n)})</p>"
+            f"<table><tr><th>m</th><th>SCDL<sub>m</sub></th><th>1/m</th></tr>{body}</table>"
         )
 
 
@@ -118,12 +119,12 @@ def soft_binned_cdl(
     pos_label: Any = None,
     rounding: Rounding = "soft",
 ) -> float:
-    r"""Soft-Binned Calibration Decision Loss: what acting on these probabilities can cost.
+    r"""Compute the Soft-Binned Calibration Decision Loss (SCDL), which bounds the loss of every decision.
 
-    If it is small, everyone can act on the probabilities: whoever rounds each of them to a multiple of
-    ``1/m`` (at random, unbiased) and takes the action that is best at the rounded value, gives up at
-    most four times this share of what is at stake, whatever the decision. No other measure promises
-    that and can also be measured from a few thousand rows.
+    Whoever rounds each prediction to a multiple of ``1/m`` (at random, without bias) and takes the action that is
+    best at the rounded value loses at most four times this share of what is at stake, whatever the decision, compared
+    with the best swap of actions in hindsight. No other measure bounds this loss and can also be estimated from a few
+    thousand rows.
 
     Between 0 and 1/2; 0 is perfect.
 
@@ -134,12 +135,12 @@ def soft_binned_cdl(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row (default: all equal).
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     rounding : {"soft", "hard"}
-        "soft" rounds to the grid at random, without bias; "hard" rounds down. Hard rounding keeps the
-        promises, but a tiny change of the predictions can change the value a lot.
+        "soft" rounds to the grid at random, without bias; "hard" rounds down. With hard rounding the bound holds too,
+        but a tiny change of the predictions can change the value a lot.
 
     Returns
     -------
@@ -148,24 +149,23 @@ def soft_binned_cdl(
 
     Notes
     -----
-    With :math:`\pi_j` the weight of the rows rounded to :math:`j/m` and :math:`q_j` the frequency of the
-    event among them,
+    With :math:`\pi_j` the weight of the rows rounded to :math:`j/m` and :math:`q_j` their event rate,
 
     .. math:: \mathrm{SCDL}_m = \max_{0 \le i \le m} \sum_{j \le i} \pi_j (q_j - \tfrac{i+1}{m})_+
         + \sum_{j > i} \pi_j (\tfrac{i}{m} - q_j)_+, \qquad
         \mathrm{SCDL} = \min_{m = 2, 4, 8, \dots} \max(\mathrm{SCDL}_m, \tfrac1m).
 
-    SCDL_m grows with m, so the minimum is where it crosses 1/m. One pass over the rows, without sorting,
-    and O(m) after it. On T rows of a perfectly calibrated forecaster it is not 0 but about
-    :math:`T^{-1/2}`: compare values from samples of similar size. Values below :math:`2^{-49}` cannot be
-    told from 0 in double precision and are reported as 0. Of a sample compressed to m cells, what is below
-    about 1/m is not known; the value is then the bound :math:`\max(\mathrm{SCDL}_m, 1/m)`.
+    SCDL_m increases with m, so the minimum is where it crosses 1/m. One pass over the rows, without sorting, and O(m)
+    after it. On T rows of a perfectly calibrated forecaster it is not 0 but about :math:`T^{-1/2}`: compare values
+    from samples of similar size. Values below :math:`2^{-49}` cannot be distinguished from 0 in double precision and
+    are reported as 0. A sample compressed to m cells cannot resolve values below about 1/m; the value is then the
+    upper bound :math:`\max(\mathrm{SCDL}_m, 1/m)`.
 
     References
     ----------
     Bairaktari, Hu, Nguyen, Ullman (2026), "Testable and Actionable Calibration for Full Swap Regret",
-    arXiv:2605.17749: Definition 1.1 (SCDL), Theorem 4.2 (what it promises), Theorem 7.1 (how well a
-    sample tells it).
+    arXiv:2605.17749: Definition 1.1 (SCDL), Theorem 4.2 (the bound on the loss), Theorem 7.1 (estimation from a
+    sample).
 
     Examples
     --------
@@ -175,7 +175,7 @@ def soft_binned_cdl(
     0.125
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return _balance(sample, rounding).value
+    return _search(sample, rounding).value
 
 
 def soft_binned_profile(
@@ -186,7 +186,7 @@ def soft_binned_profile(
     pos_label: Any = None,
     rounding: Rounding = "soft",
 ) -> SoftBinnedProfile:
-    """The whole balance behind `soft_binned_cdl`: the loss on each grid, and which grid to act on.
+    """Compute SCDL_m on every grid, and the grid m* that determines `soft_binned_cdl`.
 
     Parameters
     ----------
@@ -200,11 +200,11 @@ def soft_binned_profile(
     Warns
     -----
     FewRowsWarning, OneClassWarning, ResolutionWarning
-        Where the value needs care; the result keeps the text.
+        If the value needs care; the result stores the messages.
 
     References
     ----------
-    arXiv:2605.17749, Definition 3.2 and Lemma 3.3 (m* and the interval [1/m*, 2/m*) SCDL lies in).
+    arXiv:2605.17749, Definition 3.2 and Lemma 3.3 (m*, and SCDL in [1/m*, 2/m*)).
 
     Examples
     --------
@@ -219,19 +219,19 @@ def soft_binned_profile(
     array([  2,   4,   8,  16,  32,  64, 128])
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    balance = _balance(sample, rounding)
+    search = _search(sample, rounding)
     m = 2
-    while m <= min(2 * balance.m_star, sample.grid or _SHOWN_GRID, _SHOWN_GRID):
-        balance.loss(m)
+    while m <= min(2 * search.m_star, sample.grid or _SHOWN_GRID, _SHOWN_GRID):
+        search.loss(m)
         m *= 2
-    notes = _notes(sample, balance.m_star)
+    notes = _notes(sample, search.m_star)
     for note in notes:
         warnings.warn(note, stacklevel=2)
-    grids = sorted(m for m in balance.looked_at if m <= 2 * balance.m_star)
-    losses, thresholds = zip(*(balance.looked_at[m] for m in grids), strict=True)
+    grids = sorted(m for m in search.tried if m <= 2 * search.m_star)
+    losses, thresholds = zip(*(search.tried[m] for m in grids), strict=True)
     return SoftBinnedProfile(
-        value=balance.value,
-        m_star=balance.m_star,
+        value=search.value,
+        m_star=search.m_star,
         grids=np.array(grids, np.int64),
         losses=np.array(losses),
         thresholds=np.array(thresholds) / np.array(grids),
@@ -241,10 +241,10 @@ def soft_binned_profile(
     )
 
 
-def _balance(sample: Sample, rounding: Rounding) -> Balance:
+def _search(sample: Sample, rounding: Rounding) -> GridSearch:
     check_rounding(rounding)
     # Of a compressed sample nothing finer is known: its own grid gives the best bound.
-    return Balance(
+    return GridSearch(
         lambda m: sample._on_grid(m, rounding).worst,
         sample._grids(),
         sample.total_weight,
@@ -252,19 +252,19 @@ def _balance(sample: Sample, rounding: Rounding) -> Balance:
     )
 
 
-class Balance:
+class GridSearch:
     """The search for m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2).
 
     Parameters
     ----------
     worst : callable
-        Gives for a grid m the loss, as a sum over the rows, and the threshold i that has it.
+        Returns for a grid m the loss, as a sum over the rows, and its threshold i.
     grids : list of int
-        The grids to stop at on the way, the cheapest first; none finer than the last is looked at.
+        The grids at which computing the loss becomes more expensive, increasing; none finer than the last is tried.
     total : float
         The weight of all rows.
     otherwise : int or float
-        m* where none of the grids balances.
+        m* if no grid has SCDL_{2m} >= 1/m.
     """
 
     def __init__(
@@ -272,8 +272,8 @@ class Balance:
     ) -> None:
         self._worst = worst
         self._total = total
-        self.looked_at: dict[int, tuple[float, int]] = {}  # m: SCDL_m and the threshold i that has it
-        self.m_star = self._search(grids, otherwise)
+        self.tried: dict[int, tuple[float, int]] = {}  # by grid m: SCDL_m and its threshold i
+        self.m_star = self._bisect(grids, otherwise)
 
     @property
     def value(self) -> float:
@@ -281,41 +281,42 @@ class Balance:
         return 0.0 if isinstance(self.m_star, float) else max(self.loss(self.m_star), 1 / self.m_star)
 
     def loss(self, m: int) -> float:
-        """SCDL_m, computed once."""
-        if m not in self.looked_at:
+        """Return SCDL_m, computed once."""
+        if m not in self.tried:
             loss, i = self._worst(m)
-            self.looked_at[m] = loss / self._total, i
-        return self.looked_at[m][0]
+            self.tried[m] = loss / self._total, i
+        return self.tried[m][0]
 
-    def _search(self, grids: Sequence[int], otherwise: int | float) -> int | float:
-        """SCDL_m never falls as m grows (Lemma 3.2), so bisect: first on the grids that cost least."""
+    def _bisect(self, grids: Sequence[int], otherwise: int | float) -> int | float:
+        """Bisect, as SCDL_m never decreases with m (Lemma 3.2), on the cheapest grids first."""
         low = 0
         for grid in grids:
-            high = grid.bit_length() - 2  # exponents: 2^low is too coarse, 2^high the finest to judge here
-            if self._balanced(high):
+            high = grid.bit_length() - 2  # exponents: 2^low is too coarse, 2^high the finest that this grid can check
+            if self._fine_enough(high):
                 while high - low > 1:
                     middle = (low + high) // 2
-                    low, high = (low, middle) if self._balanced(middle) else (middle, high)
+                    low, high = (low, middle) if self._fine_enough(middle) else (middle, high)
                 return 1 << high
             low = high
         return otherwise
 
-    def _balanced(self, exponent: int) -> bool:
+    def _fine_enough(self, exponent: int) -> bool:
         return self.loss(2 << exponent) >= 2.0**-exponent * (1 - _TIE)
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
     notes: list[BrollyWarning] = []
     if sample.n < _FEW_ROWS:
-        rows = "1 row is" if sample.n == 1 else f"{sample.n} rows are"
-        notes.append(FewRowsWarning(f"{rows} few: chance alone can explain much of the value"))
+        notes.append(FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance"))
     if sample.event_rate in (0.0, 1.0):
-        notes.append(OneClassWarning(f"every outcome is {sample.event_rate:.0f}: the other side is untested"))
+        notes.append(
+            OneClassWarning(f"every outcome is {sample.event_rate:.0f}: nothing is known about the other outcome")
+        )
     if sample.grid is not None and 2 * m_star > sample.grid:
         notes.append(
             ResolutionWarning(
-                f"the rows' value is below what a sample compressed to grid = {sample.grid:,} can resolve: "
-                "it is at most the one given"
+                f"the value is below the resolution of a sample compressed to grid = {sample.grid:,}: the number given "
+                "is an upper bound"
             )
         )
     return notes
