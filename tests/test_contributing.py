@@ -135,9 +135,8 @@ def add_measure(folder):
     line = f"from brolly.measures.{NEW} import {NEW}\n"
     insert(package / "measures" / "catalogue.py", "from brolly.measures.measure import", line)
     insert(package / "measures" / "catalogue.py", '        Measure(\n            name="brier_score"', RECORD)
-    insert(package / "__init__.py", "    from brolly.measures.measure import", f"    {line}")
-    insert(package / "__init__.py", '    "measure_all",\n', f'    "{NEW}",\n')
-    insert(package / "__init__.py", '    "measures.measure":', f'    "measures.{NEW}": ("{NEW}",),\n')
+    exported = f"from brolly.measures.{NEW} import {NEW} as {NEW}\n"
+    insert(package / "__init__.pyi", "from brolly.measures.measure import", exported)
     insert(package / "meson.build", "'measure.py'", f"'{NEW}.py', ")
     insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
     insert(folder / "docs" / "api" / "measures.md", "::: brolly.measure_all", f"::: brolly.{NEW}\n")

@@ -1,7 +1,7 @@
 """The catalogue of measures: each is registered here once and tested by one shared suite (tests/contract).
 
 To add a measure, write the function in a module of its own, add a record to `CATALOGUE` and export the function
-in ``brolly/__init__.py``. All else reads the traits of `Measure`.
+in ``brolly/__init__.pyi``. All else reads the traits of `Measure`.
 """
 
 from __future__ import annotations
