@@ -135,7 +135,7 @@ WRONG = {
     "text outcome": (
         [*ASSESS, "--outcome", "sky", "--quiet"],
         "sky must be 0 or 1; it holds text such as 'dry', 'wet': "
-        "say which label is the event with pos_label (--pos-label on the command line)",
+        "pass the label of the event as pos_label (--pos-label on the command line)",
     ),
     "over the source": ([*ASSESS, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
     "into a folder": ([*ASSESS, "-o", "."], "cannot write .: it is not a regular file"),

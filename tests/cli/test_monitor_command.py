@@ -92,7 +92,7 @@ def test_watch_draws(capsys, name):
     ("arguments", "error"),
     [
         (["gone"], "gone is not a folder"),
-        (["."], "./today.parquet is no stored sample: write one with 'brolly store' or brolly.save_sample"),
+        (["."], "./today.parquet is not a stored sample: write one with 'brolly store' or brolly.save_sample"),
         (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
         (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),
         (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),

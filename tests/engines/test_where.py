@@ -190,8 +190,8 @@ def test_any_condition(tree):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(" * 1500 + "x > 0" + ")" * 1500, "where must not have more than 100 brackets within each other"),
-        ("not (" * 101 + "x > 0" + ")" * 101, "where must not have more than 100 brackets within each other"),
+        ("(" * 1500 + "x > 0" + ")" * 1500, "where must not nest more than 100 parentheses"),
+        ("not (" * 101 + "x > 0" + ")" * 101, "where must not nest more than 100 parentheses"),
         ("x > " + "9" * 4400, "where a number that a double can hold should be"),
         ("x > 1e999", "where a number that a double can hold should be"),
     ],

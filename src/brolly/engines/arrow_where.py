@@ -23,7 +23,7 @@ _FALSE = single(False)[0]
 
 
 def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows for which the condition is true."""
+    """Return the rows for which the condition is true."""
     return batch.filter(fold(condition, lambda leaf: _mask(leaf, batch), pc.and_, pc.or_))
 
 
@@ -45,7 +45,7 @@ def _mask(leaf: Comparison | IsIn | IsMissing, batch: pa.RecordBatch) -> pa.Bool
 
 
 def _is_nan(values: pa.Array) -> pa.BooleanArray:
-    """Where there is a number that is none; in text files, where it says so."""
+    """Return where values are NaN, or text that means NaN."""
     if pa.types.is_floating(values.type):
         mask = pc.is_nan(values)
     elif is_text(values.type):
@@ -56,7 +56,7 @@ def _is_nan(values: pa.Array) -> pa.BooleanArray:
 
 
 def _compared(values: pa.Array, op: str, value: Literal, column: str) -> pa.BooleanArray:
-    """A comparison, false where there is no value."""
+    """Compare a column with a literal; false for nulls."""
     try:
         return pc.coalesce(_OPS[op](*_alike(values, value)), _FALSE)
     except pa.ArrowException:
@@ -66,7 +66,7 @@ def _compared(values: pa.Array, op: str, value: Literal, column: str) -> pa.Bool
 
 
 def _alike(values: pa.Array, value: Literal) -> tuple[pa.Array, Any]:
-    """A column and a literal of types that compare: text stands for what it is compared with."""
+    """Convert a column and a literal to comparable types; text is converted to the type of the other."""
     if is_text(values.type):
         if isinstance(value, bool):
             return pc.utf8_lower(pc.utf8_trim_whitespace(values)), _as(str(value).lower(), values.type)

@@ -1,4 +1,4 @@
-"""One Arrow column becomes a NumPy array; what cannot is counted and named."""
+"""Arrow columns converted to NumPy arrays, with errors that count what cannot be converted."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from brolly.errors import InputError
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
-_SHOWN = 3  # values that a message gives as examples
+_SHOWN = 3  # examples in an error message
 
-_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where Arrow's name is not NumPy's
+_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
 
 Array = NDArray[Any]
 ReadResult = tuple[Array, InputError | None]
 
 
 class ColumnReader(Protocol):
-    """Reads one column, a batch at a time."""
+    """Reads one column, batch by batch."""
 
     name: str
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
-        """The values without nulls that core can judge, and what is wrong with the rest.
+        """Return the values that can be read, of an array without nulls, and what is wrong with the others.
 
-        Raises at once what further rows could not change, such as a column of dates.
+        Raises at once what later rows cannot change, such as a column of dates.
         """
 
 
 class NumberColumn:
-    """A column of numbers; in a text file, of text that stands for them.
+    """A column of numbers, or in a text file of text that is read as numbers.
 
     Parameters
     ----------
     name : str
-        What the column is called.
+        The name of the column.
     parse : bool
-        Whether text stands for numbers, as in a CSV file; text in a typed source is just text.
+        Whether text is read as numbers, as in a CSV file.
     outcome : bool
-        Whether they are outcomes, which text may also give as true and false.
+        Whether the column holds outcomes, for which text may also be true or false.
     """
 
     def __init__(self, name: str, *, parse: bool, outcome: bool = False) -> None:
@@ -63,7 +63,7 @@ class NumberColumn:
         if pa.types.is_boolean(kind):
             return as_numpy(values.cast(pa.uint8())), None
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-            # By way of text, as Arrow's own cast can miss the nearest double.
+            # Through text, as Arrow's cast can miss the nearest double.
             return _from_text(values.cast(pa.string())), None
         if not is_text(kind):
             raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
@@ -75,7 +75,7 @@ class NumberColumn:
             return self._parsed(values, names)
 
     def _parsed(self, values: pa.Array, names: ColumnNames) -> ReadResult:
-        """The slow way: numbers among spaces, words and what is neither."""
+        """Read text with spaces, words or other text among the numbers."""
         text = pc.utf8_trim_whitespace(values)
         if self._outcome:
             text = _without_words(text)
@@ -100,30 +100,30 @@ class NumberColumn:
             return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
         return InputError(
             f"{self.name} must be 0 or 1; it holds text such as {examples}: "
-            "say which label is the event with pos_label (--pos-label on the command line)"
+            "pass the label of the event as pos_label (--pos-label on the command line)"
         )
 
 
 class EventColumn:
-    """A column of two labels of any type: 1 where the label is the event.
+    """A column of two labels of any type, read as 1 for the event and 0 for the other.
 
     Parameters
     ----------
     name : str
-        What the column is called.
+        The name of the column.
     pos_label : object
-        The label of the event. It is read as the column's type: a command line gives text alone.
+        The label of the event. Text is converted to the type of the column, for the command line.
     parse : bool
-        Whether the column is from a text file. There a text as `pos_label` is compared as text, spaces around it aside;
-        a number or a bool also matches what is written 1.0 or true.
+        Whether the column is from a text file. There text as `pos_label` is compared as text, without the spaces
+        around it; a number or a bool also matches text such as 1.0 or true.
     """
 
     def __init__(self, name: str, *, pos_label: Any, parse: bool) -> None:
         self.name = name
         self._pos_label = pos_label
         self._parse = parse
-        self.others: list[Any] = []  # the label that is not the event, once one was seen
-        self.strange: list[Any] = []  # labels that are neither
+        self.others: list[Any] = []  # the label besides pos_label, once one was seen
+        self.strange: list[Any] = []  # further labels, which are refused
         self._rule = ""
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
@@ -167,18 +167,18 @@ class EventColumn:
 
 
 class IdColumn:
-    """A column of what rows are called: integers or text.
+    """A column of row ids: integers or text.
 
     Parameters
     ----------
     name : str
-        What the column is called.
+        The name of the column.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:  # noqa: ARG002 - any value will do
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:  # noqa: ARG002 - no value is refused
         if pa.types.is_integer(values.type):
             return as_numpy(values), None
         if not (is_text(values.type) or pa.types.is_null(values.type)):
@@ -187,9 +187,9 @@ class IdColumn:
 
 
 def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Array, InputError | None]:
-    """The values that are there, and how many are not."""
+    """Return the values that are not null, and the error for those that are."""
     if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()  # a null may hide in the dictionary
+        values = values.dictionary_decode()  # the dictionary may hold a null
     count = values.null_count
     if not count:
         return values, None
@@ -200,7 +200,7 @@ def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Arr
 
 
 def as_numpy(values: pa.Array) -> Array:
-    """Numbers without nulls in place, by way of their buffer: Arrow's own way would import pandas first."""
+    """Return numbers without nulls as an array on their buffer; Arrow's own conversion would import pandas."""
     dtype = np.dtype(_DTYPES.get(str(values.type), str(values.type)))
     buffer = values.buffers()[1]
     if buffer is None:
@@ -209,13 +209,13 @@ def as_numpy(values: pa.Array) -> Array:
 
 
 def as_mask(values: pa.Array) -> NDArray[np.bool_]:
-    """Booleans without nulls."""
+    """Return booleans without nulls as an array."""
     mask: NDArray[np.bool_] = as_numpy(values.cast(pa.uint8())).view(np.bool_)
     return mask
 
 
 def single(value: Any) -> pa.Array:
-    """An array of one value; made of buffers for plain ones, which again spares pandas."""
+    """Return an array of one value, made of buffers where possible, as `pa.array` would import pandas."""
     if isinstance(value, str):
         text = value.encode()
         offsets = pa.py_buffer(np.array([0, len(text)]))
@@ -230,7 +230,7 @@ def single(value: Any) -> pa.Array:
 
 
 def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch with text in the old layout: few of Arrow's functions know the one by views."""
+    """Convert string views to strings, as few functions of Arrow take views."""
     for at, field in enumerate(batch.schema):
         if str(field.type) == "string_view":
             batch = batch.set_column(at, field.name, batch.column(at).cast(pa.large_string()))
@@ -238,12 +238,12 @@ def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values of this type are text."""
+    """Whether a type is text."""
     return str(kind) in ("string", "large_string", "string_view")
 
 
 def _from_text(values: pa.Array) -> Array:
-    """The doubles that texts stand for; those a hair outside [0, 1] stay outside, as nothing is clipped."""
+    """Return text as doubles; numbers slightly outside [0, 1] stay outside, where rounding would clip them."""
     doubles = as_numpy(pc.cast(values, pa.float64()))
     ends = np.flatnonzero((doubles == 0) | (doubles == 1))
     if ends.size:
@@ -259,9 +259,9 @@ def _from_text(values: pa.Array) -> Array:
 
 
 def _without_words(text: pa.Array) -> pa.Array:
-    """Text with true and false written as 1 and 0."""
+    """Replace the words true and false by 1 and 0."""
     lower = pc.utf8_lower(text)
     for word, number in _WORDS.items():
-        said, meant = (pc.cast(single(value), text.type)[0] for value in (word, number))
-        text = pc.if_else(pc.equal(lower, said), meant, text)
+        old, new = (pc.cast(single(value), text.type)[0] for value in (word, number))
+        text = pc.if_else(pc.equal(lower, old), new, text)
     return text

@@ -1,4 +1,4 @@
-"""How each database spells what the one statement needs."""
+"""SQL dialects: how each spells what the statement needs. A new dialect is one entry of `DIALECTS`."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from brolly.errors import InputError
 
 
 def _doubled(text: str) -> str:
-    """Quote a text for databases to which a backslash is a character like any other."""
+    """Quote a text for databases where a backslash has no special meaning."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _common(text: str) -> str:
-    """Quote a text for any database, or refuse it: what a backslash means differs between them."""
+    """Quote a text for any database; refuse backslashes, whose meaning differs between them."""
     if "\\" in text:
         raise InputError(f"text must not contain a backslash in dialect 'ansi': name the dialect; it is {text!r}")
     return _doubled(text)
 
 
 def _escaped(text: str) -> str:
-    """Quote a text for PostgreSQL, whatever its setting of standard_conforming_strings."""
+    """Quote a text for PostgreSQL with any setting of standard_conforming_strings."""
     return _doubled(text) if "\\" not in text else "E" + _doubled(text.replace("\\", "\\\\"))
 
 
 def _hexadecimal(text: str) -> str:
-    """Quote a text for Spark, whose settings decide what backslashes and doubled quotes mean."""
+    """Quote a text for Spark, where the meaning of backslashes and doubled quotes depends on settings."""
     return f"CAST(X'{text.encode().hex()}' AS STRING)" if set(text) & {"\\", "'"} else f"'{text}'"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
-    """The words of one kind of database; `{}` stands for an expression."""
+    """One SQL dialect; `{}` stands for an expression."""
 
     name: str
     quote: str = '"'
     double: str = "CAST({} AS DOUBLE PRECISION)"
     floor: str = "CAST(FLOOR({}) AS BIGINT)"
     is_nan: str | None = "LOWER(CAST({} AS VARCHAR(32))) = 'nan'"  # None where doubles have no NaN
-    folds: bool = False  # whether comparisons are decided from statistics that leave NaN out
+    folds: bool = False  # whether comparisons are decided by statistics that leave NaN out
     text: Callable[[str], str] = _doubled  # a text as a literal
-    is_text: str | None = None  # where a column of numbers may hold text, and a cast makes a number of it
+    is_text: str | None = None  # where a column of numbers may hold text, which a cast would convert
 
     def identifier(self, *parts: str) -> str:
-        """A name, quoted so that it can be nothing else."""
+        """Quote a name."""
         if any("\0" in part for part in parts):
             raise InputError("names must not contain a zero byte")
         return ".".join(self.quote + part.replace(self.quote, 2 * self.quote) + self.quote for part in parts)
 
     def literal(self, value: Any) -> str:
-        """A text, a number or a bool, written so that it can be nothing else."""
+        """Write a text, a number or a bool as a literal."""
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
         if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
@@ -68,12 +68,12 @@ class Dialect:
         return "1 = 0" if self.is_nan is None else self.is_nan.format(value)
 
     def breaks(self, value: str, rule: str) -> str:
-        """Whether a double breaks a rule; NaN breaks every rule, wherever it sorts."""
+        """Return the condition that a double breaks a rule, which NaN does."""
         wrong = f"NOT ({rule.format(value)})"
         return f"({self.nan(value)} OR {wrong})" if self.folds else wrong
 
     def condition(self, condition: Condition) -> str:
-        """A condition that is false, or null, for a null and for NaN."""
+        """Return a condition in SQL, which is false or null for a null and for NaN."""
         return fold(condition, self._leaf, "({} AND {})".format, "({} OR {})".format)
 
     def _leaf(self, leaf: Comparison | IsIn | IsMissing) -> str:
@@ -107,7 +107,7 @@ DIALECTS = {
         Dialect(
             name="sqlite",
             double="CAST({} AS REAL)",
-            floor="CAST({} AS INTEGER)",  # towards zero; not every build has FLOOR
+            floor="CAST({} AS INTEGER)",  # rounds towards zero; not every build has FLOOR
             is_nan=None,
             is_text="TYPEOF({}) IN ('text', 'blob')",
         ),
@@ -116,12 +116,12 @@ DIALECTS = {
 
 
 def find_dialect(name: str) -> Dialect:
-    """The dialect of this name."""
+    """Return the dialect of this name."""
     if name not in DIALECTS:
         raise InputError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; it is {name!r}")
     return DIALECTS[name]
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a condition is a number: true and false are none."""
+    """Whether a value is a number, and not a bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""The compression as one expression, which the engine of a lazy frame runs where the rows are."""
+"""The compression as one narwhals expression, which the engine of a lazy frame runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPARE = {
 
 
 def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
-    """The rows of `brolly.core.sample.groupby_result` for a lazy frame: still lazy, nothing is computed yet."""
+    """Return the groups that `brolly.core.sample.groupby_result` describes, as a lazy frame."""
     schema = dict(frame.collect_schema())
     _check_types(schema, spec)
     if spec.where is not None:
@@ -53,7 +53,7 @@ def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[
 
 
 def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
-    """Refuse what is no number: engines would read it as one, each in its own way."""
+    """Refuse columns that are not numbers: each engine would convert them in another way."""
     for column in spec.value_columns():
         kind = schema[column]
         if column == spec.outcome and spec.pos_label is not None:
@@ -63,20 +63,20 @@ def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
             if column == spec.outcome:
                 raise InputError(
                     f"{column} must be 0 or 1; it holds {words}: "
-                    "say which label is the event with pos_label (--pos-label on the command line)"
+                    "pass the label of the event as pos_label (--pos-label on the command line)"
                 )
             raise InputError(f"{column} must hold numbers; it holds {words}")
 
 
 def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
-    """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
+    """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
     outcome = nw.col(spec.outcome)
     columns = [nw.col(str(spec.prob)).cast(nw.Float64).alias("brolly_p")]
     if spec.pos_label is None:
         columns.append(outcome.cast(nw.Float64).alias("brolly_y"))
     else:
         label = _label(spec.pos_label, schema[spec.outcome], spec.outcome)
-        # Null where the label is: a comparison with null would be one, but not on every engine.
+        # Null for a null label: not every engine returns null for a comparison with null.
         event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
         columns.append(event.alias("brolly_y"))
         if spec.has_other_labels:
@@ -87,7 +87,7 @@ def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any])
 
 
 def _label(label: Any, kind: Any, column: str) -> Any:
-    """A label, which a command line gives as text, as the column's type."""
+    """Convert `pos_label`, which the command line gives as text, to the type of the column."""
     try:
         return _as_type(label, kind)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -97,7 +97,7 @@ def _label(label: Any, kind: Any, column: str) -> Any:
 
 
 def _as_type(value: Any, kind: Any) -> Any:
-    """A value as the column's type, which text stands for; a ValueError or the like if it cannot be."""
+    """Convert a value, perhaps text, to the type of the column; raise ValueError or the like if that fails."""
     if kind == nw.Boolean:
         return value if isinstance(value, bool) else _WORDS[value.lower()]
     if isinstance(value, bool):
@@ -115,10 +115,10 @@ def _as_type(value: Any, kind: Any) -> Any:
 
 
 def _bad(spec: ColumnSpec) -> nw.Expr:
-    """The first rule that a row breaks, as a number below zero; null for a good row."""
+    """Return the negative code of the first rule that a row breaks; 0 for a good row."""
     p, y, w = nw.col("brolly_p"), nw.col("brolly_y"), nw.col("brolly_w")
     weighted = spec.weight is not None
-    # NaN is asked for by name: it sorts here or there, and DuckDB compares by statistics that leave it out.
+    # NaN is tested explicitly: engines sort it differently, and DuckDB decides comparisons by statistics without it.
     cases = [(p.is_null(), violation_code("prob", "null")), (y.is_null(), violation_code("label", "null"))]
     if weighted:
         cases.append((w.is_null(), violation_code("weight", "null")))
@@ -134,7 +134,7 @@ def _bad(spec: ColumnSpec) -> nw.Expr:
 
 
 def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
-    """The cell of a row, how far above its foot it stands, and what it adds to the sums."""
+    """Compute the cell of each row, its offset above the lower edge of the cell, and its terms of the sums."""
     good, scaled = nw.col("brolly_bad") == 0, nw.col("brolly_p") * m
     zero = nw.lit(0.0)
     weighted = spec.weight is not None
@@ -167,7 +167,7 @@ def _literal(value: Any, kind: Any, column: str) -> Any:
 
 
 def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
-    """A condition that is false, or null, for a null and for NaN."""
+    """Return a condition as an expression, which is false or null for a null and for NaN."""
 
     def leaf(part: Comparison | IsIn | IsMissing) -> nw.Expr:
         column, real = nw.col(part.column), schema[part.column].is_float()
@@ -179,7 +179,7 @@ def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
         if isinstance(part, Comparison):
             test: nw.Expr = _COMPARE[part.op](column, _literal(part.value, schema[part.column], part.column))
         else:
-            # Not is_in, for which Polars wants the column's own type.
+            # Not is_in, for which Polars needs the type of the column.
             values = [_literal(value, schema[part.column], part.column) for value in part.values]
             test = reduce(operator.or_, (column == value for value in values))
             test = ~test if part.negated else test

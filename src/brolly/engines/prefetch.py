@@ -1,4 +1,4 @@
-"""Read on while what was read is worked on: the second core's share of a scan."""
+"""Reading ahead in a second thread."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-_AHEAD = 1  # items that wait to be worked on, beside the one that is being made
-_GRACE = 1.0  # seconds to let go of a file in: a pipe that nobody writes to is never done
-_PATIENCE = 0.1  # seconds between two looks at whether anybody still wants more
+_AHEAD = 1  # items that wait, beside the one that is being read
+_GRACE = 1.0  # seconds to close the file in; reading from a pipe without a writer never ends
+_PATIENCE = 0.1  # seconds between checks whether the consumer has stopped
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, made in another thread; its errors are raised here, and it ends when this does."""
+    """Yield the same items, produced in another thread, whose errors are raised here and which ends with this one."""
     line: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(_AHEAD)
     left = threading.Event()
 
@@ -38,7 +38,7 @@ def prefetch(items: Iterator[Item]) -> Iterator[Item]:
         except BaseException as error:
             put(False, error)
         finally:
-            getattr(items, "close", int)()  # a generator gives up its file here, in the thread that ran it
+            getattr(items, "close", int)()  # a generator closes its file here, in the thread that ran it
 
     thread = threading.Thread(target=work, name="brolly-read", daemon=True)
     thread.start()

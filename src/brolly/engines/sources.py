@@ -1,4 +1,4 @@
-"""Rows in this process, whatever they are held in, as Arrow record batches of the columns that are needed."""
+"""Rows in this process, as Arrow record batches. A new container is one entry of `_OPENERS`."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from brolly.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCH = 1 << 20  # rows taken together from what is in memory: enough for every core
+_BATCH = 1 << 20  # rows in a batch from memory: enough for every core
 _MAGIC = re.compile(r"[*?]|\[.+\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place where rows are.
+    """One source of rows.
 
     Attributes
     ----------
     name : str
-        What to call it in a message.
+        Its name in error messages.
     batches : callable
-        Called without arguments, gives the rows once.
+        Called without arguments, it yields the rows once.
     rows : int
-        How many there are, 0 where that is not known beforehand.
+        Their number; 0 if it is not known in advance.
     parse : bool
-        Whether text stands for numbers.
+        Whether text is read as numbers.
     """
 
     name: str
@@ -44,9 +44,9 @@ class Source:
 
 
 def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
-    """The places that a source stands for: several for a pattern or a list of files, else one.
+    """Return the source, or one for each file of a pattern or a list.
 
-    `native` is a condition in an expression of the source's own library, or None.
+    `native` is a condition as an expression of the source's own library, or None.
     """
     need_pyarrow()
     if isinstance(source, str | os.PathLike):
@@ -54,7 +54,7 @@ def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
     if isinstance(source, Sequence) and len(source) and all(isinstance(one, str | os.PathLike) for one in source):
         return _files([os.fspath(one) for one in source], columns, native)
     for library, kind, opener in _OPENERS:
-        module = sys.modules.get(library)  # what was never imported cannot have made the source
+        module = sys.modules.get(library)  # the source cannot be from a library that was not imported
         if module is not None and isinstance(source, getattr(module, kind, ())):
             return [opener(source, columns, native)]
     if hasattr(source, "__arrow_c_stream__"):
@@ -82,12 +82,12 @@ def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]
 
 
 def expand(patterns: Sequence[str]) -> list[str]:
-    """The files that names and patterns stand for."""
+    """Return the files that names and patterns match."""
     return [path for pattern in patterns for path in _matches(pattern)]
 
 
 def _matches(pattern: str) -> list[str]:
-    """The files that a pattern stands for, in order; what exists under that very name is no pattern."""
+    """Return the files that a pattern matches, in order; the name of an existing file is not a pattern."""
     if os.path.exists(pattern) or not _MAGIC.search(pattern):  # noqa: PTH110 - not to change the name
         return [pattern]
     paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute
@@ -129,7 +129,7 @@ def _dataset(source: Any, columns: list[str], native: Any) -> Source:
     check_columns(name, columns, source.schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        # Few batches ahead: each row group in flight is held whole.
+        # Few batches ahead, as each row group that is being read is in memory.
         scanner = source.scanner(
             columns=columns, filter=_expression(native), batch_size=1 << 18, batch_readahead=2, fragment_readahead=1
         )
@@ -147,7 +147,7 @@ def _pandas(source: Any, columns: list[str], native: Any) -> Source:
         source = source[native]  # a mask, as pandas takes it
 
     def column(part: Any) -> pa.Array:
-        # NumPy's NaN is a number that is none, not a value that is missing; other types have nulls.
+        # NaN of NumPy is not a missing value; other types have nulls.
         plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
         return pa.array(part.to_numpy()) if plain else pa.array(part, from_pandas=True)
 
@@ -172,7 +172,7 @@ def _lazy(source: Any, columns: list[str], native: Any) -> Source:
     frame = (source if native is None else source.filter(native)).select(columns)
     if not hasattr(frame, "collect_batches"):
         raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
-    # Never the whole frame at once: that can take a hundred times the memory.
+    # Collecting the frame at once can take a hundred times the memory.
     return Source(name, lambda: _polars_batches(frame.collect_batches(chunk_size=_BATCH, engine="streaming")))
 
 
@@ -190,7 +190,7 @@ def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
 
     def batches() -> Iterator[pa.RecordBatch]:
         relation = (source if native is None else source.filter(native)).project(quoted)
-        # What DuckDB has called it since 1.1; the older names are going.
+        # DuckDB has renamed it; older versions have the older names.
         names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
         read = next(getattr(relation, name) for name in names if hasattr(relation, name))
         return iter(read(_BATCH))
@@ -225,7 +225,7 @@ def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.Rec
 
 
 def _expression(native: Any) -> Any:
-    """A condition of PyArrow's, which is what Arrow data and files take beside text."""
+    """Check a condition on Arrow data or files, which must be an expression of PyArrow."""
     if native is None:
         return None
     import pyarrow.compute as pc

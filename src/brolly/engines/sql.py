@@ -1,4 +1,4 @@
-"""The one statement that compresses a table where it is."""
+"""The SQL statement that compresses a table inside its database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
 from brolly.errors import InputError
 
-_LARGEST = "1.7976931348623157E308"  # the largest finite double: above it are infinity and, where NaN sorts last, NaN
+_LARGEST = "1.7976931348623157E308"  # the largest finite double
 
 
 def sql(
@@ -26,11 +26,11 @@ def sql(
     pos_label: Any = None,
     dialect: str = "ansi",
 ) -> str:
-    """The GROUP BY statement that compresses a table inside the database that holds it.
+    """Write the GROUP BY statement that compresses a table inside its database.
 
-    For warehouses that brolly does not connect to: run the statement there with whatever tool you have, and give
-    what comes back to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per
-    segment leave the database; the predictions do not.
+    This is for databases that brolly does not connect to: run the statement there with any tool, and pass the
+    result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per segment
+    leave the database.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def sql(
     grid : int
         The grid of the compression: a power of two, up to 2**20.
     by : str or sequence of str, optional
-        The columns that make the segments.
+        The columns that define segments.
     where : str, optional
-        Which rows count, as in `scan`.
+        The rows to read, as in `scan`.
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1: text, a number or a bool.
     dialect : {'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'}
-        Whose SQL to write. The four named ones are tested against the real thing; 'ansi' keeps to what is common.
+        The SQL dialect. All but 'ansi' are tested on the database itself; 'ansi' uses what most of them share.
 
     Returns
     -------
@@ -57,10 +57,10 @@ def sql(
 
     Notes
     -----
-    A row goes to cell ``floor(m p)`` with its outcome, and each pair adds up how many rows it has, ``w``,
-    ``w (m p - floor(m p))`` and ``w^2``. Rows that break a rule go to cells below zero, one for each rule, so that
-    the reader can refuse the table and say how many there are. Doubles are added in the order that the database
-    likes: expect sums to differ in the last digits from run to run.
+    For each cell ``floor(m p)`` and outcome the statement sums the number of rows, ``w``, ``w (m p - floor(m p))``
+    and ``w^2``. Rows that break a rule go to negative cells, one for each rule, so that reading the result raises
+    an error with their count. Databases add doubles in any order: sums may differ in the last digits from run to
+    run.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def sql(
 
 
 def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
-    """The parts of a table's name: of a text, what its dots tell apart."""
+    """Return the parts of the name of a table; text is split at its dots."""
     parts = tuple(table.split(".")) if isinstance(table, str) else tuple(table) if isinstance(table, Sequence) else ()
     if not parts or not all(isinstance(part, str) and part for part in parts):
         raise InputError(f"table must be the name of a table; it is {table!r}")
@@ -89,7 +89,7 @@ def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dialect) -> str:
-    """The statement for these columns of a table; what it gives is described in `brolly.core.sample.groupby_result`."""
+    """Write the statement; `brolly.core.sample.groupby_result` describes its result."""
     by = [dialect.identifier(column) for column in spec.by]
     keys = "".join(f"{key}, " for key in by)
     where = "" if spec.where is None else f"\n  WHERE {dialect.condition(spec.where)}"
@@ -121,7 +121,7 @@ GROUP BY {keys}brolly_cell, brolly_outcome"""  # noqa: S608 - names and values a
 
 
 def _read(spec: ColumnSpec, dialect: Dialect) -> str:
-    """The columns as doubles; an outcome that is compared with a label becomes 1 or 0."""
+    """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
     outcome = dialect.identifier(spec.outcome)
     columns = {"p": dialect.double.format(dialect.identifier(str(spec.prob)))}
     columns["y"] = dialect.double.format(outcome)
@@ -138,7 +138,7 @@ def _read(spec: ColumnSpec, dialect: Dialect) -> str:
 
 
 def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
-    """Which column holds text in this row, where nothing but numbers is allowed."""
+    """Return the code of the column that holds text instead of a number in this row."""
     columns = {"prob": spec.prob, "label": spec.outcome if spec.pos_label is None else None, "weight": spec.weight}
     cases = (
         f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {violation_code(role, 'text')}"
@@ -149,7 +149,7 @@ def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
 
 
 def _check(spec: ColumnSpec, dialect: Dialect) -> str:
-    """The first rule that a row breaks, as a number below zero; 0 for a good row."""
+    """Return the negative code of the first rule that a row breaks; 0 for a good row."""
     weighted = spec.weight is not None
     cases: list[tuple[str, int | str]] = [
         ("brolly_p IS NULL", violation_code("prob", "null")),
@@ -172,7 +172,7 @@ def _check(spec: ColumnSpec, dialect: Dialect) -> str:
 
 
 def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
-    """The cell of a row, and how far above its foot it stands: in a bad row nothing is computed."""
+    """Compute the cell of each good row, and its offset above the lower edge of the cell."""
     scaled = f"{m} * brolly_p"
     floor = dialect.floor.format(scaled)
     columns = {

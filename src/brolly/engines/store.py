@@ -1,4 +1,4 @@
-"""A compressed sample as a small Parquet file: written once a day, merged over any window later."""
+"""Compressed samples as small Parquet files, which can be merged later."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _SUMS = ("weight", "weight_rest", "rise", "rise_rest", "squares")
 def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**16) -> None:
     """Write a sample to a small Parquet file that `load_sample` reads back to the last bit.
 
-    The file has one row for each occupied (cell, outcome), whatever the number of rows behind them. Samples
-    of different days can be added after loading: the sum is the sample of all their rows.
+    The file has one row for each occupied (cell, outcome). Samples of different days can be added after
+    loading: the sum is the sample of all their rows.
 
     Parameters
     ----------
     sample : Sample
-        Compressed already, or else compressed to `grid` first.
+        The sample; one that holds rows is compressed to `grid` first.
     path : str or path-like
-        Where to write; the file is there whole or not at all.
+        The file to write, completely or not at all.
     grid : int
-        The grid, where the sample holds rows: a power of two, up to 2**20.
+        The grid of the compression: a power of two, up to 2**20.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
     Raises
     ------
     InputError
-        Where the file cannot be read, or is no stored sample.
+        If the file cannot be read, or is not a stored sample.
     """
     need_pyarrow()
     import pyarrow as pa
@@ -82,21 +82,21 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
         try:
             table = parquet.read_table(path, page_checksum_verification=True)
         except (OSError, pa.ArrowException):
-            raise  # `reading` says it
-        except Exception as error:  # a damaged file can break any rule of its format
+            raise  # handled by `read_errors`
+        except Exception as error:  # PyArrow may raise anything for a damaged file
             raise InputError(f"{path} is a damaged sample: {first_line(error)}") from error
         return Sample._from_cells(_cells(path, table))
 
 
 def load_samples(folder: str | os.PathLike[str]) -> dict[str, Sample]:
-    """Read every stored sample of a folder, by its file's name without the ending, in the order of the names.
+    """Read the stored samples of a folder, by the names of their files without the suffix, in their order.
 
-    Names such as ``2026-03-02.parquet`` put the days in order.
+    Names such as ``2026-03-02.parquet`` keep days in order.
 
     Parameters
     ----------
     folder : str or path-like
-        A folder with files that `save_sample` wrote, and perhaps others that do not end in .parquet.
+        A folder with files that `save_sample` wrote; files of other suffixes are ignored.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -125,7 +125,7 @@ def _table(cells: CellTable) -> pa.Table:
 
 
 def _digest(grid: int, columns: Mapping[str, NDArray[Any]]) -> str:
-    """A checksum of all that a stored sample holds: a bit that changes on a disk changes it."""
+    """Return the checksum of a stored sample, which detects changed bits."""
     digest = hashlib.sha256(f"{_FORMAT} {grid}".encode())
     for name in (*_INTEGERS, *_SUMS):
         kind = "<i8" if name in _INTEGERS else "<f8"
@@ -154,20 +154,20 @@ def _cells(path: str, table: pa.Table) -> CellTable:
     if fault is not None or not np.isin(column["outcome"], (0, 1)).all():
         raise InputError(f"{path} is a damaged sample: {fault or 'an outcome is neither 0 nor 1'}")
     if _digest(m, column) != digest:
-        raise InputError(f"{path} is a damaged sample: what it holds does not match its checksum")
+        raise InputError(f"{path} is a damaged sample: its content does not match its checksum")
     return cells
 
 
 def _about(path: str, table: pa.Table) -> tuple[int, str]:
-    """The grid and the checksum that the file states."""
+    """Return the grid and the checksum that the file states."""
     about = (table.schema.metadata or {}).get(_KEY)
     if about is None:
-        raise InputError(f"{path} is no stored sample: write one with 'brolly store' or brolly.save_sample")
+        raise InputError(f"{path} is not a stored sample: write one with 'brolly store' or brolly.save_sample")
     try:
-        said = json.loads(about)
-        stored, grid, digest = said["format"], said["grid"], said["digest"]
+        stated = json.loads(about)
+        stored, grid, digest = stated["format"], stated["grid"], stated["digest"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError(f"{path} is a damaged sample: what it says about itself cannot be read") from None
+        raise InputError(f"{path} is a damaged sample: its metadata cannot be read") from None
     if stored != _FORMAT:
         raise InputError(f"{path} was stored in format {stored!r:.20}; this brolly reads format {_FORMAT}")
-    return check_grid(grid), digest
+    return check_grid(grid, f"the grid of {path}"), digest

@@ -1,4 +1,4 @@
-"""Which rows count, said in words that mean the same on every engine.
+"""Conditions on rows, as text that means the same for every engine.
 
 ::
 
@@ -8,8 +8,8 @@
               | column [not] in (literal, ...)
               | not condition | condition and condition | condition or condition | (condition)
 
-A column is a bare name or one in double quotes; a literal is a number, 'text', true or false. Every condition is
-true or false for a row: one that compares a null or a NaN is false, whichever way it compares.
+A column is a name, perhaps in double quotes; a literal is a number, 'text', true or false. Every condition is true
+or false for a row: every comparison with a null or a NaN is false.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 )
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _SPELT = {"==": "=", "<>": "!="}
-_DEEPEST = 100  # brackets within brackets
+_DEEPEST = 100  # nested parentheses
 _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 
 
@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class IsIn:
-    """A column that is (not) one of some literals; false for null and NaN, negated too."""
+    """A column that is (not) one of some literals; false for null and NaN, also if negated."""
 
     column: str
     values: tuple[Literal, ...]
@@ -69,14 +69,14 @@ class IsMissing:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All parts hold."""
+    """A condition of which all parts must hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one part holds."""
+    """A condition of which at least one part must hold."""
 
     parts: tuple[Condition, ...]
 
@@ -86,7 +86,7 @@ Result = TypeVar("Result")
 
 
 def columns_of(condition: Condition) -> set[str]:
-    """The columns that a condition reads."""
+    """Return the columns of a condition."""
     if isinstance(condition, And | Or):
         return set().union(*map(columns_of, condition.parts))
     return {condition.column}
@@ -98,19 +98,19 @@ def fold(
     both: Callable[[Result, Result], Result],
     either: Callable[[Result, Result], Result],
 ) -> Result:
-    """A condition in another language, from how that says a leaf, `and` and `or`."""
+    """Translate a condition, given the translations of leaves, of `and` and of `or`."""
     if not isinstance(condition, And | Or):
         return leaf(condition)
     join = both if isinstance(condition, And) else either
     parts = [fold(part, leaf, both, either) for part in condition.parts]
-    while len(parts) > 1:  # in pairs: databases limit how deep an expression may be
+    while len(parts) > 1:  # in pairs, as databases limit the depth of expressions
         pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = pairs + parts[2 * len(pairs) :]
     return parts[0]
 
 
 def parse(text: str) -> Condition:
-    """Read a condition; `not` is moved to the leaves, where it turns them into their opposites."""
+    """Parse a condition; `not` is moved to the leaves, which are negated."""
     parser = _Parser(text)
     condition = parser.either(negated=False)
     parser.end()
@@ -118,7 +118,7 @@ def parse(text: str) -> Condition:
 
 
 class _Parser:
-    """One method for each level of the grammar."""
+    """A recursive descent parser, with one method for each level of the grammar."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -149,7 +149,7 @@ class _Parser:
         if self._take("("):
             self._depth += 1
             if self._depth > _DEEPEST:
-                raise InputError(f"where must not have more than {_DEEPEST} brackets within each other")
+                raise InputError(f"where must not nest more than {_DEEPEST} parentheses")
             inside = self.either(negated=negated)
             self._must(")")
             self._depth -= 1
@@ -208,7 +208,7 @@ class _Parser:
             raise self._error(repr(word))
 
     def _next(self) -> str:
-        """Go on to the next token; the value of the one left behind."""
+        """Move to the next token, and return the value of the last one."""
         last = self._value
         self._before = self._at
         match = _TOKEN.match(self._text, self._at)
