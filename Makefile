@@ -38,12 +38,13 @@ test-bare:
 	build/bare/bin/python -W error -c 'import brolly; brolly.soft_binned_cdl([0, 1], [0.25, 0.75])'
 	build/bare/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW)
 
-# The oldest versions that pyproject.toml allows.
+# The oldest versions that pyproject.toml allows. They warn about what newer packages beside them deprecate.
 test-minimum:
 	$(PYTHON) -m venv --clear build/minimum
 	build/minimum/bin/python -m pip install --quiet uv
 	build/minimum/bin/uv pip install --quiet --python build/minimum --resolution lowest-direct '.[test]'
-	build/minimum/bin/python -m pytest $(KERNEL_TESTS) tests/assessment tests/plots tests/engines/test_scan.py tests/engines/test_files.py
+	build/minimum/bin/python -m pytest -W default::DeprecationWarning -W default::FutureWarning $(KERNEL_TESTS) \
+		tests/assessment tests/plots tests/engines/test_scan.py tests/engines/test_files.py
 
 # The kernels with checks of memory access and undefined behaviour compiled in (gcc). The preloaded library does not reach
 # the process that one test starts with an environment of its own.
