@@ -11,8 +11,9 @@ from brolly.assessment.components import DataSummary as DataSummary
 from brolly.assessment.components import Estimate as Estimate
 from brolly.assessment.components import Histogram as Histogram
 from brolly.assessment.components import RegretBand as RegretBand
-from brolly.assessment.components import Reliability as Reliability
 from brolly.assessment.components import TaskResult as TaskResult
+from brolly.assessment.reliability import Reliability as Reliability
+from brolly.assessment.reliability import reliability_curve as reliability_curve
 from brolly.assessment.result import Assessment as Assessment
 from brolly.assessment.segments import Segment as Segment
 from brolly.assessment.segments import SegmentTable as SegmentTable

@@ -1,99 +1,177 @@
-"""Advice at a threshold: the swaps by definition, in runs, and only the sure ones in words."""
+"""Advice at a threshold: proven for all ranges and thresholds at once, and nothing that is not proven."""
 
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 import brolly
 from brolly.assessment.advice import PredictionSwap, ThresholdAdvice, advise, thresholds
-from brolly.inference.soft_bins import soft_bins
+from brolly.assessment.rate_intervals import rate_intervals
+
+LEVEL = 0.95
 
 
-@given(samples(max_size=12), st.sampled_from([0.001, 0.1, 0.25, 0.3, 0.5, 0.75, 0.9]))
-def test_the_regret_is_that_of_the_rounding_policy_with_predictions_told_apart(sample, mu):
-    """A threshold task in these units, each bin a prediction of its own: the curve's limit from the left."""
+def advice(y, p, threshold, *, w=None, level=LEVEL):
+    rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=level)
+    return advise(rates, threshold, regret=0.01, null_high=0.02)
+
+
+def cells(p):
+    """The cell of a prediction by its definition: 1/128 wide, narrower near 0 and 1."""
+    near = [2.0**-k * eighths / 8 for k in range(5, 14) for eighths in range(8, 16)]
+    edges = sorted({0.0, 1.0, *near, *(1 - x for x in near), *(k / 128 for k in range(8, 121))})
+    at = max(k for k in range(len(edges) - 1) if edges[k] <= p)
+    return edges[at], edges[at + 1]
+
+
+@given(samples(max_size=12))
+def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
+    y, p, _ = sample
+    found = rate_intervals(brolly.Sample(y, p), confidence_level=0.9)
+    own = sorted({cells(x) for x in p})
+    assert list(zip(found.low, found.high, strict=True)) == own
+    k = len(own)
+    doubt = 0.1 / (k * (k + 1) / 2)
+    for i in range(k):
+        for j in range(i, k):
+            inside = [yt for yt, pt in zip(y, p, strict=True) if own[i][0] <= cells(pt)[0] <= own[j][0]]
+            n, s = len(inside), int(sum(inside))
+            low = beta.ppf(doubt / 2, s, n - s + 1) if s else 0.0
+            high = beta.ppf(1 - doubt / 2, s + 1, n - s) if s < n else 1.0
+            assert found.at_least[i, j] == pytest.approx(low, abs=1e-9)
+            assert found.at_most[i, j] == pytest.approx(high, abs=1e-9)
+
+
+@given(samples(max_size=12), st.sampled_from([0.001, 0.1, 0.25, 0.5, 0.9]))
+def test_every_range_is_proven_on_its_side_and_apart_from_the_others(sample, threshold):
     y, p, w = sample
-    s = brolly.Sample(y, p, sample_weight=w)
-    found = advise(soft_bins(s, 8), mu, 0.0)
-    curve = brolly.regret_curve(s, grid=8)._curve
-    assert found.regret == pytest.approx(curve.regret(mu, above=True), abs=1e-9)
-    assert found.regret == pytest.approx(sum(swap.saves for swap in found.swaps), abs=1e-12)
+    rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=0.05)  # so that few rows prove a lot
+    swaps = advise(rates, threshold, regret=0.0, null_high=0.0).swaps
+    for swap in swaps:
+        i, j = np.flatnonzero(rates.low == swap.low)[0], np.flatnonzero(rates.high == swap.high)[0]
+        if swap.do == "act":
+            assert swap.says == "wait"
+            assert swap.high <= threshold < rates.at_least[i, j]
+        else:
+            assert (swap.says, swap.do) == ("act", "wait")
+            assert swap.low >= threshold > rates.at_most[i, j]
+        gain = abs(rates.events[i : j + 1].sum() - threshold * rates.share[i : j + 1].sum())
+        assert swap.saves == pytest.approx(gain)
+        assert swap.share == pytest.approx(rates.share[i : j + 1].sum())
+    assert all(a.high <= b.low for a, b in pairwise(swaps))
 
 
-@given(samples(max_size=12), st.sampled_from([0.1, 0.3, 0.5, 0.8]))
-def test_each_bin_is_in_the_run_that_the_definition_puts_it_in(sample, mu):
-    y, p, w = sample
-    bins = soft_bins(brolly.Sample(y, p, sample_weight=w), 8)
-    found = advise(bins, mu, 0.0)
-    share = 0.0
-    for j, q, pi, low, high in zip(
-        bins.prediction, bins.event_rate, bins.share, bins.low_all, bins.high_all, strict=True
-    ):
-        acts = j >= mu
-        wrong = q < mu - 1e-12 if acts else q > mu + 1e-12
-        sure = high < mu if acts else low > mu
-        inside = [s for s in found.swaps if (s.says == "act") == acts and s.sure == sure and s.low <= j <= s.high]
-        assert bool(inside) >= wrong
-        share += pi * wrong
-    assert sum(swap.share for swap in found.swaps) == pytest.approx(share)
-    for swap in found.swaps:
-        assert (swap.says, swap.do) in (("act", "wait"), ("wait", "act"))
-        assert 0 <= swap.low <= swap.high <= 1
-        assert swap.low >= mu if swap.says == "act" else swap.high <= mu
+def test_weights_widen_the_intervals_and_equal_ones_do_not():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    plain = rate_intervals(brolly.Sample(y, p), confidence_level=LEVEL)
+    same = rate_intervals(brolly.Sample(y, p, sample_weight=np.full(300, 2.5)), confidence_level=LEVEL)
+    np.testing.assert_allclose(same.at_least, plain.at_least, atol=1e-12)
+    uneven = rate_intervals(brolly.Sample(y, p, sample_weight=rng.exponential(size=300)), confidence_level=LEVEL)
+    upper = np.triu_indices(len(plain.low))
+    assert np.mean((uneven.at_most - uneven.at_least)[upper]) > np.mean((plain.at_most - plain.at_least)[upper])
+    w = np.array([3.0, 1.0])
+    found = rate_intervals(brolly.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5)
+    slack = np.sqrt(np.log(2 / 0.5) * (w**2).sum() / 2) / w.sum()  # Hoeffding, by hand
+    assert found.at_least[0, 0] == pytest.approx(0.75 - slack)
+    assert found.at_most[0, 0] == 1.0
 
 
-def test_the_sentence_of_the_report():
-    """A forecast that says 0.3 to 0.4 where it happens one time in ten, 200 rows at each of the bins."""
+@pytest.mark.parametrize("grid", [2**16, 64, 2])
+def test_a_compressed_sample_proves_the_same_on_the_edges_that_it_knows(grid):
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    sample = brolly.Sample(rng.random(3000) < 1 - p, p).compress(grid)
+    found = rate_intervals(sample, confidence_level=LEVEL)
+    assert all((edge * grid) % 1 == 0 for edge in [*found.low, *found.high])
+    if grid == 2**16:
+        rows = rate_intervals(brolly.Sample(sample.y_true, sample.y_prob), confidence_level=LEVEL)
+        np.testing.assert_array_equal(rows.low, found.low)
+
+
+POPULATIONS = {  # of calibrated forecasts: those of the issue that showed false advice, and some with few values
+    "three ranges": lambda rng, n: rng.choice([0.02, 0.42, 0.5], n, p=[0.9, 0.09, 0.01]) + 0.05 * rng.random(n),
+    "one value": lambda rng, n: np.full(n, 0.37),
+    "three values": lambda rng, n: rng.choice([0.25, 0.5, 0.75], n),
+    "just below an edge": lambda rng, n: (np.floor(rng.random(n) * 10) + 0.999) / 10.001,
+}
+
+
+def false_advice(name, *, level, samples=60, n=400):
+    """In how many samples a calibrated forecast gets advice against it at any threshold: all of it is false."""
+    rng = np.random.default_rng(list(POPULATIONS).index(name))
+    count = 0
+    for _ in range(samples):
+        p = POPULATIONS[name](rng, n)
+        rates = rate_intervals(brolly.Sample(rng.random(n) < p, p), confidence_level=level)
+        count += any(advise(rates, t, regret=0.0, null_high=0.0).swaps for t in thresholds().tolist())
+    return count
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_a_calibrated_forecast_gets_no_advice_at_any_threshold_but_by_the_stated_chance(name):
+    assert false_advice(name, level=0.95) <= 8  # Bin(60, 0.05) is above that once in a thousand
+
+
+def test_that_test_can_fail():
+    """With intervals that miss more often, false advice shows."""
+    assert false_advice("one value", level=0.3) > 8
+
+
+def test_the_sentence_where_waiting_is_better():
     p = np.repeat([0.125, 0.375, 0.5, 0.75], 400)
     rate = np.repeat([0.1, 0.1, 0.1, 0.75], 400)
-    y = np.tile(np.arange(400) / 400, 4) < rate
-    found = advise(soft_bins(brolly.Sample(y, p), 8), 0.35, 0.01)
+    found = advice(np.tile(np.arange(400) / 400, 4) < rate, p, 0.35)
     assert str(found) == (
-        "Between 0.35 and 0.562 you should not act, though the forecast says so. Elsewhere follow the forecast."
+        "For predictions from 0.375 to 0.508 do not act, although the forecast says to: the event rate there is below "
+        "0.35. Elsewhere follow the forecast."
     )
     (swap,) = found.swaps
-    assert (swap.low, swap.high, swap.sure) == (0.35, 0.5625, True)
     assert swap.saves == pytest.approx(0.5 * 0.25)
-    assert found.share_of_stakes == pytest.approx(0.125 / 0.65)
-    assert found.beyond_chance
+    assert swap.share == 0.5
 
 
-def test_acting_where_the_forecast_says_wait():
-    p, y = np.repeat([0.125, 0.875], 200), np.ones(400)
-    found = advise(soft_bins(brolly.Sample(y, p), 8), 0.5, 0.0)
-    assert str(found).startswith("Between 0.0625 and 0.188 you should act, though the forecast says not to.")
-
-
-def test_what_is_not_sure_is_not_advised():
-    found = advise(soft_bins(brolly.Sample([0, 0, 1], [0.5, 0.5, 0.5]), 8), 0.4, 0.5)
+def test_the_sentence_where_acting_is_better():
+    found = advice(np.ones(400), np.repeat([0.125, 0.875], 200), 0.5)
     assert str(found) == (
-        "Follow the forecast: another action would have been better at some predictions (by 11.2% of what is at "
-        "stake), but which is not sure."
+        "For predictions from 0.125 to 0.133 act, although the forecast says not to: the event rate there is above "
+        "0.5. Elsewhere follow the forecast."
     )
-    assert not found.beyond_chance
 
 
-def test_nothing_to_change():
-    found = advise(soft_bins(brolly.Sample([0, 1], [0.5, 0.5]), 8), 0.5, 0.0)
+def test_what_is_not_proven_is_not_advised():
+    found = advice([0, 0, 1], [0.5, 0.5, 0.5], 0.4)
     assert found.swaps == ()
-    assert str(found) == "Follow the forecast: on these rows no other action would have been better."
+    assert str(found) == "Follow the forecast: these rows do not prove another action better at this threshold."
 
 
 @pytest.mark.parametrize(
-    ("count", "ending"), [(3, ""), (4, " And 1 more such place."), (6, " And 3 more such places.")]
+    ("count", "ending"), [(3, ""), (4, " And 1 more such range."), (6, " And 3 more such ranges.")]
 )
-def test_a_sentence_carries_three_places(count, ending):
-    swap = PredictionSwap(low=0.1, high=0.2, says="wait", do="act", sure=True, share=0.1, saves=0.01)
-    found = ThresholdAdvice(threshold=0.5, regret=0.01 * count, null_high=0.0, swaps=(swap,) * count)
-    text = str(found)
-    assert text.count("Between") == 3
-    assert text.endswith(f"though the forecast says not to.{ending} Elsewhere follow the forecast.")
+def test_a_sentence_names_three_ranges(count, ending):
+    swap = PredictionSwap(low=0.1, high=0.2, says="wait", do="act", share=0.1, saves=0.01)
+    text = str(ThresholdAdvice(threshold=0.5, regret=0.01 * count, null_high=0.0, swaps=(swap,) * count))
+    assert text.count("For predictions") == 3
+    assert text.endswith(f"the event rate there is above 0.5.{ending} Elsewhere follow the forecast.")
+
+
+def test_numbers_of_the_advice():
+    found = advice([0, 1], [0.2, 0.8], 0.25)
+    assert found.cost_ratio == pytest.approx(1 / 3)
+    assert found.share_of_stakes == pytest.approx(0.01 / 0.75)
+    assert not found.beyond_chance
+    shown = found.to_dict()
+    assert json.loads(json.dumps(shown)) == shown
+    assert shown["text"].startswith("Follow")
 
 
 def test_thresholds_hold_ones_own_and_rare_events():
@@ -103,11 +181,3 @@ def test_thresholds_hold_ones_own_and_rare_events():
     assert at.max() == 0.9995
     assert np.all(np.diff(at) > 0)
     assert {0.005, 0.35, 0.5, 0.995} <= set(at.tolist())
-
-
-def test_the_dict_is_ready_for_json():
-    found = advise(soft_bins(brolly.Sample([0, 0, 1], [0.5, 0.5, 0.5]), 8), 0.25, 0.125).to_dict()
-    assert json.loads(json.dumps(found)) == found
-    assert found["cost_ratio"] == pytest.approx(1 / 3)
-    assert found["text"].startswith("Follow")
-    assert found["swaps"] == []

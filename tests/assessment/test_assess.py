@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 
 import brolly
 from brolly.assessment.assess import collect_warnings
-from brolly.assessment.compute import shown_grid
+from brolly.assessment.reliability import shown_grid
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
@@ -43,8 +43,11 @@ def test_the_parts_are_what_their_functions_say():
     assert a.test.statistic == every["soft_binned_cdl"]
     assert a.task.regret == brolly.swap_regret(sample, task=task)
     assert a.loss_interval[0] <= a.regret.loss
+    assert 0 < a.loss_at_least.bound < a.regret.loss
+    found = a.advice_at(0.3)
+    assert found.regret == a.regret(0.3)
+    assert str(found) in a.to_dict()["advice"]["thresholds"][[x.threshold for x in a.advice].index(0.3)]["text"]
     assert a.summary.n == 2000
-    assert a.resolved
     assert 0.3 in [found.threshold for found in a.advice]
 
 
@@ -81,6 +84,18 @@ def test_a_compressed_sample_says_the_same():
     assert a.verdict.grade == b.verdict.grade
     np.testing.assert_allclose(a.reliability.bins.event_rate, b.reliability.bins.event_rate)
     np.testing.assert_allclose(a.regret.regret, b.regret.regret, atol=1e-12)
+
+
+def test_a_lower_bound_is_left_out_where_weighted_rows_are_compressed():
+    y, p = forecasts(3000, overconfident)
+    w = np.random.default_rng(1).random(3000)
+    assert brolly.assess(y, p, sample_weight=w, **FAST).loss_at_least.bound > 0
+    a = brolly.assess(brolly.Sample(y, p, sample_weight=w).compress(), **FAST)
+    assert a.loss_at_least is None
+    assert a.to_dict()["loss_at_least"] is None
+    assert a.verdict.grade == "care"
+    equal = brolly.assess(brolly.Sample(y, p, sample_weight=np.full(3000, 2.0)).compress(), **FAST)
+    assert equal.loss_at_least.bound > 0
 
 
 def test_many_rows_are_compressed_first():
@@ -121,7 +136,7 @@ def test_the_grid_shown_is_the_coarsest_within_a_standard_error():
 
 
 def test_confidence_and_tolerance_have_their_effect():
-    y, p = forecasts(2000, overconfident)
+    y, p = forecasts(4000, overconfident)
     a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence_level=0.8, tolerance=0.3, **FAST)
     assert (a.verdict.grade, b.verdict.grade) == ("distrust", "trust")
     assert b.guarantee.bound < a.guarantee.bound
@@ -142,7 +157,7 @@ def test_labels_and_weights_are_passed_on():
 
 
 def test_doubts_are_warned_of_once_and_kept():
-    with pytest.warns(brolly.FewRowsWarning, match="only .* rows: much of the value") as caught:
+    with pytest.warns(brolly.FewRowsWarning, match="20 rows") as caught:
         a = brolly.assess([0, 1] * 10, [0.4, 0.6] * 10, **FAST)
     assert len({str(w.message) for w in caught}) == len(caught) == len(a.warnings)
     assert caught[0].filename == __file__
@@ -187,7 +202,7 @@ def test_other_warnings_are_given_as_ever():
 KEYS = [
     "result schema brolly name n events event_rate total_weight effective_n weighted compressed confidence_level",
     "tolerance n_resamples seed warnings verdict measures reliability histogram regret profile grid_choice guarantee",
-    "test advice task segments",
+    "test advice task segments loss_at_least",
 ]
 
 
@@ -202,8 +217,9 @@ def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
     assert lengths == {len(a.reliability.bins.prediction)}
     assert found["profile"]["reciprocals"] == [1 / m for m in found["profile"]["grids"]]
     assert found["profile"]["low"] == a["soft_binned_cdl"].low
-    assert found["test"]["words"] == a.verdict.sentences[0].text
-    assert found["advice"]["words"].startswith("Round each probability at random")
+    assert found["profile"]["resolved"] is True
+    assert found["loss_at_least"] == a.loss_at_least.to_dict()
+    assert found["advice"]["method"].startswith("Advice against the forecast is right for all thresholds at once")
     assert (
         len(found["regret"]["null_threshold"])
         == len(found["regret"]["null_high"])

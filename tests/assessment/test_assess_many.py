@@ -27,7 +27,7 @@ def test_the_better_of_two_on_the_same_rows():
     (pair,) = s.pairs
     assert pair.comparison.paired
     assert pair.comparison.difference == pytest.approx(s["plain"].profile.value - s["bold"].profile.value)
-    assert pair.words.startswith("plain is better calibrated than bold on the same rows: its SCDL is lower by ")
+    assert str(pair).startswith("plain is better calibrated than bold on the same rows: its SCDL is lower by ")
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"
@@ -50,8 +50,10 @@ def test_no_difference_is_said_so():
     y, p = rows(300)
     s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
-    assert s.headline == "None of the 2 forecasts is surely the best calibrated."
-    assert s.pairs[0].words.startswith("Between a and b no difference is sure on the same rows: SCDL differs by 0 (")
+    assert s.headline == "None of the 2 forecasts is better calibrated than all others beyond chance."
+    assert str(s.pairs[0]).startswith(
+        "a and b do not differ beyond chance on the same rows: the difference in SCDL is 0 ("
+    )
 
 
 def test_different_rows_and_samples_are_compared_as_two_samples():
@@ -59,7 +61,7 @@ def test_different_rows_and_samples_are_compared_as_two_samples():
     s = brolly.assess_many({"a": brolly.Sample(y[:999], p[:999]), "b": (y[999:], p[999:]), "c": (y, p)}, **FAST)
     assert [(pair.a, pair.b) for pair in s.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert not any(pair.comparison.paired for pair in s.pairs)
-    assert "on different rows" in s.pairs[0].words
+    assert "on different rows" in str(s.pairs[0])
 
 
 def test_shared_options_reach_every_forecast():
@@ -92,7 +94,7 @@ def test_the_dict_and_the_html(tmp_path):
     assert json.loads((tmp_path / "s.json").read_text()) == found
     assert found["names"] == [a["name"] for a in found["assessments"]] == ["<b>a</b>", "b"]
     assert set(found["pairs"][0]) == {
-        *("a", "b", "measure", "difference", "low", "high", "p_value", "paired", "better", "words")
+        *("a", "b", "measure", "difference", "low", "high", "p_value", "paired", "better", "text")
     }
     assert found["verdict"]["text"] == str(s)
     assert "<b>a</b>" not in s._repr_html_()

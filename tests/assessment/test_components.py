@@ -55,7 +55,7 @@ def test_a_task_is_measured_as_acted_on_and_as_rounded():
     assert json.loads(json.dumps(shown)) == shown
     assert shown["rounded"] == {"grid": 8, "value": found.rounded.value, "in_units": found.rounded.in_units}
     assert shown["thresholds"] == [0.2]
-    assert shown["swap_words"][0].startswith("Replace 'wait' by 'treat': saves ")
+    assert shown["swaps"][0]["action"] == "wait"
 
 
 def test_a_quadratic_task_has_no_rounding_of_its_own():

@@ -68,10 +68,14 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged():
     assert [s.label for s in a.segments.flagged] == ["7"]
     (small,) = [s for s in a.segments.rows if s.small]
     assert (small.label, small.n, small.p_value, small.q_value, small.low) == ("-1", 30, None, None, None)
-    assert small.words == "too few rows to be judged"
+    assert small.status == "too few rows to be tested"
     assert a.segments.small == 1
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
-    assert said == "Of 40 segments judged 1 is off by more than chance explains: 7. 1 more is too small to be judged."
+    assert said == (
+        "Of 40 segments tested, 1 is miscalibrated beyond chance (false discovery rate 5%): 7. 1 segment has too few "
+        "rows to be tested."
+    )
+    assert a.segments.pooled_value == a.profile.value
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
 
 
@@ -84,25 +88,25 @@ def test_q_values_are_benjamini_and_hochbergs():
         assert s.q_value == pytest.approx(min([1.0, *ratios]))
         assert s.flagged == (s.q_value <= 0.05)
         assert s.low <= s.high
-        assert s.words in ("off by more than chance explains", "no sign of a mismatch beyond chance")
+        assert s.status == ("miscalibrated beyond chance" if s.flagged else "no sign of miscalibration")
 
 
 def test_nothing_large_enough():
     _, p, y = rows(150)
     a = brolly.assess(y, p, by=np.arange(150) % 3, **FAST)
     assert a.segments.flagged == ()
-    assert "No segment is large enough to be judged (3)." in [s.text for s in a.verdict.sentences]
+    assert "3 segments have too few rows to be tested." in [s.text for s in a.verdict.sentences]
     assert json.loads(json.dumps(a.segments.to_dict())) == a.segments.to_dict()
 
 
 def test_the_largest_are_kept_by_p_value_and_shown_by_value():
     rng, p, y = rows(2000, seed=6)
     found = brolly.assess(y, p, by=np.r_[rng.integers(0, 6, 1950), [9] * 50], **FAST).segments
-    three = found.largest(3)
+    three = found.first(3)
     kept = sorted((s for s in found.rows if not s.small), key=lambda s: (s.p_value, -s.value))[:3]
     assert {s.label for s in three} == {s.label for s in kept}
     assert [s.value for s in three] == sorted((s.value for s in three), reverse=True)
-    assert found.largest(100)[-1].label == "9"
+    assert found.first(100)[-1].label == "9"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +124,8 @@ def test_labels_that_do_not_fit(by, message):
 
 def test_by_is_for_rows():
     _, p, y = rows(150)
-    with pytest.raises(brolly.InputError, match="by is for rows: a Sample does not know which row is which"):
+    with pytest.raises(brolly.InputError, match="by needs rows: a Sample does not keep their order"):
         brolly.assess(brolly.Sample(y, p), by=["a"] * 150, **FAST)
     parts = Segments.from_samples({"a": brolly.Sample(y, p)}, ["region"])
-    with pytest.raises(brolly.InputError, match="Segments bring their own predictions"):
+    with pytest.raises(brolly.InputError, match="Segments hold predictions, weights, labels and names"):
         brolly.assess(parts, by=["a"] * 150, **FAST)

@@ -1,4 +1,4 @@
-"""The words follow from the evidence: what a test, a bound or an interval does not carry is not said."""
+"""The sentences follow from the evidence: what a test, a bound or an interval does not support is not said."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ import itertools
 import pytest
 
 import brolly
-from brolly.assessment.text import chance
-from brolly.assessment.verdict import Evidence, Sentence, about_segments, about_task, judge
+from brolly.assessment import text
+from brolly.assessment.segments import Segment, SegmentTable
+from brolly.assessment.verdict import Evidence, Sentence, judge
 
 EVIDENCE = {
     "n": 4000,
     "confidence_level": 0.95,
     "tolerance": 0.05,
-    "grid": 16,
-    "loss": 0.04,
-    "at_least": 0.02,
+    "grid": 32,
     "bound": 0.08,
-    "bound_grid": 32,
     "slack": 0.03,
+    "at_least": 0.02,
+    "at_least_thresholds": (0.2,),
+    "shown_grid": 16,
+    "loss": 0.04,
+    "loss_low": 0.03125,
+    "loss_high": 0.0555,
+    "worst_thresholds": (0.5,),
     "p_value": 0.3,
     "chance_value": 0.012,
     "one_class": False,
-    "whom": "a decision with threshold 0.5",
 }
 
 
@@ -35,72 +39,58 @@ def said(found, about):
     return " ".join(s.text for s in found.sentences if s.about == about)
 
 
+CAN = "You can act on these probabilities, rounded to multiples of 1/32"
+SLIGHTLY = "they are miscalibrated, but the expected loss is small for every decision"
+CARE = "Act on these probabilities with care: they are miscalibrated beyond chance."
+DO_NOT = "Do not act on these probabilities as they are."
+TOO_FEW = "No sign of miscalibration, but these rows are too few for a useful guarantee."
+
+
 @pytest.mark.parametrize(
     ("bound", "at_least", "p_value", "grade", "headline"),
     [
-        (
-            0.05,
-            0.0,
-            0.3,
-            "trust",
-            "You can act on these probabilities, rounded to multiples of 1/32: for every decision.",
-        ),
+        (0.05, 0.0, 0.3, "trust", f"{CAN}."),
         (
             0.04,
             0.01,
             0.01,
             "trust",
-            "You can act on these probabilities, rounded to multiples of 1/32: not perfect, but good enough for every "
-            "decision.",
+            f"{CAN}: they are miscalibrated, but the expected loss is small for every decision.",
         ),
-        (
-            0.051,
-            0.0,
-            0.3,
-            "unknown",
-            "Nothing speaks against these probabilities yet, but these rows are too few to promise much.",
-        ),
-        # A large lower end that the test does not back is chance.
-        (
-            0.3,
-            0.2,
-            0.051,
-            "unknown",
-            "Nothing speaks against these probabilities yet, but these rows are too few to promise much.",
-        ),
-        (0.3, 0.05, 0.05, "care", "Act on these probabilities with care: they are off by more than chance explains."),
-        (0.3, 0.051, 0.05, "distrust", "Do not act on these probabilities as they are."),
-        (1.0, 0.051, 0.001, "distrust", "Do not act on these probabilities as they are."),
-        (
-            1.0,
-            0.0,
-            1.0,
-            "unknown",
-            "Nothing speaks against these probabilities yet, but these rows are too few to promise much.",
-        ),
+        (0.051, 0.0, 0.3, "unknown", TOO_FEW),
+        (0.3, 0.05, 0.05, "care", CARE),
+        (0.3, None, 0.05, "care", CARE),
+        (0.3, 0.051, 0.05, "distrust", DO_NOT),
+        (0.3, 0.051, 0.3, "distrust", DO_NOT),  # a proof needs no test
+        (1.0, 0.051, 0.001, "distrust", DO_NOT),
+        (1.0, 0.0, 1.0, "unknown", TOO_FEW),
     ],
 )
-def test_the_grade_follows_from_bound_interval_and_test(bound, at_least, p_value, grade, headline):
+def test_the_grade_follows_from_the_bounds_and_the_test(bound, at_least, p_value, grade, headline):
     found = verdict(bound=bound, at_least=at_least, p_value=p_value)
     assert (found.grade, found.headline) == (grade, headline)
 
 
-def test_no_word_is_stronger_than_the_evidence():
-    """Over all outcomes of test, bound and interval: each claim appears only where what it needs is there."""
-    values = itertools.product((0.001, 0.05, 0.0501, 0.8), (0.01, 0.05, 0.2, 1.0), (0.0, 0.01, 0.2), (0.02, 0.05, 0.4))
+def test_no_sentence_claims_more_than_the_evidence():
+    """Over all outcomes of test and bounds: each claim appears only where what it needs is there."""
+    values = itertools.product(
+        (0.001, 0.05, 0.0501, 0.8), (0.01, 0.05, 0.2, 1.0), (None, 0.0, 0.01, 0.2), (0.02, 0.05, 0.4)
+    )
     for p_value, bound, low, tolerance in values:
         found = verdict(p_value=p_value, bound=bound, at_least=low, tolerance=tolerance)
-        text = " ".join([found.headline, *(s.text for s in found.sentences)])
-        off = p_value <= 0.05
-        assert ("You can act" in text) == (bound <= tolerance)
-        assert ("Do not act" in text) == (off and low > tolerance and bound > tolerance)
-        assert ("do not match" in text) == off
-        assert ("does not prove" in text) == (not off)
-        assert ("loses at least" in text) == (off and low > 0)
-        assert ("perhaps by chance" in text) == (not off)
-        assert ("promise nothing" in text) == (bound >= 1)
-        assert ("no decision on new rows like these" in text) == (bound < 1)
-        assert "What is not known yet" in text
+        words = " ".join([found.headline, *(s.text for s in found.sentences)])
+        rejected = p_value <= 0.05
+        assert ("You can act" in words) == (bound <= tolerance)
+        assert ("Do not act" in words) == (bool(low) and low > tolerance and bound > tolerance)
+        assert ("test rejects" in words) == rejected
+        assert ("does not prove that the probabilities" in words) == (not rejected)
+        assert ("loses at least" in words) == bool(low)
+        assert ("do not prove that anybody loses" in words) == (low == 0)
+        assert ("perhaps by chance" in words) == (not rejected)
+        assert ("guarantee nothing" in words) == (bound >= 1)
+        assert ("the expected loss of every decision" in words) == (bound < 1)
+        assert "hindsight" not in words  # nothing is promised against hindsight on new rows
+        assert "by itself, not all of them together" in words
 
 
 def test_the_whole_verdict():
@@ -108,89 +98,120 @@ def test_the_whole_verdict():
     assert str(found) == (
         "Do not act on these probabilities as they are.\n"
         "\n"
-        "The probabilities do not match what happened: if they did, as large a mismatch\n"
-        "as on these rows would come by chance with a probability of 0.001 at most.\n"
+        "The test rejects perfect calibration (p = 0.001): if the probabilities were\n"
+        "right, chance would produce a mismatch as large as on these rows with\n"
+        "probability 0.001 at most.\n"
         "Round each probability at random to a neighbouring multiple of 1/32, and act on\n"
-        "the rounded value: then, with 95% confidence, no decision on new rows like\n"
-        "these, whatever its costs, loses more than 12.4% of what is at stake per case\n"
-        "(best minus worst outcome), compared with the best change of actions in\n"
-        "hindsight.\n"
-        "On these rows, rounded to 1/16, the worst decision gave up 4%; on new rows\n"
-        "somebody loses at least 6.17%, with 95% confidence.\n"
-        "Largest loss: a decision with threshold 0.5.\n"
-        "What is not known yet: on 4,000 rows a perfectly calibrated forecast shows an\n"
-        "SCDL of up to 0.012 by chance, so smaller errors cannot be seen; of the 12.4%\n"
-        "promised, 3% are there because the rows are few."
+        "the rounded value: then, with 95% confidence, the expected loss of every\n"
+        "decision, whatever its costs, is at most 12.4% of what is at stake per case\n"
+        "(best minus worst outcome), compared with the best fixed change of actions\n"
+        "('where I would do this, do that'). This is an average over the population that\n"
+        "these rows came from; chance comes on top in any batch of new rows.\n"
+        "On these rows, rounded to 1/16, the largest loss of any decision is 4% of what\n"
+        "is at stake; for the population the estimate is 3.12% to 5.55% (95% bootstrap\n"
+        "interval). With 95% confidence, somebody who acts on the probabilities as they\n"
+        "are loses at least 6.17% in expectation: a decision with threshold 0.2 (a miss\n"
+        "costs 4 times a false alarm).\n"
+        "Largest loss on these rows: a decision with threshold 0.5 (a false alarm costs\n"
+        "as much as a miss).\n"
+        "On 4,000 rows a perfectly calibrated forecast shows an SCDL of up to 0.012 by\n"
+        "chance, so smaller errors cannot be detected; of the 12.4% guaranteed, 3% allow\n"
+        "for chance. Each statement holds with 95% confidence by itself, not all of them\n"
+        "together."
     )
 
 
-def test_nobody_is_hurt():
-    found = verdict(whom=None)
-    assert not said(found, "who")
-    assert said(verdict(), "who").startswith("Largest loss on these rows, perhaps by chance: a decision")
+def test_no_decision_loses():
+    assert not said(verdict(worst_thresholds=()), "decision")
+    assert said(verdict(), "decision").startswith("Largest loss on these rows, perhaps by chance: a decision")
 
 
-def test_one_class_is_said_instead_of_what_is_unknown():
-    assert said(verdict(one_class=True), "unknown") == (
-        "All outcomes on these 4,000 rows are the same: how the probabilities fare otherwise is not known."
+def test_one_class_is_said_instead_of_what_chance_shows():
+    assert said(verdict(one_class=True), "limits").startswith(
+        "All outcomes on these 4,000 rows are the same: nothing is known about the other outcome."
     )
 
 
-def test_nothing_promised_has_no_slack_to_speak_of():
-    assert said(verdict(bound=1.0), "unknown").endswith("so smaller errors cannot be seen.")
+def test_without_a_guarantee_there_is_no_allowance_for_chance():
+    assert "so smaller errors cannot be detected. Each statement" in said(verdict(bound=1.0), "limits")
 
 
-def test_what_else_was_found_comes_before_what_is_unknown_and_notes_come_last():
+def test_what_else_was_found_comes_before_the_limits_and_notes_come_last():
     note, task = Sentence(about="note", text="Note: x."), Sentence(about="task", text="y")
     found = verdict(note, task)
-    assert [s.about for s in found.sentences] == ["trust", "precision", "cost", "who", "task", "unknown", "note"]
+    assert [s.about for s in found.sentences] == [
+        "calibration",
+        "guarantee",
+        "loss",
+        "decision",
+        "task",
+        "limits",
+        "note",
+    ]
 
 
 def test_the_dict_and_the_html_say_the_same():
-    found = verdict(whom="<b>those</b>")
+    found = verdict(Sentence(about="note", text="<b>n</b>"))
     shown = found.to_dict()
     assert shown["text"] == str(found)
     assert [s["text"] for s in shown["sentences"]] == [s.text for s in found.sentences]
-    assert "&lt;b&gt;those" in found._repr_html_()
+    assert "&lt;b&gt;n" in found._repr_html_()
     assert found.headline in found._repr_html_()
 
 
 TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
 
 
-@pytest.mark.parametrize(
-    ("advice", "off", "text"),
-    [
-        ((), True, "Your decision: no change of actions would have saved anything on these rows."),
-        (("Do b.",), True, "Your decision gave up 2.5% of 65 at stake on these rows. Do b."),
-        (("Do b.",), False, "Your decision gave up 2.5% of 65 at stake on these rows. Do b. Perhaps by chance."),
-    ],
-)
-def test_the_users_own_decision(advice, off, text):
-    assert about_task(TASK, 0.025, advice, off=off).text == text
+def test_the_users_own_decision():
+    regret = brolly.swap_regret([1, 1, 1, 0], [0.2, 0.2, 0.2, 0.2], task=TASK)
+    expected = (
+        "Your decision lost 61.6% of the 65 at stake on these rows, compared with the best fixed change of actions "
+        "('where I would do this, do that'). Replace 'wait' by 'act': saves 61.54% of what is at stake, on 4 rows."
+    )
+    assert text.own_decision(regret, rejected=True) == expected
+    assert text.own_decision(regret, rejected=False) == f"{expected} Chance may explain it."
+    none = brolly.swap_regret([0, 1], [0.1, 0.9], task=TASK)
+    assert text.own_decision(none, rejected=True) == (
+        "Your decision: no fixed change of actions would have saved anything on these rows."
+    )
+
+
+def table(total, flagged, small):
+    names = [f"s{k}" for k in range(total)]
+    names[: len(flagged)] = flagged
+    rows = tuple(
+        Segment(
+            key=(name,), n=9, share=0.1, event_rate=0.5, value=0.1, small=k >= total - small, flagged=name in flagged
+        )
+        for k, name in enumerate(names)
+    )
+    return SegmentTable(by=("s",), fdr=0.05, interval_level=None, min_rows=10, pooled_value=0.0, rows=rows)
 
 
 @pytest.mark.parametrize(
-    ("total", "flagged", "small", "text"),
+    ("total", "flagged", "small", "words"),
     [
-        (3, (), 0, "Of 3 segments judged none is off by more than chance explains."),
-        (3, (), 1, "Of 2 segments judged none is off by more than chance explains. 1 more is too small to be judged."),
-        (3, ("a",), 0, "Of 3 segments judged 1 is off by more than chance explains: a."),
+        (3, (), 0, "Of 3 segments tested, none is miscalibrated beyond chance."),
+        (
+            3,
+            (),
+            1,
+            "Of 2 segments tested, none is miscalibrated beyond chance. 1 segment has too few rows to be tested.",
+        ),
+        (1, ("a",), 0, "Of 1 segment tested, 1 is miscalibrated beyond chance (false discovery rate 5%): a."),
         (
             9,
-            tuple("abcdef"),
+            tuple("abcde"),
             2,
-            "Of 7 segments judged 6 are off by more than chance explains: a, b, c, d, e and 1 more. 2 more are too "
-            "small to be judged.",
+            "Of 7 segments tested, 5 are miscalibrated beyond chance (false discovery rate 5%): a, b, c and 2 more. "
+            "2 segments have too few rows to be tested.",
         ),
-        (2, (), 2, "No segment is large enough to be judged (2)."),
+        (2, (), 2, "2 segments have too few rows to be tested."),
     ],
 )
-def test_segments_in_a_sentence(total, flagged, small, text):
-    assert about_segments(total, flagged, small).text == text
+def test_segments_in_a_sentence(total, flagged, small, words):
+    assert text.segments(table(total, flagged, small)) == words
 
 
 def test_p_values_are_rounded_up():
-    assert chance(0.01) == "0.01"
-    assert chance(0.0121) == "0.013"
-    assert chance(1.0) == "1"
+    assert [text.p_value(p) for p in (0.01, 0.0121, 1.0)] == ["0.01", "0.013", "1"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from functools import cache
 
@@ -28,27 +27,15 @@ def rows(n=3000, seed=4):
 
 
 @cache
-def _single():
+def single():
     y, bold, _, segment = rows()
     with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
         return brolly.assess(y, bold, by={"region": segment}, task=TASK, n_resamples=99, rng=0)
 
 
 @cache
-def _several():
+def several():
     y, bold, calm, segment = rows()
     with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
         forecasts = {"bold": (y, bold), "calm": (y, calm)}
         return brolly.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)
-
-
-def several_object():
-    return _several()
-
-
-def single():
-    return copy.deepcopy(_single().to_dict())
-
-
-def several():
-    return copy.deepcopy(_several().to_dict())

@@ -108,7 +108,7 @@ def test_balance_draws_both_sides_and_where_they_meet():
 
 def test_balance_says_where_the_value_is_a_bound_and_where_there_is_none():
     a = assessment("compressed")
-    assert not a.resolved
+    assert not a.profile.resolved
     line(plots.profile(a), f"m* = {a.profile.m_star}, SCDL at most {a.profile.value:.3g}")
     ax = plots.profile(assessment("perfect"))
     assert ax.get_title() == "Balance: perfectly calibrated rows"
@@ -129,7 +129,7 @@ def test_measures_draws_values_and_intervals_but_no_scores():
 def test_segments_draws_the_largest_first_and_names_as_text():
     a = assessment()
     ax = plots.segments(a)
-    shown = a.segments.largest(40)
+    shown = a.segments.first(40)
     points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
     assert points == [s.value for s in shown]
     names = [t.get_text() for t in ax.get_yticklabels()]

@@ -1,1 +1,1 @@
-"""One object that holds all there is to say about a forecast."""
+"""The assessment of a forecast: every result in one object, with a verdict in words."""

@@ -1,4 +1,4 @@
-"""``brolly.assess``: everything there is to say about a forecast, in one call."""
+"""``brolly.assess``: assess a forecast in one call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from brolly.errors import BrollyWarning, InputError
 
 Progress = Callable[[int, int], None]
 
-_MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell no more
+_MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
 
 
 def assess(
@@ -38,18 +38,17 @@ def assess(
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    r"""Can these probabilities be trusted for decisions? A verdict in words, and all that it rests on.
+    r"""Assess a forecast: whether people can act on its probabilities, and what they lose if they do.
 
-    Print the result for the verdict: whether to trust the probabilities, to which precision, what it costs at worst
-    and for whom, and what is not known yet because the rows are few. It holds every measure with an interval, the
-    regret curve, the guarantee, the test, advice for every threshold; draw it with ``.plot()``, write the report
-    with ``.to_html(path)``.
+    Print the result for the verdict. It holds the guarantee, the test, every measure with an interval, the reliability
+    diagram, the regret curve, and advice for every threshold. Draw it with ``.plot()``, write a report with
+    ``.to_html(path)``.
 
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample, or Segments
-        The outcomes: 0 or 1, or any two labels with `pos_label`. Or all rows, perhaps compressed, as a `Sample`; or by
-        segment as `Segments`.
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or outcomes and predictions together, as a `Sample`
+        or, by segment, as `Segments`.
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
@@ -57,23 +56,22 @@ def assess(
     pos_label : object, optional
         Which label is the event, where labels are not 0 and 1.
     task : DecisionTask, optional
-        Your own decision: what acting on the probabilities cost you, and which change of habit would have saved it.
+        Your own decision: the assessment then also has its loss, and the change of actions that would have saved it.
     by : array_like of shape (n,), or mapping of such, optional
-        The segment of each row, for rows; a mapping from names to arrays for several columns. Every segment is assessed
-        too.
+        The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
     confidence_level : float
-        Of the guarantee, the intervals and the test.
+        Of the guarantee, the intervals and the test, each by itself.
     tolerance : float
-        The share of what is at stake that may be lost before it matters: "trust" is said if nobody can lose more,
-        "do not act" if somebody surely does.
-    rng : int, Generator or None
-        The seed of the random numbers, or where they come from.
+        The expected loss, as a share of what is at stake, that is acceptable. The grade is "trust" if no decision can
+        lose more, "distrust" if some decision provably does.
+    rng : int, numpy.random.Generator or None
+        The seed or source of the random numbers.
     n_resamples : int
-        How many perfectly calibrated forecasts the test is made of.
+        The number of resamples of the test.
     measures : iterable of str, optional
-        Which measures of the catalogue to work out; all if not said.
+        Names of the measures to compute (see `list_measures`). Default: all.
     progress : callable, optional
-        Called with the number of steps done and of all, now and then.
+        Called now and then with the number of steps done and the number of all steps.
 
     Returns
     -------
@@ -86,38 +84,40 @@ def assess(
 
     Notes
     -----
-    *No word is stronger than the evidence.* The grade is "trust" if the `guarantee` is at most `tolerance`;
-    "distrust" if the test rejects perfect calibration and the lower end of the interval of the worst loss is above
-    `tolerance`; "care" if the test rejects and neither is so; else "unknown".
+    *The grade* is "trust" if the bound of `guarantee` is at most `tolerance`; else "distrust" if the bound of
+    `loss_at_least` is above `tolerance`; else "care" if the test rejects perfect calibration; else "unknown". Each of
+    the first three is wrong with probability ``1 - confidence_level`` at most.
 
-    *The grid that is shown.* `choose_grid` gives the loss on every grid. A row moves it by at most 2/n, so its standard
-    error is at most :math:`1/\sqrt n` (Efron and Stein). Shown is the coarsest grid whose loss is within one standard
-    error of the smallest (from 8 to 128 bins): fewer bins say more each.
+    *The grid* of the reliability diagram and of the regret curve is chosen as in `reliability_curve`.
 
-    *The intervals* are about the population, and chance is on both of their sides: near calibration the value on the
-    rows, to which chance adds, can lie above its interval. But for SCDL they are drawn from a compression to 2048
-    cells, if there are more rows than that. That of the lower distance would take minutes and is left out.
+    *Advice* against the forecast is right at all thresholds at once with the stated confidence: it rests on intervals
+    of event rates that hold for every range of predictions at once (Clopper-Pearson and Bonferroni; Hoeffding where
+    weights are unequal). It is about the average over a range of predictions, not about each prediction in it.
 
-    Of more than 262,144 rows the assessment is that of their compression to 65,536 cells, which SCDL, the
-    regret curve, the guarantee and the soft bins cannot tell from the rows; so 1e8 rows cost little more than 1e5, or
-    as much if they come compressed. CDL and ECE then tell apart cells, not predictions.
+    *Intervals* are about the population. Near calibration the value on the rows, which chance inflates, can lie
+    above its interval. Except for SCDL they are drawn from a compression to 2048 cells, if there are more rows. The
+    lower distance to calibration has none: it would take minutes.
+
+    More than 262,144 rows are compressed to 65,536 cells first, which keeps SCDL, the regret curve, the guarantee
+    and the soft bins; so 1e8 rows cost little more than 1e5. CDL and ECE then compare cells, not predictions.
 
     References
     ----------
-    arXiv:2605.17749 (SCDL and what it promises). Efron, Stein (1981), doi:10.1214/aos/1176345462. Benjamini, Hochberg
-    (1995), doi:10.1111/j.2517-6161.1995.tb02031.x (segments).
+    arXiv:2605.17749 (SCDL). Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Benjamini, Hochberg (1995),
+    doi:10.1111/j.2517-6161.1995.tb02031.x (segments).
 
     Examples
     --------
     >>> import numpy as np, brolly
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
-    >>> y = rng.random(2000) < 0.5 + (p - 0.5) / 4       # far too sure of itself
-    >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"])
+    >>> y = rng.random(2000) < 0.5 + (p - 0.5) / 4       # overconfident
+    >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"], rng=0)
     >>> a.verdict.headline
     'Do not act on these probabilities as they are.'
     >>> print(a.advice_at(0.3))
-    Between 0.0625 and 0.3 you should act, though the forecast says not to. Elsewhere follow the forecast.
+    For predictions from 0 to 0.297 act, although the forecast says not to: the event rate there is above 0.3. Elsewhere
+    follow the forecast.
     """
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
@@ -136,18 +136,16 @@ def read(
     pos_label: Any,
     by: ArrayLike | Mapping[str, ArrayLike] | None,
 ) -> tuple[Sample, Segments | None]:
-    """All rows, and by segment if there are any; compressed if there are many."""
+    """Return the sample of all rows, compressed if they are many, and the segments if there are any."""
     if isinstance(y_true, Segments):
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
-            raise InputError("Segments bring their own predictions, weights, labels and names: pass them alone")
+            raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
         return y_true.pooled, y_true
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     segments = None
     if by is not None:
         if isinstance(y_true, Sample):
-            raise InputError(
-                "by is for rows: a Sample does not know which row is which; pass y_true and y_prob, or Segments"
-            )
+            raise InputError("by needs rows: a Sample does not keep their order; pass y_true and y_prob, or Segments")
         columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
         segments = split(columns, pos_label, by)
     return sample.compress() if sample.grid is None and sample.n > _MANY_ROWS else sample, segments
@@ -155,7 +153,7 @@ def read(
 
 @contextmanager
 def collect_warnings() -> Iterator[dict[str, BrollyWarning]]:
-    """Keep what brolly warns of, each text once; other warnings are given as ever."""
+    """Collect the warnings of brolly, each text once; other warnings are issued as usual."""
     notes: dict[str, BrollyWarning] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BrollyWarning)
@@ -168,7 +166,7 @@ def collect_warnings() -> Iterator[dict[str, BrollyWarning]]:
 
 
 def counter(progress: Progress | None, total: int) -> Callable[[], None]:
-    """A function to call after each step."""
+    """Return a function to call after each step."""
     done = 0
 
     def step() -> None:

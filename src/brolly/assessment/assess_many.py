@@ -1,4 +1,4 @@
-"""``brolly.assess_many``: forecasts side by side, and which is better where they speak of the same rows."""
+"""``brolly.assess_many``: assess several forecasts and compare every two of them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from brolly.assessment import text
 from brolly.assessment.assess import Progress, collect_warnings, counter, read
 from brolly.assessment.compute import Settings, compute_parts
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.assessment.segments import MEASURE
-from brolly.assessment.text import wrapped
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
@@ -38,9 +38,9 @@ class Pair:
     Attributes
     ----------
     a, b : str
-        What they are called.
+        The names of the forecasts.
     comparison : Comparison
-        The difference of SCDL, a minus b, with an interval so wide that those of all pairs hold at once.
+        The difference in SCDL, a minus b; the intervals of all pairs hold at once.
     """
 
     a: str
@@ -49,40 +49,32 @@ class Pair:
 
     @property
     def better(self) -> str | None:
-        """The one that is better calibrated, if the interval leaves no doubt."""
+        """The name of the better calibrated forecast; None if the interval contains 0."""
         found = self.comparison
         return self.a if found.high < 0 else self.b if found.low > 0 else None
 
-    @property
-    def words(self) -> str:
-        """What may be said of the two."""
-        found, rows = self.comparison, "on the same rows" if self.comparison.paired else "on different rows"
-        low, high = sorted((abs(found.low), abs(found.high)))
-        if self.better is None:
-            span = f"{found.difference:.2g} ({found.low:.2g} to {found.high:.2g})"
-            return f"Between {self.a} and {self.b} no difference is sure {rows}: SCDL differs by {span}."
-        worse = self.b if self.better == self.a else self.a
-        span = f"{abs(found.difference):.2g} ({low:.2g} to {high:.2g})"
-        return f"{self.better} is better calibrated than {worse} {rows}: its SCDL is lower by {span}."
+    def __str__(self) -> str:
+        return text.pair(self)
 
     def to_dict(self) -> dict[str, Any]:
         found = self.comparison
         names = ("difference", "low", "high", "p_value", "paired")
         values = {name: getattr(found, name) for name in names}
-        return {"a": self.a, "b": self.b, "measure": MEASURE, **values, "better": self.better, "words": self.words}
+        return {"a": self.a, "b": self.b, "measure": MEASURE, **values, "better": self.better, "text": str(self)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class AssessmentSet(Mapping[str, Assessment]):
-    """Assessments by name, and every two compared; print it for what may be said of them.
+    """What `assess_many` returns: a mapping from names to assessments; print it for the verdict.
 
     Attributes
     ----------
     assessments : tuple of Assessment
-        In the order given; ``s["name"]`` is one of them.
+        The assessments in the order given; ``s["name"]`` is one of them.
     pairs : tuple of Pair
-        Every two of them: the difference of SCDL, its interval and p-value. The intervals hold all at once.
+        Every two forecasts compared: the difference in SCDL, its interval and p-value. All intervals hold at once.
     confidence_level : float
+        Of each assessment, and of all intervals of pairs together.
     """
 
     assessments: tuple[Assessment, ...]
@@ -100,19 +92,15 @@ class AssessmentSet(Mapping[str, Assessment]):
 
     @property
     def best(self) -> str | None:
-        """The forecast that is surely better calibrated than every other; None if there is none such."""
+        """The forecast that is better calibrated than every other, beyond chance; None if there is none."""
         others = len(self) - 1
         wins = [pair.better for pair in self.pairs]
         return next((name for name in self if others and wins.count(name) == others), None)
 
     @property
     def headline(self) -> str:
-        """What may be said of all, in a sentence."""
-        if len(self) == 1:
-            return self.assessments[0].verdict.headline
-        if self.best is not None:
-            return f"{self.best} is the best calibrated of {len(self)} forecasts."
-        return f"None of the {len(self)} forecasts is surely the best calibrated."
+        """The comparison in a sentence."""
+        return self.assessments[0].verdict.headline if len(self) == 1 else text.best_of(list(self), self.best)
 
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
@@ -125,12 +113,12 @@ class AssessmentSet(Mapping[str, Assessment]):
         return to_html(self, path, title=title)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as JSON, written to `path` (whole or not at all) if one is given."""
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
         return as_json(self.to_dict(), path)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
-        sentences = [{"about": "pair", "text": text} for text in self._sentences()]
+        """Return all assessments and pairs in built-in types, ready for JSON."""
+        sentences = [{"about": "pair", "text": sentence} for sentence in self.sentences]
         return {
             "result": "assessment_set",
             "schema": SCHEMA,
@@ -144,18 +132,20 @@ class AssessmentSet(Mapping[str, Assessment]):
             "verdict": {"headline": self.headline, "sentences": sentences, "text": str(self)},
         }
 
-    def _sentences(self) -> list[str]:
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How every two forecasts compare, and the headline of each."""
         own = [f"{a.name}: {a.verdict.headline}" for a in self.assessments] if len(self) > 1 else []
-        return [pair.words for pair in self.pairs] + own
+        return (*map(str, self.pairs), *own)
 
     def __repr__(self) -> str:
         return f"AssessmentSet({', '.join(map(repr, self))}; best={self.best!r})"
 
     def __str__(self) -> str:
-        return "\n".join([wrapped(self.headline), "", *map(wrapped, self._sentences())]).rstrip()
+        return "\n".join([text.wrapped(self.headline), "", *map(text.wrapped, self.sentences)]).rstrip()
 
     def _repr_html_(self) -> str:
-        points = "".join(f"<li>{escape(text)}</li>" for text in self._sentences())
+        points = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
         rows = "".join(
             f"<tr><td>{escape(name)}</td><td>{a.summary.n:,}</td><td>{a.profile.value:.4g}</td>"
             f"<td>{a.guarantee.bound:.4g}</td><td>{a.test.p_value:.3g}</td></tr>"
@@ -179,16 +169,16 @@ def assess_many(
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> AssessmentSet:
-    """Assess forecasts side by side, and say which is better calibrated as far as the rows can tell.
+    """Assess several forecasts, and test which of every two is better calibrated.
 
     Parameters
     ----------
     forecasts : mapping
-        From the name of each forecast to its rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts
-        with the same outcomes in the same order are taken to speak of the same rows and compared in pairs, which
-        tells more than two samples; others as two samples.
+        From names to rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts with the same outcomes in
+        the same order are compared on the same rows (paired), which finds smaller differences; others as independent
+        samples.
     sample_weight, pos_label, by
-        As for `assess`, for all forecasts alike; these are for rows.
+        As for `assess`, the same for all forecasts; for rows only.
     task, confidence_level, tolerance, rng, n_resamples, measures, progress
         As for `assess`.
 
@@ -199,8 +189,8 @@ def assess_many(
 
     Notes
     -----
-    With k forecasts there are k (k - 1) / 2 pairs. Their intervals are made at a confidence so high that all of them
-    hold at once with the one asked for (Bonferroni).
+    k forecasts make k (k - 1) / 2 pairs. Each interval has a higher confidence level, so that all of them hold at once
+    at the one asked for (Bonferroni).
 
     Examples
     --------
@@ -208,9 +198,9 @@ def assess_many(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(3000)
     >>> y = rng.random(3000) < p
-    >>> s = brolly.assess_many({"plain": (y, p), "bold": (y, p > 0.5)}, measures=["soft_binned_cdl"])
+    >>> s = brolly.assess_many({"calibrated": (y, p), "overconfident": (y, p > 0.5)}, measures=["soft_binned_cdl"])
     >>> s.best
-    'plain'
+    'calibrated'
     """
     if not isinstance(forecasts, Mapping) or not forecasts:
         raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
@@ -248,7 +238,7 @@ def assess_many(
 
 
 def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
-    """Outcomes and predictions, or a sample and nothing."""
+    """Return outcomes and predictions, or a sample and None."""
     if isinstance(forecast, Sample | Segments):
         return forecast, None
     if not isinstance(forecast, tuple | list) or len(forecast) != 2:
@@ -257,7 +247,7 @@ def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
 
 
 def _same_rows(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    """Whether both speak of the same rows: their outcomes are equal, in order."""
+    """Whether both forecasts are of the same rows: their outcomes are equal, in order."""
     if one[1] is None or other[1] is None:
         return False
     return one[0] is other[0] or np.array_equal(np.asarray(one[0]), np.asarray(other[0]))

@@ -1,4 +1,4 @@
-"""What an assessment is made of beside the results of the rooms below."""
+"""Parts of an assessment that no function outside it returns."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
-from brolly.inference.soft_bins import SoftBins
 from brolly.measures.measure import Measure
 
 _BARS = 64
@@ -22,20 +20,20 @@ _BARS = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataSummary:
-    """What was assessed, in numbers.
+    """The size of what was assessed.
 
     Attributes
     ----------
     n : int
         The number of rows.
     events : float
-        The weight of the rows where the event happened: their number, where rows have no weights.
+        The weight of the rows with the event: their number, where rows have no weights.
     event_rate, total_weight, effective_n : float
-        As of a `Sample`.
+        As for a `Sample`.
     weighted : bool
-        Whether rows count differently.
+        Whether the rows have unequal weights.
     compressed : int or None
-        The grid of the compression, if the sample came compressed.
+        The grid of the compression, if the sample is compressed.
     """
 
     n: int
@@ -65,17 +63,17 @@ class DataSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A measure's value on these rows, and between which values the population's lies.
+    """The value of a measure on these rows, and a confidence interval for the population.
 
     Attributes
     ----------
     measure : Measure
-        Which measure: its name, symbol, range and what a small value promises.
+        The measure: its name, symbol, range and whose regret a small value bounds.
     value : float
-        On these rows.
+        The value on these rows.
     low, high : float or None
-        Between which values that of the population lies, at the assessment's confidence. Near calibration chance
-        is most of the value, which then lies above them. None where they would take minutes to work out.
+        The interval for the population's value, at the assessment's confidence level. Near calibration most of the
+        value on few rows is chance, and it lies above its interval. None where computing it would take minutes.
     """
 
     measure: Measure
@@ -85,7 +83,7 @@ class Estimate:
 
     @property
     def is_score(self) -> bool:
-        """Whether it also rewards telling cases apart, so that it cannot stand on one axis with the others."""
+        """Whether the measure also rewards discrimination, so that it shares no axis with the others."""
         return self.measure.kind == "score"
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +94,7 @@ class Estimate:
             "value": _finite(self.value),
             "low": _finite(self.low),
             "high": _finite(self.high),
-            "promise": m.actionable,
+            "actionable": m.actionable,
             "range": [m.range[0], _finite(m.range[1])],
             "reference": m.reference,
             "score": self.is_score,
@@ -105,7 +103,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Histogram:
-    """How the predictions are spread: the share of rows between neighbouring edges, and of those with the event."""
+    """The distribution of the predictions: the share of rows between edges, and of rows with the event."""
 
     edges: Floats
     share: Floats
@@ -116,7 +114,7 @@ class Histogram:
 
     @classmethod
     def of(cls, sample: Sample) -> Histogram:
-        """Exact for a compressed sample too: its cells fit the bars. A prediction of 1 is in the last."""
+        """Count rows by bar; exact for compressed samples too. A prediction of 1 is in the last bar."""
         bars = min(_BARS, sample.grid or _BARS)
         cells = sample.compress(bars)
         assert cells.sample_weight is not None
@@ -133,62 +131,16 @@ class Histogram:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Reliability:
-    """How often it happened against what was said, and where a perfectly calibrated forecast would be.
-
-    Attributes
-    ----------
-    bins : SoftBins
-        For each soft bin its prediction, its share of the rows, its event rate with intervals.
-    null_low, null_high : ndarray
-        Between which values the event rate of a perfectly calibrated forecast with these predictions lies, in each bin
-        with the assessment's confidence.
-    """
-
-    bins: SoftBins
-    null_low: Floats
-    null_high: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.null_low, self.null_high)
-
-    @property
-    def grid(self) -> int:
-        """The bins stand at the multiples of ``1/grid``."""
-        return self.bins.grid
-
-    @property
-    def off(self) -> NDArray[np.bool_]:
-        """Which bins miss the band of calibration with the intervals of all bins taken together."""
-        off: NDArray[np.bool_] = (self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low)
-        return off
-
-    def to_dict(self) -> dict[str, Any]:
-        bins = self.bins
-        names = ("prediction", "share", "event_rate", "low", "high", "low_all", "high_all")
-        return {
-            "grid": bins.grid,
-            **{name: getattr(bins, name).tolist() for name in names},
-            "rows": (bins.share * bins.n).tolist(),
-            "null_mean": bins.mean_prediction.tolist(),
-            "null_low": self.null_low.tolist(),
-            "null_high": self.null_high.tolist(),
-            "off": self.off.tolist(),
-            "method": "Clopper-Pearson at the effective number of rows; _all: shared among the bins (Bonferroni)",
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RegretBand:
-    """The regret curve that a perfectly calibrated forecast with these predictions would show by chance.
+    """The regret curve that a perfectly calibrated forecast with these predictions shows by chance.
 
     Attributes
     ----------
     threshold : ndarray
     low, high : ndarray
-        Between which values its regret lies at each threshold, with the assessment's confidence.
+        Its regret lies between these at each threshold by itself, with the assessment's confidence.
     highest : float
-        What it stays below at all thresholds at once.
+        Its regret stays below this at all thresholds at once, with the same confidence.
     """
 
     threshold: Floats
@@ -210,17 +162,17 @@ class RegretBand:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
-    """What the user's own decision gave up: as they would act on the predictions, and through the rounding policy.
+    """The loss of the user's own decision: acting on the predictions as they are, and on rounded ones.
 
     Attributes
     ----------
     task : DecisionTask
     regret : SwapRegret
-        Of taking the action that is best if the prediction is right.
+        The swap regret of taking the best action for each prediction.
     rounded : SwapRegret
-        Of acting through a `RoundingPolicy` on the chosen grid; for a quadratic task the same as `regret`.
+        The same with a `RoundingPolicy` on `grid`; for a quadratic task equal to `regret`.
     grid : int
-        That grid.
+        The grid of the guarantee.
     """
 
     task: DecisionTask
@@ -234,27 +186,21 @@ class TaskResult:
         rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid)) if task.actions else regret
         return cls(task=task, regret=regret, rounded=rounded, grid=grid)
 
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """Which change of habit would have saved it, the best first."""
-        return self.regret.advice
-
     def to_dict(self) -> dict[str, Any]:
         found = self.regret.to_dict()
         return {
             "task": self.task.to_dict(),
-            "words": str(self.task),
+            "text": str(self.task),
             "thresholds": list(self.task.thresholds),
             "actions": list(self.task.actions),
             "value": self.regret.value,
             "in_units": self.regret.in_units,
             "scale": self.task.scale,
             "swaps": found["swaps"],
-            "swap_words": list(self.advice),
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
         }
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
+    """None in place of infinity, which JSON cannot express."""
     return value if value is not None and math.isfinite(value) else None

@@ -1,8 +1,7 @@
-"""How an assessment comes about: every part worked out once, from the sample alone."""
+"""Compute the parts of an assessment, each once, from the sample alone."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,36 +9,37 @@ from typing import Any
 
 import numpy as np
 
+from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
-from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, TaskResult
+from brolly.assessment.rate_intervals import rate_intervals
+from brolly.assessment.reliability import Reliability, for_resampling, shown_grid
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
-from brolly.assessment.verdict import Evidence, Sentence, about_segments, about_task, judge
+from brolly.assessment.verdict import Evidence, Sentence, judge
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.task import DecisionTask
-from brolly.decisions.text import decision_with
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bands import null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import confidence_interval
+from brolly.inference.loss_at_least import LossAtLeast, loss_at_least
 from brolly.inference.soft_bins import soft_bins
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
 
-_COARSEST, _FINEST = 8, 128  # grids whose bins make a picture
-_DRAWS = 99  # samples that the intervals of the other measures are made of, from each population looked at
-_CELLS = 1 << 11  # what they are drawn from: it moves no measure by more than about 1/2048, and each draw is a ms
-_STEPS = 5  # of the work beside measures and segments
+_DRAWS = 99  # samples that the intervals of the other measures are made of, from each population tried
+_STEPS = 5  # of the computation beside measures and segments
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """What was asked for."""
+    """The options of `assess`, checked."""
 
     task: DecisionTask | None
     confidence_level: float
@@ -58,7 +58,7 @@ class Settings:
         measures: Iterable[str] | None,
         rng: Any,
     ) -> Settings:
-        """The settings, if they can be met."""
+        """Check the options and put them together."""
         if task is not None and not isinstance(task, DecisionTask):
             raise InputError(f"task must be a DecisionTask; it is {task!r}")
         for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
@@ -79,13 +79,13 @@ class Settings:
         )
 
     def steps(self, segments: Segments | None) -> int:
-        """How many steps the work has."""
+        """Count the steps for progress."""
         return _STEPS + len(self.measures) + (0 if segments is None else len(segments))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AssessmentParts:
-    """All parts, before they are put into words."""
+    """The parts of an assessment, before the verdict."""
 
     settings: Settings
     sample: Sample
@@ -94,7 +94,8 @@ class AssessmentParts:
     curve: RegretProfile
     promise: Guarantee
     test: CalibrationTest
-    at_worst: tuple[float, float]
+    loss_interval: tuple[float, float]
+    least: LossAtLeast | None
     reliability: Reliability
     band: RegretBand
     advice: tuple[ThresholdAdvice, ...]
@@ -103,18 +104,19 @@ class AssessmentParts:
     segments: SegmentTable | None
 
     def assessment(self, notes: tuple[str, ...]) -> Assessment:
-        """The whole, with the verdict."""
-        settings, sample = self.settings, self.sample
+        """Judge the evidence and put everything together."""
+        settings, sample, evidence = self.settings, self.sample, self._evidence()
         return Assessment(
             name=None,
             summary=DataSummary.of(sample),
-            verdict=judge(self._evidence(), self._more(notes)),
+            verdict=judge(evidence, self._more(evidence, notes)),
             measures=self.estimates,
             reliability=self.reliability,
             histogram=Histogram.of(sample),
             regret=self.curve,
             regret_band=self.band,
-            loss_interval=self.at_worst,
+            loss_interval=self.loss_interval,
+            loss_at_least=self.least,
             profile=self.profile,
             grid_choice=self.choice,
             guarantee=self.promise,
@@ -122,7 +124,6 @@ class AssessmentParts:
             advice=self.advice,
             task=self.task,
             segments=self.segments,
-            resolved=sample.grid is None or 2 * self.profile.m_star <= sample.grid,
             confidence_level=settings.confidence_level,
             tolerance=settings.tolerance,
             n_resamples=settings.n_resamples,
@@ -131,66 +132,71 @@ class AssessmentParts:
         )
 
     def _evidence(self) -> Evidence:
-        worst = self.curve.worst_task
+        worst, least = self.curve.worst_task, self.least
         return Evidence(
             n=self.sample.n,
             confidence_level=self.settings.confidence_level,
             tolerance=self.settings.tolerance,
-            grid=self.reliability.grid,
-            loss=self.curve.loss,
-            at_least=self.at_worst[0],
+            grid=self.promise.grid,
             bound=self.promise.bound,
-            bound_grid=self.promise.grid,
             slack=self.promise.slack,
+            at_least=None if least is None else least.bound,
+            at_least_thresholds=() if least is None or least.task is None else least.task.thresholds,
+            shown_grid=self.reliability.grid,
+            loss=self.curve.loss,
+            loss_low=self.loss_interval[0],
+            loss_high=self.loss_interval[1],
+            worst_thresholds=() if worst is None else worst.thresholds,
             p_value=self.test.p_value,
             chance_value=self.test.null_quantile(self.settings.confidence_level),
             one_class=self.sample.event_rate in (0.0, 1.0),
-            whom=None if worst is None else decision_with(worst.thresholds),
         )
 
-    def _more(self, notes: tuple[str, ...]) -> tuple[Sentence, ...]:
-        more = [Sentence(about="note", text=f"Note: {note}.") for note in notes]
+    def _more(self, evidence: Evidence, notes: tuple[str, ...]) -> tuple[Sentence, ...]:
+        more = [Sentence(about="note", text=text.note(note)) for note in notes]
         if self.task is not None:
-            off = self._evidence().off
-            more.append(about_task(self.task.task, self.task.regret.value, self.task.advice[:2], off=off))
+            more.append(Sentence(about="task", text=text.own_decision(self.task.regret, rejected=evidence.rejected)))
         if self.segments is not None:
-            flagged = tuple(segment.label for segment in self.segments.flagged)
-            more.append(about_segments(len(self.segments.rows), flagged, self.segments.small))
+            more.append(Sentence(about="segments", text=text.segments(self.segments)))
         return tuple(more)
 
 
 def compute_parts(
     sample: Sample, segments: Segments | None, settings: Settings, rng: np.random.Generator, step: Callable[[], None]
 ) -> AssessmentParts:
-    """Every part of an assessment, in the order of what it costs."""
+    """Compute every part of an assessment, calling `step` after each."""
     confidence_level = settings.confidence_level
     profile, choice = soft_binned_profile(sample), choose_grid(sample)
     grid = shown_grid(choice, sample)
     promise = guarantee(sample, confidence_level=confidence_level)
     own = None if settings.task is None else TaskResult.of(sample, settings.task, promise.grid)
     step()
-    # SCDL is drawn from all there is: from coarser cells its draws would not balance, which is slow and says less.
+    # From coarser cells the draws of SCDL would be slow and tell less, so it is drawn from the whole sample.
     test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
     step()
-    at_worst = confidence_interval(
-        _fewer(sample), measure=_loss_on(grid), confidence_level=confidence_level, n_resamples=_DRAWS, rng=rng
+    interval = confidence_interval(
+        for_resampling(sample), measure=_loss_on(grid), confidence_level=confidence_level, n_resamples=_DRAWS, rng=rng
     )
     step()
-    reliability, band, advice = _against_chance(sample, grid, settings, rng)
+    curve = regret_curve(sample, grid=grid)
+    reliability, band, advice = _against_chance(sample, curve, settings, rng)
     step()
     estimates = tuple(_estimate(measure, sample, confidence_level, rng, step) for measure in settings.measures)
     fdr = round(1 - confidence_level, 12)
-    table = None if segments is None else judge_segments(segments, sample.total_weight, fdr=fdr, rng=rng, step=step)
+    table = None
+    if segments is not None:
+        table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, rng=rng, step=step)
     step()
     return AssessmentParts(
         settings=settings,
         sample=sample,
         profile=profile,
         choice=choice,
-        curve=regret_curve(sample, grid=grid),
+        curve=curve,
         promise=promise,
         test=test,
-        at_worst=(max(at_worst.low, 0.0), min(at_worst.high, 1.0)),
+        loss_interval=(max(interval.low, 0.0), min(interval.high, 1.0)),
+        least=_least(sample, confidence_level, rng),
         reliability=reliability,
         band=band,
         advice=advice,
@@ -200,36 +206,34 @@ def compute_parts(
     )
 
 
-def shown_grid(choice: GridChoice, sample: Sample) -> int:
-    """The coarsest grid that loses no more than the best one, within a standard error: its bins say the most each."""
-    close = choice.losses <= choice.loss + 1 / math.sqrt(sample.effective_n)
-    grid = int(choice.grids[close][0])
-    return min(max(grid, _COARSEST), _FINEST, sample.grid or _FINEST)
-
-
-def _fewer(sample: Sample) -> Sample:
-    """What can be redrawn a thousand times: the rows if they are few, else their compression."""
-    return sample.compress(_CELLS) if (sample.grid or sample.n) > _CELLS else sample
+def _least(sample: Sample, confidence_level: float, rng: np.random.Generator) -> LossAtLeast | None:
+    """Prove a loss from below; None for compressed samples of unequal weights, which cannot be split in halves."""
+    if sample.grid is not None and not sample._cell_table(sample.grid).has_equal_weights:
+        return None
+    return loss_at_least(sample, confidence_level=confidence_level, rng=rng)
 
 
 def _loss_on(grid: int) -> Callable[[Sample], float]:
-    """What the worst decision loses that acts on predictions rounded to ``1/grid``."""
+    """A measure: the largest loss of any decision that acts on predictions rounded to ``1/grid``."""
     return lambda sample: sample._on_grid(grid).loss
 
 
 def _against_chance(
-    sample: Sample, grid: int, settings: Settings, rng: np.random.Generator
+    sample: Sample, curve: RegretProfile, settings: Settings, rng: np.random.Generator
 ) -> tuple[Reliability, RegretBand, tuple[ThresholdAdvice, ...]]:
-    """What is seen in each bin and at each threshold, beside what chance would show."""
-    confidence_level = settings.confidence_level
-    bins = soft_bins(sample, grid, confidence_level=confidence_level)
+    """Compute the bins and the regret beside what chance shows, and the advice for each threshold."""
+    level, grid = settings.confidence_level, curve.grid
+    assert grid is not None
+    bins = soft_bins(sample, grid, confidence_level=level)
     at = thresholds(settings.task.thresholds if settings.task else ())
-    null = null_band(_fewer(sample), grid=grid, bins=grid, thresholds=at, confidence_level=confidence_level, rng=rng)
-    place = np.searchsorted(null.at, bins.prediction)
-    reliability = Reliability(bins=bins, null_low=null.rate_low[place], null_high=null.rate_high[place])
+    null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
     band = RegretBand(threshold=at, low=null.regret_low, high=null.regret_high, highest=null.regret_limit)
-    pairs = zip(at.tolist(), band.high.tolist(), strict=True)
-    return reliability, band, tuple(advise(bins, mu, high) for mu, high in pairs)
+    rates, columns = rate_intervals(sample, confidence_level=level), (at, curve(at), band.high)
+    advice = tuple(
+        advise(rates, mu, regret=regret, null_high=high)
+        for mu, regret, high in zip(*(column.tolist() for column in columns), strict=True)
+    )
+    return Reliability.of(bins, null), band, advice
 
 
 def _estimate(
@@ -237,7 +241,8 @@ def _estimate(
 ) -> Estimate:
     low = high = None
     if measure.has_interval:
-        rows, draws = (sample, 2 * _DRAWS + 1) if measure.name == "soft_binned_cdl" else (_fewer(sample), _DRAWS)
+        whole = measure.name == "soft_binned_cdl"
+        rows, draws = (sample, 2 * _DRAWS + 1) if whole else (for_resampling(sample), _DRAWS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewRowsWarning)  # the interval of the loss has warned of what matters
             interval = confidence_interval(

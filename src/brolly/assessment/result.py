@@ -1,4 +1,4 @@
-"""The assessment: one object that holds all there is to say about a forecast."""
+"""The assessment of a forecast: the verdict, and everything that it rests on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.advice import ThresholdAdvice
-from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, Reliability, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, TaskResult
+from brolly.assessment.reliability import Reliability
 from brolly.assessment.segments import SegmentTable
+from brolly.assessment.text import ADVICE_METHOD
 from brolly.assessment.verdict import Verdict
 from brolly.core.atomic_write import write_atomic
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
-from brolly.decisions.text import decision_with
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee import Guarantee
+from brolly.inference.loss_at_least import LossAtLeast
 from brolly.measures.soft_binned import SoftBinnedProfile
 
 if TYPE_CHECKING:
@@ -29,53 +31,53 @@ SCHEMA = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Assessment:
-    """All there is to say about a forecast: print it for the verdict, ``plot()`` it, write it with ``to_html(path)``.
+    """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with ``to_html(path)``.
 
     Attributes
     ----------
     name : str or None
-        What the forecast is called, if `assess_many` was told.
+        The name of the forecast, in `assess_many`.
     summary : DataSummary
-        What was assessed: ``n``, ``event_rate`` and so on.
+        The size of the sample: ``n``, ``event_rate`` and so on.
     verdict : Verdict
-        What may be said of it in words: ``grade``, ``headline``, ``sentences``.
+        The verdict in words: ``grade``, ``headline``, ``sentences``.
     measures : tuple of Estimate
-        Every measure: ``value``, ``low``, ``high``, ``measure.actionable``; ``a["soft_binned_cdl"]`` is one by name.
+        Every measure: ``value``, ``low``, ``high``, ``measure``; ``a["soft_binned_cdl"]`` is one by name.
     reliability : Reliability
-        How often it happened against what was said, in the soft bins of `shown_grid`, with intervals and the band of a
-        perfectly calibrated forecast.
+        The reliability diagram on `shown_grid`.
     histogram : Histogram
-        How the predictions are spread.
+        The distribution of the predictions.
     regret : RegretProfile
-        The regret curve on the same grid: what trusting the forecast costs at each threshold, and whom it hurts most.
+        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
     regret_band : RegretBand
-        What a perfectly calibrated forecast would show.
+        The regret that a perfectly calibrated forecast shows by chance.
     loss_interval : tuple of float
-        Between which values the worst decision's loss on new rows lies, acting on the same grid.
+        A bootstrap interval of the largest loss of any decision in the population, acting on `shown_grid`.
+    loss_at_least : LossAtLeast or None
+        A proven lower bound of somebody's expected loss, acting on the predictions as they are. None for compressed
+        samples of unequal weights.
     profile : SoftBinnedProfile
-        SCDL on each grid, and where it balances.
+        SCDL on each grid, and the grid m* that decides its value.
     grid_choice : GridChoice
         The loss of acting on each grid.
     guarantee : Guarantee
-        What nobody loses more than on new rows.
+        A proven upper bound of everybody's expected loss, acting on rounded predictions.
     test : CalibrationTest
-        Of perfect calibration.
+        The test of perfect calibration.
     advice : tuple of ThresholdAdvice
-        For about two hundred thresholds what to do differently.
+        What to do differently, for about two hundred thresholds.
     task : TaskResult or None
-        What the user's own decision gave up.
+        The loss of the user's own decision.
     segments : SegmentTable or None
-        The same for each segment.
-    resolved : bool
-        Whether SCDL is that of the rows, and not just the least that the compression can tell.
+        SCDL of each segment, tested with allowance for their number.
     confidence_level, tolerance : float
-        At which level it speaks; which share of the stakes may be lost before it matters.
+        The confidence level of each statement; the expected loss, as a share of the stakes, that is acceptable.
     n_resamples : int
-        How many draws the test took.
+        The number of resamples of the test.
     seed : int or None
-        Of the random numbers, if one was given.
+        The seed of the random numbers, if one was given.
     warnings : tuple of str
-        Reasons to read it with care.
+        Reasons to read the result with care.
     """
 
     name: str | None
@@ -87,6 +89,7 @@ class Assessment:
     regret: RegretProfile
     regret_band: RegretBand
     loss_interval: tuple[float, float]
+    loss_at_least: LossAtLeast | None
     profile: SoftBinnedProfile
     grid_choice: GridChoice
     guarantee: Guarantee
@@ -94,7 +97,6 @@ class Assessment:
     advice: tuple[ThresholdAdvice, ...]
     task: TaskResult | None
     segments: SegmentTable | None
-    resolved: bool
     confidence_level: float
     tolerance: float
     n_resamples: int
@@ -103,14 +105,14 @@ class Assessment:
 
     @property
     def shown_grid(self) -> int:
-        """The grid of the reliability diagram, the regret curve and the advice."""
+        """The grid of the reliability diagram and of the regret curve."""
         return self.reliability.grid
 
     def __getitem__(self, name: str) -> Estimate:
         return {e.measure.name: e for e in self.measures}[name]
 
     def advice_at(self, threshold: float) -> ThresholdAdvice:
-        """The advice for whoever acts from a threshold on (the nearest that there is advice for)."""
+        """Return the advice for the nearest threshold that there is advice for."""
         return min(self.advice, key=lambda found: abs(found.threshold - threshold))
 
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
@@ -126,11 +128,11 @@ class Assessment:
         return to_html(self, path, title=title)
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """`to_dict` as JSON, written to `path` (whole or not at all) if one is given."""
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
         return as_json(self.to_dict(), path)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return the assessment in built-in types, ready for JSON."""
         return {
             "result": "assessment",
             "schema": SCHEMA,
@@ -149,23 +151,20 @@ class Assessment:
             "regret": self._regret(),
             "profile": self._profile(),
             "grid_choice": self.grid_choice.to_dict(),
-            "guarantee": {**self.guarantee.to_dict(), "words": str(self.guarantee)},
-            "test": self._test(),
+            "guarantee": self.guarantee.to_dict(),
+            "loss_at_least": self.loss_at_least and self.loss_at_least.to_dict(),
+            "test": {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
             "advice": {
-                "grid": self.shown_grid,
+                "method": ADVICE_METHOD,
                 "thresholds": [found.to_dict() for found in self.advice],
-                "words": self._said("precision"),
             },
             "task": self.task and self.task.to_dict(),
             "segments": self.segments and self.segments.to_dict(),
         }
 
     def _regret(self) -> dict[str, Any]:
-        worst = self.regret.worst_task
-        words = None if worst is None else decision_with(worst.thresholds)
         low, high = self.loss_interval
-        ends = {"loss_low": low, "loss_high": high}
-        return {**self.regret.to_dict(), **ends, **self.regret_band.to_dict(), "worst_task_words": words}
+        return {**self.regret.to_dict(), "loss_low": low, "loss_high": high, **self.regret_band.to_dict()}
 
     def _profile(self) -> dict[str, Any]:
         scdl = {e.measure.name: e for e in self.measures}.get("soft_binned_cdl")
@@ -174,15 +173,8 @@ class Assessment:
             "low": scdl and scdl.low,
             "high": scdl and scdl.high,
             "reciprocals": (1 / self.profile.grids).tolist(),
-            "resolved": self.resolved,
+            "resolved": self.profile.resolved,
         }
-
-    def _test(self) -> dict[str, Any]:
-        high = self.test.null_quantile(self.confidence_level)
-        return {**self.test.to_dict(), "null_high": high, "words": self._said("trust")}
-
-    def _said(self, about: str) -> str:
-        return next(sentence.text for sentence in self.verdict.sentences if sentence.about == about)
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "
@@ -198,13 +190,13 @@ class Assessment:
             f"<td>{escape(e.measure.actionable)}</td></tr>"
             for e in self.measures
         )
-        head = "<tr><th>measure</th><th>value</th><th>interval</th><th>a small value bounds the regret of</th></tr>"
+        head = "<tr><th>measure</th><th>value</th><th>interval</th><th>whose regret a small value bounds</th></tr>"
         name = "" if self.name is None else f"<h4>{escape(self.name)}</h4>"
         return f"<div>{name}{self.verdict._repr_html_()}<table>{head}{rows}</table></div>"
 
 
 def as_json(document: dict[str, Any], path: str | Path | None) -> str:
-    """A result as JSON, written if a path is given."""
+    """Return a document as JSON, and write it if a path is given."""
     text = json.dumps(document, allow_nan=False, indent=1)
     if path is not None:
         write_atomic(Path(path), text + "\n")

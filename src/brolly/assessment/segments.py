@@ -1,4 +1,4 @@
-"""The segments of an assessment: each with its value, and judged with regard to how many were looked at."""
+"""The segments of an assessment, each tested with allowance for the number of segments."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brolly.assessment import text
 from brolly.core.input.labels import SegmentIndex, code_labels
 from brolly.core.sample.sample import Sample
-from brolly.core.sample.segments import FEW_ROWS, Segments
+from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
 from brolly.inference.segments import segment_tests
 
@@ -21,29 +22,30 @@ _INTERVALS = 50  # segments that get an interval: as many as anyone looks at
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Segment:
-    """One segment.
+    """One segment of an assessment.
 
     Attributes
     ----------
     key : tuple of str
-        Its value in each of the columns.
+        The segment's value in each of the columns.
     n : int
-        Its rows.
+        The number of rows.
     share : float
-        Its share of all weight.
+        The share of the weight of all rows.
     event_rate : float
+        The frequency of the event.
     value : float
-        SCDL of its rows.
+        SCDL of the segment's rows.
     null_mean : float or None
-        What SCDL would be on average if it were perfectly calibrated; None for small segments, as all below.
+        The mean SCDL of a perfectly calibrated forecast; this and the next four are None for small segments.
     low, high : float or None
-        The interval of SCDL, at the level that the table states.
+        The interval of SCDL, at the table's `interval_level`; also None where no interval was computed.
     p_value, q_value : float or None
-        Of perfect calibration, on its own; and the smallest false discovery rate at which it is flagged.
+        Of the test of perfect calibration, by itself; and the smallest false discovery rate that flags the segment.
     small : bool
-        Whether it has too few rows to be judged.
+        Whether the segment has too few rows to be tested.
     flagged : bool
-        Whether it is off by more than chance explains, allowing for the number of segments.
+        Whether the segment is miscalibrated beyond chance, at the table's false discovery rate.
     """
 
     key: tuple[str, ...]
@@ -61,65 +63,71 @@ class Segment:
 
     @property
     def label(self) -> str:
-        """Its name in a line."""
+        """The name of the segment in one line."""
         return " / ".join(self.key)
 
     @property
-    def words(self) -> str:
-        """What may be said of it."""
-        if self.small:
-            return "too few rows to be judged"
-        return "off by more than chance explains" if self.flagged else "no sign of a mismatch beyond chance"
+    def status(self) -> str:
+        """What the test says about the segment, in words."""
+        return text.segment_status(self)
 
     def to_dict(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}
-        return {"label": self.label, **shown, "key": list(self.key), "words": self.words}
+        return {"label": self.label, **shown, "key": list(self.key), "status": self.status}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SegmentTable:
-    """All segments.
+    """The segments of an assessment.
 
     Attributes
     ----------
     by : tuple of str
-        What the columns are called.
+        The names of the columns that segment the rows.
     fdr : float
         The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
     interval_level : float or None
         The confidence level of each interval: on average at most a share `fdr` of the intervals shown miss.
+    min_rows : int
+        Segments with fewer rows are not tested.
+    pooled_value : float
+        SCDL of all rows together.
     rows : tuple of Segment
+        One for each segment.
     """
 
     by: tuple[str, ...]
     fdr: float
     interval_level: float | None
+    min_rows: int
+    pooled_value: float
     rows: tuple[Segment, ...]
 
     @property
     def flagged(self) -> tuple[Segment, ...]:
-        """The segments that are off by more than chance explains, the largest value first."""
+        """The segments that are miscalibrated beyond chance, the largest value first."""
         return tuple(sorted((s for s in self.rows if s.flagged), key=lambda s: -s.value))
 
     @property
     def small(self) -> int:
-        """How many segments are too small to be judged."""
+        """The number of segments with too few rows to be tested."""
         return sum(s.small for s in self.rows)
 
-    def largest(self, most: int) -> tuple[Segment, ...]:
-        """At most so many, those with the smallest p-values kept; the largest value first, small segments last."""
-        kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:most]
+    def first(self, n: int) -> tuple[Segment, ...]:
+        """Return the `n` segments with the smallest p-values: the largest value first, small segments last."""
+        kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
         return tuple(sorted(kept, key=lambda s: (s.small, -s.value)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return the table in built-in types, ready for JSON."""
         return {
             "by": list(self.by),
             "measure": MEASURE,
             "method": "Benjamini-Hochberg",
             "fdr": self.fdr,
             "interval_level": self.interval_level,
-            "few_rows": FEW_ROWS,
+            "min_rows": self.min_rows,
+            "pooled_value": self.pooled_value,
             "rows": [s.to_dict() for s in self.rows],
         }
 
@@ -128,7 +136,7 @@ class SegmentTable:
 
 
 def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike | Mapping[str, ArrayLike]) -> Segments:
-    """The rows of each segment as a sample, from outcomes, predictions and weights that were checked as a whole."""
+    """Split outcomes, predictions and weights, already checked, into one sample for each segment."""
     y_true, y_prob, weight = columns
     assert y_true is not None
     assert y_prob is not None
@@ -148,9 +156,12 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
 
 
 def judge_segments(
-    segments: Segments, total: float, *, fdr: float, rng: np.random.Generator, step: Callable[[], None]
+    segments: Segments, total: float, value: float, *, fdr: float, rng: np.random.Generator, step: Callable[[], None]
 ) -> SegmentTable:
-    """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`)."""
+    """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`).
+
+    `total` and `value` are the weight and the SCDL of all rows together.
+    """
     tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
     names = ("null_mean", "low", "high", "p_value", "q_value")
     columns = zip(*(getattr(tests, name).tolist() for name in names), strict=True)
@@ -167,7 +178,14 @@ def judge_segments(
         )
         for (key, sample), value, numbers in zip(segments.items(), tests.value.tolist(), columns, strict=True)
     ]
-    return SegmentTable(by=segments.by, fdr=fdr, interval_level=tests.interval_level, rows=tuple(rows))
+    return SegmentTable(
+        by=segments.by,
+        fdr=fdr,
+        interval_level=tests.interval_level,
+        min_rows=tests.min_rows,
+        pooled_value=value,
+        rows=tuple(rows),
+    )
 
 
 def _labels(name: str, column: ArrayLike, n: int) -> NDArray[Any]:

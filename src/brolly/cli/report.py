@@ -19,7 +19,7 @@ from brolly.cli.options import add_costs, task_of
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.errors import BrollyWarning, InputError
-from brolly.report.html import write
+from brolly.report import to_html
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Any]
@@ -93,7 +93,7 @@ def quietly() -> warnings.catch_warnings[None]:
 
 def finish(assessment: Assessment, arguments: argparse.Namespace, path: Path, title: str) -> None:
     """Write the page, say what is in it, and open it if that is wanted."""
-    write(assessment, path, title=title)
+    to_html(assessment, path, title=title)
     if arguments.json:
         say(sys.stdout, json.dumps(assessment.to_dict(), indent=2, allow_nan=False) + "\n")
     elif not arguments.quiet:

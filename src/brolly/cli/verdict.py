@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brolly.assessment.text import SCOPE, hurt_most, meaning, wrapped
+from brolly.assessment import text as sentences
 from brolly.cli.output import one_line
 from brolly.core.sample.sample import Sample
 from brolly.core.text import rows
@@ -28,14 +28,14 @@ def verdict(
         rows_read(file, sample, weight),
         f"SCDL {bound}{profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
         "",
-        meaning(profile),
-        *([] if worst is None else [hurt_most(profile, *worst)]),
-        SCOPE,
+        sentences.scdl(profile),
+        *([] if worst is None else [sentences.scdl_threshold(profile, *worst)]),
+        sentences.SCOPE,
         *(f"Note: {note}." for note in profile.warnings),
     ]
     last = [limit] if limit else []
     last += [] if output is None else [f"Result written to {one_line(str(output))}"]
-    return table.join("".join(f"{wrapped(text)}\n" for text in part) for part in (paragraphs, last))
+    return table.join("".join(f"{sentences.wrapped(text)}\n" for text in part) for part in (paragraphs, last))
 
 
 def rows_read(file: str, sample: Sample, weight: str | None) -> str:

@@ -180,13 +180,14 @@ def loss_at_least(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
+    (coins,) = generator.spawn(1)  # not the generator itself: rows simulated with the same seed would decide their coin
     finest = min(_FINEST, sample.grid or _FINEST)
     draws = _draws(sample, finest, groups, max_weight)
-    halves = _halves(draws, generator)
+    halves = _halves(draws, coins)
     doubt = (1 - confidence_level) / 2
     best: tuple[float, _Rule | None] = (0.0, None)
     for first, second in (halves, halves[::-1]):
-        rule = _choose(first, finest, doubt, generator)
+        rule = _choose(first, finest, doubt, coins)
         if rule is not None:
             best = max(best, (betting_bound(*second.gains(rule), rule.bet, doubt), rule), key=lambda found: found[0])
     bound, rule = best
@@ -240,8 +241,7 @@ class _Draws:
 def _draws(sample: Sample, grid: int, groups: ArrayLike | None, max_weight: float | None) -> _Draws:
     table = sample._cell_table(grid).coarsen(grid)
     each = table.weight[0] / table.count
-    alike = np.allclose(table.squares * table.count, table.weight[0] ** 2, rtol=1e-9, atol=0)
-    if groups is None and alike and np.ptp(each) <= 1e-9 * each.max():  # equal weights: counts say it all
+    if groups is None and table.has_equal_weights:  # counts say it all
         largest = check_max_weight(max_weight, float(each.max()))
         return _Draws(grid=grid, slot=table.slot, count=table.count, weight=each / largest, group=None)
     if sample.grid is not None:
@@ -260,7 +260,6 @@ def _halves(draws: _Draws, rng: np.random.Generator) -> tuple[_Draws, _Draws]:
     if draws.group is None:
         first: Ints = rng.binomial(draws.count, 0.5)
     else:
-        # Integers, not `random() < 0.5`: rows simulated with the same seed must not decide their own coin.
         first = draws.count * rng.integers(0, 2, int(draws.group.max()) + 1)[draws.group]
     return replace(draws, count=first), replace(draws, count=draws.count - first)
 

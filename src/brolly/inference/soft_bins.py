@@ -110,8 +110,8 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
     squares, predictions = (column[index] for column in _sums(sample, grid))
     effective = np.maximum(1.0, weight**2 / squares)
-    low, high = _clopper_pearson(rate, effective, 1 - confidence_level)
-    low_all, high_all = _clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
+    low, high = clopper_pearson(rate, effective, 1 - confidence_level)
+    low_all, high_all = clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
     return SoftBins(
         grid=grid,
         prediction=index / grid,
@@ -137,7 +137,8 @@ def _sums(sample: Sample, grid: int) -> tuple[Floats, Floats]:
     return squares, sum_on_grid(cell, weight * prob * (1 - up), weight * prob * up, grid)
 
 
-def _clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
+def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floats]:
+    """Return the ends of Clopper and Pearson's intervals for rates of n rows each, with error probability `doubt`."""
     from scipy.special import betaincinv
 
     events = rate * n

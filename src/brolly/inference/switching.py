@@ -238,7 +238,8 @@ def _gain_at_least(
     rng: np.random.Generator,
 ) -> float:
     """Name a task and a bet on one half of the rows, and bound the task's gain on the other; both ways round."""
-    coins = rng.integers(0, 2, len(event) if group is None else int(group.max()) + 1)
+    (stream,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
+    coins = stream.integers(0, 2, len(event) if group is None else int(group.max()) + 1)
     first = (coins if group is None else coins[group]) == 1
     largest = float((weight if group is None else np.bincount(group, weight)).max())
     best = 0.0

@@ -80,6 +80,11 @@ class SoftBinnedProfile(Frozen):
         low = float(self.thresholds[self.grids == self.m_star][0])
         return low, min(1.0, low + 1 / self.m_star)
 
+    @property
+    def resolved(self) -> bool:
+        """Whether the value is that of the rows; False if it is the smallest value that the compression can tell."""
+        return bool(2 * self.m_star <= self.grids[-1]) or math.isinf(self.m_star)
+
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON (an infinite `m_star` becomes None)."""
         return {

@@ -34,7 +34,7 @@ def profile(a: Assessment, ax: Axes | None = None) -> Axes:
     ax.plot(m[some], profile.losses[some], color=BLUE, marker="o", markersize=4, label="SCDL$_m$, the loss")
     if not math.isinf(profile.m_star):
         # Where the value is only a bound (a compression too coarse to tell) the mark says so.
-        bound = "" if a.resolved else "at most "
+        bound = "" if profile.resolved else "at most "
         label = f"m* = {profile.m_star}, SCDL {bound}{profile.value:.3g}"
         ax.axvline(profile.m_star, color=VERMILION, linestyle=":", linewidth=1)
         ax.plot([profile.m_star], [profile.value], marker="D", color=VERMILION, linestyle="none", label=label)

@@ -67,7 +67,7 @@ def segments(a: Assessment, ax: Axes | None = None) -> Axes:
     if a.segments is None:
         raise InputError("the assessment has no segments: pass by= to assess")
     ax = as_axes(ax)
-    shown = a.segments.largest(_MOST)
+    shown = a.segments.first(_MOST)
     at = np.arange(len(shown))[::-1]
     for y, s in zip(at, shown, strict=True):
         colour, marker = (GREY, "x") if s.small else (VERMILION, "D") if s.flagged else (BLUE, "o")

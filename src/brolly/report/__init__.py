@@ -1,5 +1,5 @@
-"""The page that people look at: one self-contained HTML file."""
+"""The report: one self-contained HTML page on an assessment."""
 
-from brolly.report.html import render, to_html, write
+from brolly.report.html import to_html
 
-__all__ = ["render", "to_html", "write"]
+__all__ = ["to_html"]

@@ -1,5 +1,5 @@
-// The pictures. Each function takes an assessment, the width in pixels and the state of the page, and returns an SVG.
-// Nothing is computed here: what is drawn was found by brolly, and stands in the page's data.
+// The charts. Each function takes an assessment, the width in pixels and the state of the page, and returns an SVG.
+// Nothing is computed here: the numbers are those of the page's data.
 "use strict";
 globalThis.brolly = (() => {
   const colours = {
@@ -9,8 +9,8 @@ globalThis.brolly = (() => {
   const models = ["var(--forecast)", "var(--mark)", "var(--good)", "var(--care)", "var(--bad)", "var(--quiet)"];
   const dashes = ["none", "6 3", "2 3", "8 3 2 3", "1 4", "12 4"];
 
-  const number = (x) => (x === null || x === undefined ? "not known" : x === 0 ? "0" : Number(x.toPrecision(3)).toString());
-  const percent = (x) => (x === null || x === undefined ? "not known" : `${Number((100 * x).toPrecision(3))}%`);
+  const number = (x) => (x === null || x === undefined ? "unknown" : x === 0 ? "0" : Number(x.toPrecision(3)).toString());
+  const percent = (x) => (x === null || x === undefined ? "unknown" : `${Number((100 * x).toPrecision(3))}%`);
   const rows = (columns) => Object.values(columns)[0].map((_, i) => Object.fromEntries(Object.entries(columns).map(([k, v]) => [k, v[i]])));
 
   function plot(label, width, options) {
@@ -21,10 +21,10 @@ globalThis.brolly = (() => {
     svg.setAttribute("aria-label", label);
     return svg;
   }
-  // Along x or y alone, the nearest value shows wherever in the picture the pointer is.
+  // Along x or y alone, the nearest value shows wherever in the chart the pointer is.
   const tip = (data, options, pointer = Plot.pointer) => Plot.tip(data, pointer({ maxRadius: Infinity, fill: "var(--card)", stroke: colours.quiet, lineWidth: 26, lineHeight: 1.25, ...options }));
   const probability = (label) => ({ domain: [0, 1], label, labelAnchor: "center", labelArrow: "none" });
-  const top = (...heights) => Math.max(...heights.flat()) || 0.01; // a picture of nothing but zeros needs some height
+  const top = (...heights) => Math.max(...heights.flat()) || 0.01; // a chart of zeros needs some height
   const upward = (label, more) => ({ label, labelArrow: "none", grid: true, nice: true, ticks: 6, ...more });
 
   function reliability(a, width) {
@@ -32,10 +32,10 @@ globalThis.brolly = (() => {
     const bins = rows(columns);
     const height = Math.min(width, 400);
     return plot(
-      `Reliability: how often the event happened at ${bins.length} predicted probabilities; the table below has the numbers.`,
+      `Reliability diagram: the event rate at ${bins.length} predicted probabilities; the table below has the numbers.`,
       width,
       {
-        height, x: probability("predicted probability"), y: { ...upward("how often it happened"), domain: [0, 1] },
+        height, x: probability("predicted probability"), y: { ...upward("event rate"), domain: [0, 1] },
         marks: [
           Plot.areaY(bins, { x: "prediction", y1: "null_low", y2: "null_high", fill: colours.band }),
           ...(bins.length === 1 ? [Plot.ruleX(bins, { x: "prediction", y1: "null_low", y2: "null_high", stroke: colours.band, strokeWidth: 9 })] : []),
@@ -44,7 +44,7 @@ globalThis.brolly = (() => {
           Plot.dot(bins, { x: "prediction", y: "event_rate", r: 3.5, fill: colours.forecast, stroke: "var(--card)" }),
           tip(bins, {
             x: "prediction", y: "event_rate",
-            title: (d) => `said ${number(d.prediction)}, happened ${number(d.event_rate)}\n${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows`,
+            title: (d) => `prediction ${number(d.prediction)}, event rate ${number(d.event_rate)}\ninterval ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows`,
           }, Plot.pointerX),
         ],
       },
@@ -54,7 +54,7 @@ globalThis.brolly = (() => {
   function histogram(a, width) {
     const { edges, share, share_events } = a.histogram;
     const bars = share.map((s, i) => ({ low: edges[i], high: edges[i + 1], share: s, events: share_events[i] }));
-    return plot("How often each probability was said.", width, {
+    return plot("The distribution of the predictions.", width, {
       height: 120, marginTop: 24, x: probability("predicted probability"), y: upward("share of rows", { ticks: 3, tickFormat: percent }),
       marks: [
         Plot.rectY(bars, { x1: "low", x2: "high", y: "share", fill: colours.said, inset: 0.3 }),
@@ -62,7 +62,7 @@ globalThis.brolly = (() => {
         Plot.ruleY([0], { stroke: colours.soft }),
         tip(bars, {
           x: (d) => (d.low + d.high) / 2, y: "share",
-          title: (d) => `said ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows\n${percent(d.events)} with the event`,
+          title: (d) => `predictions ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows\n${percent(d.events)} with the event`,
         }, Plot.pointerX),
       ],
     });
@@ -75,28 +75,28 @@ globalThis.brolly = (() => {
     const here = a.advice.thresholds[state.at];
     const points = a.advice.thresholds;
     const worst = curve.worst;
-    const hurt = worst.regret > 0 ? [worst] : [];
+    const highest = worst.regret > 0 ? [worst] : [];
     return plot(
       `Regret curve: highest at the threshold ${number(worst.threshold)} with ${number(worst.regret)}; at yours, ${number(here.threshold)}, it is ${number(here.regret)}.`,
       width,
       {
         height: Math.min(340, Math.max(240, width * 0.5)), marginTop: 26,
-        x: probability(width < 480 ? "threshold to act from" : "threshold: the probability from which somebody acts"), y: upward("lost per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
+        x: probability("threshold"), y: upward("loss per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
         marks: [
           Plot.areaY(curve.null_threshold, { x: curve.null_threshold, y: curve.null_high, fill: colours.band }),
           Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
           Plot.ruleY([0], { stroke: colours.soft }),
-          Plot.dot(hurt, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
-          Plot.text(hurt, { x: "threshold", y: "regret", text: (d) => `hurt most: ${number(d.threshold)}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
+          Plot.dot(highest, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
+          Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest at ${number(d.threshold)}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
           Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
           Plot.text([here], {
-            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `you: ${number(d.threshold)}`, fill: colours.mark, fontWeight: 600,
+            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `your threshold: ${number(d.threshold)}`, fill: colours.mark, fontWeight: 600,
             textAnchor: inText(here.threshold),
           }),
           tip(points, {
             x: "threshold", y: "regret",
-            title: (d) => `acting from ${number(d.threshold)} on\nlost per row ${number(d.regret)}\nby chance up to ${number(d.null_high)}`,
+            title: (d) => `threshold ${number(d.threshold)}\nloss per row ${number(d.regret)}\nby chance up to ${number(d.null_high)}`,
           }, Plot.pointerX),
         ],
       },
@@ -105,21 +105,21 @@ globalThis.brolly = (() => {
 
   function strip(a, width, state) {
     const here = a.advice.thresholds[state.at];
-    const says = "forecast says", better = "was better";
+    const says = "forecast", better = "better";
     const bars = [
       { row: says, from: 0, to: here.threshold, do: "wait" }, { row: says, from: here.threshold, to: 1, do: "act" },
       { row: better, from: 0, to: here.threshold, do: "wait" }, { row: better, from: here.threshold, to: 1, do: "act" },
-      ...here.swaps.map((s) => ({ row: better, from: s.from, to: s.to, do: s.do, sure: s.sure, swap: true })),
+      ...here.swaps.map((s) => ({ row: better, from: s.low, to: s.high, do: s.do, swap: true })),
     ];
-    const said = (d) => `${d.row}: ${d.do} from ${number(d.from)} to ${number(d.to)}${d.swap && !d.sure ? " (chance may explain it)" : ""}`;
+    const said = (d) => `${d.row}: ${d.do} from ${number(d.from)} to ${number(d.to)}`;
     const fill = (d) => (d.do === "act" ? colours.mark : colours.band);
     const wide = bars.filter((d) => !d.swap && d.row === says && (d.to - d.from) * width > 60);
-    const words = here.swaps.map((s) => `${s.do} from ${number(s.from)} to ${number(s.to)}${s.sure ? "" : " perhaps"}`);
-    return plot(`The forecast says: wait below ${number(here.threshold)}, then act. Better: ${words.join(", ") || "the same"}.`, width, {
+    const words = here.swaps.map((s) => `${s.do} from ${number(s.low)} to ${number(s.high)}`);
+    return plot(`The forecast says: wait below ${number(here.threshold)}, then act. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
       height: 104, marginLeft: 88, marginTop: 4, marginBottom: 36, x: probability("predicted probability"), y: { domain: [says, better], label: null, tickSize: 0 },
       marks: [
         Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill, insetTop: 2, insetBottom: 2, title: said }),
-        Plot.barX(bars.filter((d) => d.swap), { x1: "from", x2: "to", y: "row", fill: (d) => (d.sure ? "none" : "url(#stripes)"), stroke: colours.ink, strokeWidth: 1, insetTop: 2, insetBottom: 2, title: said }),
+        Plot.barX(bars.filter((d) => d.swap), { x1: "from", x2: "to", y: "row", fill: "none", stroke: colours.ink, strokeWidth: 1, insetTop: 2, insetBottom: 2, title: said }),
         Plot.text(wide, { x: (d) => (d.from + d.to) / 2, y: "row", text: "do", fill: (d) => (d.do === "act" ? "var(--card)" : colours.ink), fontWeight: 600 }),
       ],
     });
@@ -128,16 +128,16 @@ globalThis.brolly = (() => {
   function profile(a, width) {
     const { grids: m, losses, reciprocals, m_star } = a.profile;
     const all = m.map((size, i) => ({ size, loss: losses[i], width: reciprocals[i] }));
-    const points = all.filter((d) => d.size <= Math.max(2 ** 16, 4 * (m_star ?? 0))); // what a perfect forecast has beyond is flat
+    const points = all.filter((d) => d.size <= Math.max(2 ** 16, 4 * (m_star ?? 0))); // beyond, a perfect forecast is flat
     return plot(`SCDL on each grid against the width of the grid${m_star ? `; they cross at 1/${m_star}` : ""}.`, width, {
       height: Math.min(width, 400), marginTop: 26, marginRight: 20,
-      x: { type: "log", base: 2, label: "steps of the grid, m", labelAnchor: "center", labelArrow: "none", ticks: m.filter((_, i) => i % Math.ceil(points.length / 8) === 0 && i < points.length), tickFormat: (d) => (d < 1e4 ? String(d) : `2^${Math.log2(d)}`) },
-      y: upward("share of the stakes", { type: "sqrt", domain: [0, Math.max(0.5, ...losses)] }),
+      x: { type: "log", base: 2, label: "m (grid 1/m)", labelAnchor: "center", labelArrow: "none", ticks: m.filter((_, i) => i % Math.ceil(points.length / 8) === 0 && i < points.length), tickFormat: (d) => (d < 1e4 ? String(d) : `2^${Math.log2(d)}`) },
+      y: upward("SCDL, and 1/m", { type: "sqrt", domain: [0, Math.max(0.5, ...losses)] }),
       marks: [
         ...(m_star ? [Plot.ruleX([m_star], { stroke: colours.mark, strokeDasharray: "4 3" }), Plot.text([m_star], { x: (d) => d, frameAnchor: "top", dy: -14, text: (d) => `m* = ${d}`, fill: colours.mark, fontWeight: 600, textAnchor: m_star < m[2] ? "start" : "middle" })] : []),
         Plot.line(points, { x: "size", y: "width", stroke: colours.soft, strokeDasharray: "6 3", strokeWidth: 1.5 }),
         Plot.line(points, { x: "size", y: "loss", stroke: colours.forecast, strokeWidth: 2, marker: "dot" }),
-        tip(points, { x: "size", y: "loss", title: (d) => `grid 1/${d.size}\nSCDL there ${number(d.loss)}\n1/m ${number(d.width)}` }, Plot.pointerX),
+        tip(points, { x: "size", y: "loss", title: (d) => `grid 1/${d.size}\nSCDL ${number(d.loss)}\n1/m ${number(d.width)}` }, Plot.pointerX),
       ],
     });
   }
@@ -169,7 +169,7 @@ globalThis.brolly = (() => {
     const shown = state.shown.map((i, key) => {
       const d = a.segments.rows[i];
       const colour = d.flagged ? colours.bad : d.small ? colours.quiet : colours.forecast;
-      return { ...d, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows${d.flagged ? "\noff beyond chance" : d.small ? "\ntoo few rows to judge" : ""}` };
+      return { ...d, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows\n${d.status}` };
     });
     return intervals("The segments with their intervals; the table below has the numbers.", shown, width, { null: true });
   }
@@ -182,9 +182,9 @@ globalThis.brolly = (() => {
     );
     const many = d3.group(lines, (d) => d.i);
     const regret = what === "regret";
-    return plot(regret ? "The regret curves of all forecasts." : "The reliability of all forecasts.", width, {
-      height: regret ? 300 : Math.min(width, 380), x: probability(regret ? "threshold from which somebody acts" : "predicted probability"),
-      y: upward(regret ? "lost per row" : "how often it happened", { domain: regret ? [0, top(lines.map((d) => d.y))] : [0, 1] }),
+    return plot(regret ? "The regret curves of all forecasts." : "The reliability diagrams of all forecasts.", width, {
+      height: regret ? 300 : Math.min(width, 380), x: probability(regret ? "threshold" : "predicted probability"),
+      y: upward(regret ? "loss per row" : "event rate", { domain: regret ? [0, top(lines.map((d) => d.y))] : [0, 1] }),
       marks: [
         regret ? Plot.ruleY([0], { stroke: colours.soft }) : Plot.line([[0, 0], [1, 1]], { stroke: colours.soft, strokeWidth: 1 }),
         ...Array.from(many, ([i, d]) => Plot.line(d, { x: "x", y: "y", stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2 })),

@@ -1,4 +1,4 @@
-"""An assessment as one HTML file that needs nothing else: no network, no other file, no program but a browser."""
+"""An assessment as one HTML file that needs no network, no other file and no program but a browser."""
 
 from __future__ import annotations
 
@@ -6,93 +6,87 @@ import hashlib
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
-from operator import itemgetter as item
+from operator import attrgetter
 from pathlib import Path
 from string import Template
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
+from brolly.assessment.assess_many import AssessmentSet
+from brolly.assessment.components import Estimate
+from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.report.assessment_page import MAX_SEGMENTS, fields
-from brolly.report.html_tables import Column, Dict, number, table
+from brolly.report.html_tables import Column, items, number, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 
 
-@runtime_checkable
-class Assessed(Protocol):
-    """An assessment, or several side by side."""
+def to_html(
+    assessment: Assessment | AssessmentSet, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str:
+    """Return the report as the text of one HTML page, and write it to `path` if one is given.
 
-    def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types."""
-
-
-def render(assessment: Dict | Assessed, *, title: str | None = None) -> str:
-    """The report as the text of one HTML file.
-
-    It opens without a network and asks nobody for anything: a Content-Security-Policy forbids all but the scripts and
-    styles it was written with. Whatever the data calls its columns and segments is shown as text.
+    The page opens without a network: a Content-Security-Policy allows nothing but the scripts and styles that it was
+    written with. Names of columns, segments and forecasts are shown as text.
 
     Parameters
     ----------
-    assessment : Assessment, AssessmentSet, or what their ``to_dict()`` gives
+    assessment : Assessment or AssessmentSet
         What to show.
+    path : path-like, optional
+        The file to write, completely or not at all.
     title : str, optional
-        What to call it: the name of the forecast, of the file.
+        The title of the page, such as the name of the forecast or of the file.
 
     Returns
     -------
     str
-        The page. At most 500 segments are shown, those with the largest values.
+        The page. It shows at most 500 segments: those flagged first, then those with the largest SCDL.
 
     Notes
     -----
-    Nothing is computed here or in the page: all numbers and sentences are the assessment's. The slider looks up the
-    nearest of the thresholds that the assessment holds advice for.
+    Nothing is computed here or in the page. The slider looks up the nearest threshold that the assessment holds advice
+    for.
     """
-    data = dict(assessment.to_dict() if isinstance(assessment, Assessed) else assessment)
-    several = data["result"] == "assessment_set"
-    models = [_fit(a) for a in (data["assessments"] if several else [data])]
-    data = {**data, "assessments": models} if several else models[0]
-    main = "".join(_article(a, index, alone=not several) for index, a in enumerate(models))
+    if isinstance(assessment, AssessmentSet):
+        models = tuple(map(_with_few_segments, assessment.assessments))
+        data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment)
+        hidden = [_segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)]
+    else:
+        models = (_with_few_segments(assessment),)
+        data, top, hidden = models[0].to_dict(), "", [_segments(assessment) - _segments(models[0])]
+    articles = (
+        fields(a, index, alone=not top, hidden_segments=more)
+        for index, (a, more) in enumerate(zip(models, hidden, strict=True))
+    )
     style, scripts = _read("page.css"), [_read(name) for name in _SCRIPTS]
     page = Template(_read("page.html")).substitute(
         policy=_policy(style, scripts),
         version=escape(data["brolly"]),
         title=escape(title or "Can these probabilities be acted on?"),
         style=style,
-        main=(_comparison(data) if several else "") + main,
+        main=top + "".join(map(Template(_read("article.html")).substitute, articles)),
         licences=escape(_read("vendor/LICENCES.txt")),
         data=embedded(data),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
-    return page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
-
-
-def write(assessment: Dict | Assessed, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-    """Write the report to a file, which is there whole or not at all (see `render`)."""
-    to_html(assessment, path, title=title)
-
-
-def to_html(
-    assessment: Dict | Assessed, path: str | os.PathLike[str] | None = None, *, title: str | None = None
-) -> str:
-    """The report as text, and written to a file where one is named: what ``Assessment.to_html`` calls."""
-    text = render(assessment, title=title)
+    text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
     if path is not None:
         write_atomic(Path(path), text)
     return text
 
 
 def embedded(data: Any) -> str:
-    """JSON that can stand in a script element: nothing in it ends the element or means anything to HTML."""
+    """Return JSON that can stand in a script element: nothing in it ends the element or means anything to HTML."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate becomes \udc80, which JSON can say
+    return text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate becomes \udc80, as JSON writes it
 
 
 @cache
@@ -101,7 +95,7 @@ def _read(name: str) -> str:
 
 
 def _policy(style: str, scripts: list[str]) -> str:
-    """Only these scripts and this style, by their hashes; no connection, no frame, no form, no plug-in."""
+    """Allow these scripts and this style by their hashes, and no connection, frame, form or plug-in."""
     hashes = " ".join(map(_hash, scripts))
     allowed = f"script-src {hashes}; style-src {_hash(style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -111,53 +105,48 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _article(a: Dict, index: int, *, alone: bool) -> str:
-    return Template(_read("article.html")).substitute(fields(a, index, alone=alone))
-
-
-def _fit(a: Dict) -> dict[str, Any]:
+def _with_few_segments(a: Assessment) -> Assessment:
     """The assessment with no more segments than a page can show."""
-    segments = a.get("segments")
-    if segments is None or len(segments["rows"]) <= MAX_SEGMENTS:
-        return dict(a)
-    shown = sorted(segments["rows"], key=lambda row: (not row["flagged"], -row["value"]))[:MAX_SEGMENTS]
-    return {**a, "segments": {**segments, "rows": shown, "not_shown": len(segments["rows"]) - MAX_SEGMENTS}}
+    if a.segments is None or len(a.segments.rows) <= MAX_SEGMENTS:
+        return a
+    shown = sorted(a.segments.rows, key=lambda segment: (not segment.flagged, -segment.value))[:MAX_SEGMENTS]
+    return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 
 
-def _comparison(data: Dict) -> str:
-    """What stands above the single assessments where there are several."""
-    verdict = data["verdict"]
-    sentences = "".join(f"<li>{escape(s['text'])}</li>" for s in verdict["sentences"])
-    options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(data["names"]))
+def _segments(a: Assessment) -> int:
+    return 0 if a.segments is None else len(a.segments.rows)
+
+
+def _comparison(found: AssessmentSet) -> str:
+    """The part of the page above the single assessments where there are several."""
     return Template(_read("comparison.html")).substitute(
-        headline=escape(verdict["headline"]),
-        sentences=sentences,
-        measures=_measures_table(data),
-        pairs=_pairs_table(data),
-        options=options,
+        headline=escape(found.headline),
+        sentences=items(found.sentences),
+        measures=_measures_table(found),
+        pairs=_pairs_table(found),
+        options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
     )
 
 
-def _measures_table(data: Dict) -> str:
+def _measures_table(found: AssessmentSet) -> str:
     """One row per measure, one column per forecast."""
 
-    def value(index: int) -> Callable[[Sequence[Dict]], Any]:
-        return lambda row: row[index]["value"]
+    def column(index: int, name: str) -> Column:
+        return Column(name, lambda row: row[index].value, number)
 
-    columns = [Column("Measure", lambda row: row[0]["symbol"])]
-    columns += [Column(name, value(index), number) for index, name in enumerate(data["names"])]
-    rows = list(zip(*(a["measures"] for a in data["assessments"]), strict=True))
+    columns = [Column("Measure", lambda row: row[0].measure.symbol), *(column(i, name) for i, name in enumerate(found))]
+    rows: Sequence[tuple[Estimate, ...]] = list(zip(*(a.measures for a in found.assessments), strict=True))
     return table("All measures of all forecasts", "forecasts", columns, rows)
 
 
-def _pairs_table(data: Dict) -> str:
+def _pairs_table(found: AssessmentSet) -> str:
     columns = [
-        Column("One", item("a")),
-        Column("Other", item("b")),
-        Column("Difference", item("difference"), number),
-        Column("Low", item("low"), number),
-        Column("High", item("high"), number),
-        Column("p", item("p_value"), number),
-        Column("In words", item("words")),
+        Column("Forecast a", attrgetter("a")),
+        Column("Forecast b", attrgetter("b")),
+        Column("SCDL of a minus b", attrgetter("comparison.difference"), number),
+        Column("Low", attrgetter("comparison.low"), number),
+        Column("High", attrgetter("comparison.high"), number),
+        Column("p-value", attrgetter("comparison.p_value"), number),
+        Column("Summary", str),
     ]
-    return table("In pairs (negative: the first is better calibrated)", "pairs", columns, data["pairs"])
+    return table("Pairs of forecasts (negative: a is better calibrated)", "pairs", columns, found.pairs)

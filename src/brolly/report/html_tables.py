@@ -1,12 +1,11 @@
-"""The parts of the page that are words and tables, written out so that they can be read without scripts."""
+"""Tables and lists of the page, written out so that they can be read without scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
-
-Dict = Mapping[str, Any]
 
 
 class Column(NamedTuple):
@@ -18,41 +17,41 @@ class Column(NamedTuple):
 
 
 def number(value: float | None) -> str:
-    """Three digits, as much as anyone can use."""
+    """Format a number to three digits."""
     return "\u2013" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def percent(share: float | None) -> str:
-    """A share in percent."""
+    """Format a share in percent."""
     return "\u2013" if share is None else f"{100 * share:.3g}%"
 
 
 def count(value: float) -> str:
-    """A number of things: 12,345."""
+    """Format a number of things: 12,345."""
     return f"{value:,.0f}"
 
 
-def interval(low: float | None, high: float | None, confidence_level: float) -> str:
-    """The interval in words, or nothing where there is none."""
-    return (
-        "" if low is None or high is None else f"{percent(confidence_level)} interval {number(low)} to {number(high)}"
-    )
-
-
 def items(texts: Iterable[str]) -> str:
-    """List items of plain text."""
+    """Return list items of plain text."""
     return "".join(f"<li>{escape(text)}</li>" for text in texts)
 
 
-def table(caption: str, name: str, columns: Sequence[Column], rows: Sequence[Any], *, mark: str | None = None) -> str:
-    """A table that scripts make sortable and downloadable; numbers are kept whole beside what is shown.
+def table(
+    caption: str,
+    name: str,
+    columns: Sequence[Column],
+    rows: Sequence[Any],
+    *,
+    flagged: Callable[[Any], bool] = lambda _: False,
+) -> str:
+    """Return a table that scripts make sortable and downloadable; cells keep numbers at full precision.
 
-    Rows are marked with the class `mark` where they have a true value of that name.
+    Rows for which `flagged` is true get the class of that name.
     """
     head = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in columns)
     body = []
     for index, row in enumerate(rows):
-        flag = f' class="{mark}"' if mark is not None and row[mark] else ""
+        flag = ' class="flagged"' if flagged(row) else ""
         body.append(f'<tr data-row="{index}"{flag}>{"".join(_cell(column, row) for column in columns)}</tr>')
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}">'
@@ -62,13 +61,8 @@ def table(caption: str, name: str, columns: Sequence[Column], rows: Sequence[Any
 
 
 def folded(summary: str, inside: str) -> str:
-    """Something that is there for whoever opens it."""
+    """Return something that readers can unfold."""
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
-
-
-def columns_of(arrays: Dict, *names: str) -> list[dict[str, Any]]:
-    """Arrays of the same length as rows."""
-    return [dict(zip(names, row, strict=True)) for row in zip(*(arrays[name] for name in names), strict=True)]
 
 
 def _kind(column: Column) -> str:
@@ -79,5 +73,6 @@ def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.shown is None:
         return f'<td class="text">{escape(str(value))}</td>'
+    value = None if value is None or not math.isfinite(value) else value  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
     return f'<td class="number" data-value="{escape(exact)}">{escape(column.shown(value))}</td>'

@@ -1,4 +1,4 @@
-// What the page does: the slider, the pickers, sorting, downloads, the theme. It looks values up and shows them as text.
+// The slider, the pickers, sorting, downloads and the theme. Values are looked up and shown as text.
 "use strict";
 (() => {
   const { charts, number, models, dashes } = globalThis.brolly;
@@ -6,7 +6,7 @@
   const assessments = data.result === "assessment_set" ? data.assessments : [data];
   const SHOWN_SEGMENTS = 40;
 
-  // A picture is drawn when it has a width, and again when the width changes.
+  // A chart is drawn when it has a width, and again when the width changes.
   const drawn = new Map();
   function draw(box) {
     const { subject, state, width } = drawn.get(box);
@@ -48,12 +48,12 @@
     function show() {
       const here = thresholds[state.at];
       slider.value = state.at;
-      slider.setAttribute("aria-valuetext", `act from ${number(here.threshold)} on: ${ratio(here.cost_ratio)}`);
-      form.querySelector(".means").textContent = `So act from a probability of ${number(here.threshold)} on: ${ratio(here.cost_ratio)}.`;
+      slider.setAttribute("aria-valuetext", `${number(here.threshold)}: ${ratio(here.cost_ratio)}`);
+      form.querySelector(".means").textContent = `Threshold ${number(here.threshold)}: ${ratio(here.cost_ratio)}.`;
       article.querySelector(".advice-text").textContent = here.text;
-      const chance = here.beyond_chance ? "more than chance alone explains" : "no more than chance alone explains";
+      const chance = here.beyond_chance ? "beyond chance" : "within chance";
       article.querySelector(".advice-loss").textContent =
-        `Lost per row on the curve below: ${number(here.regret)}, ${chance} (up to ${number(here.null_high)}).`;
+        `Loss per row on these rows: ${number(here.regret)}, ${chance} (a calibrated forecast stays below ${number(here.null_high)}).`;
       boxes.forEach((box) => drawn.has(box) && draw(box));
     }
     function fromCosts() {
@@ -85,7 +85,7 @@
     const picker = article.querySelector(".segment-picker");
     if (!picker) return;
     const select = picker.querySelector("select");
-    const words = article.querySelector(".segment-words");
+    const words = article.querySelector(".segment-status");
     const found = a.segments.rows;
     const worst = found.map((_, i) => i).sort((i, j) => found[i].small - found[j].small || found[j].value - found[i].value);
     state.shown = worst.slice(0, SHOWN_SEGMENTS);
@@ -94,7 +94,7 @@
     select.addEventListener("change", () => {
       state.segment = Number(select.value);
       if (state.segment >= 0 && !state.shown.includes(state.segment)) state.shown = [...worst.slice(0, SHOWN_SEGMENTS - 1), state.segment];
-      words.textContent = state.segment < 0 ? "" : a.segments.rows[state.segment].words;
+      words.textContent = state.segment < 0 ? "" : a.segments.rows[state.segment].status;
       article.querySelectorAll("table.segments tbody tr").forEach((row) => row.classList.toggle("picked", Number(row.dataset.row) === state.segment));
       draw(article.querySelector('[data-chart="segments"]'));
     });
@@ -115,7 +115,7 @@
         const isNumber = head.classList.contains("number");
         const before = (x, y) => {
           if (!isNumber) return x.localeCompare(y, "en", { numeric: true });
-          if (x === "" || y === "") return x === y ? 0 : (x === "") === down ? -1 : 1; // what is not known stays last
+          if (x === "" || y === "") return x === y ? 0 : (x === "") === down ? -1 : 1; // missing values stay last
           return Number(x) - Number(y);
         };
         body.replaceChildren(...[...body.rows].sort((r, s) => (down ? -1 : 1) * before(key(r), key(s))));

@@ -16,6 +16,7 @@ from brolly.core.grid._scan import collect
 from brolly.errors import InputError
 
 LARGEST_GRID = 1 << 20
+_EQUAL = 1e-9  # relative differences of weights that rounding explains
 
 
 def check_power_of_two(value: int, name: str, largest: int) -> int:
@@ -78,6 +79,14 @@ class CellTable(Frozen):
         """Make it from the occupied slots of a table that `brolly.core.grid._scan` filled."""
         slot, count, weight, rise, squares = collect(table)
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows have the same weight, up to rounding."""
+        weight = self.weight[0]
+        each = weight / self.count
+        alike = np.allclose(self.squares * self.count, weight**2, rtol=_EQUAL, atol=0)
+        return bool(alike and np.ptp(each) <= _EQUAL * each.max())
 
     def fault(self) -> str | None:
         """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""
