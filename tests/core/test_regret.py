@@ -168,7 +168,7 @@ def test_asking_in_any_order_and_shape(swaps):
 @pytest.mark.parametrize(
     ("mu", "message"),
     [
-        (1.5, r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = 1\.5$"),
+        (1.5, r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold = 1\.5$"),
         ([0.5, -0.25, 2.0], r"^threshold must lie in \[0, 1\]; 2 values do not, the first is threshold\[1\] = -0\.25$"),
         ([np.nan, 0.5], r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = nan$"),
     ],

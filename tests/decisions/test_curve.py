@@ -183,7 +183,7 @@ def test_calling_it():
     curve = regret_curve(Y, P)
     assert curve(0.6) == pytest.approx(0.3)
     assert_allclose(curve([[0.1, 0.2]]), [[0, 0.2]])
-    message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold\[0\] = 2\.0$"
+    message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold = 2\.0$"
     with pytest.raises(brolly.InputError, match=message):
         curve(2)
 
@@ -213,7 +213,7 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"grid": 128}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
+        ({"grid": 128}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
         ({"grid": 3}, "grid must be a power of two from 2 to 1,048,576; it is 3"),
         ({"swaps": "some"}, "swaps must be 'all', 'monotone' or 'constant'; it is 'some'"),
         ({"sample_weight": [1, 2]}, "a Sample holds predictions, weights and labels already: pass it alone"),

@@ -112,7 +112,7 @@ def test_how_it_prints():
     ("largest", "message"),
     [
         (100, "max_grid must be a power of two from 2 to 1,048,576; it is 100"),
-        (128, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
+        (128, "max_grid must not exceed 64, the grid of the compressed sample; it is 128"),
     ],
 )
 def test_bad_grids_are_told_what_is_wrong(largest, message):

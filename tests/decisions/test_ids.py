@@ -114,7 +114,7 @@ def test_values_that_are_no_ids(case):
     array = as_ids(values)
     assert names(array) is None
     message = str(explain_ids(array))
-    assert message.startswith(f"ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can hold; {said}")
+    assert message.startswith(f"ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode; {said}")
 
 
 def test_code_points_that_do_not_exist():
@@ -127,11 +127,11 @@ def test_code_points_that_do_not_exist():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (np.array([1.0]), r"they are of type float64 \(a number with a fraction is no safe name; use "),
-        (np.array([True]), r"they are of type bool \(two values cannot tell rows apart\)$"),
+        (np.array([1.0]), r"they are of type float64 \(floats are not reliable ids; use "),
+        (np.array([True]), r"they are of type bool \(two values cannot identify rows\)$"),
         (np.array(["2026-05-17"], "M8[D]"), r"they are of type datetime64\[D\] \(use \.astype\(str\)\)$"),
         (np.array([5], "m8[s]"), r"they are of type timedelta64\[s\] \(use \.astype\(str\)\)$"),
-        (pd.Series([1, None]), r"they are of type float64 \(a number"),
+        (pd.Series([1, None]), r"they are of type float64 \(floats"),
         (np.array([1j]), r"they are of type complex128$"),
     ],
 )

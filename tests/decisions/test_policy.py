@@ -282,7 +282,7 @@ def test_memory_is_that_of_a_block():
     [
         (
             (TASK,),
-            r"^grid is missing: pass grid, or sample=brolly\.Sample\(y_true, y_prob\) to have it chosen for past",
+            r"^grid is missing: pass grid, or sample=brolly\.Sample\(y_true, y_prob\) to choose it for past",
         ),
         ((TASK, 100), r"^grid must be a power of two from 2 to 1,048,576; it is 100$"),
         ((TASK, 8.0), r"^grid must be a power of two from 2 to 1,048,576; it is 8\.0$"),
@@ -309,7 +309,7 @@ def test_options_that_are_none():
         RoundingPolicy(TASK, 8, sample=sample)
     with pytest.raises(brolly.InputError, match=r"^sample must be a Sample; it is list$"):
         RoundingPolicy(TASK, sample=[[0, 1], [0.2, 0.7]])
-    with pytest.raises(brolly.InputError, match=r"^grid is missing: it is chosen for soft rounding alone, hard"):
+    with pytest.raises(brolly.InputError, match=r"^grid is missing: it can be chosen for soft rounding only$"):
         RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
@@ -318,7 +318,7 @@ def test_rows_that_are_wrong(method, threads):
     call = getattr(RoundingPolicy(TASK, 8), method)
     threads(3)
     p, ids = P.copy(), IDS.astype(object)
-    with pytest.raises(brolly.InputError, match=r"^ids is missing: soft rounding needs a name for each row, so that "):
+    with pytest.raises(brolly.InputError, match=r"^ids is missing: soft rounding needs an id for each row, so that "):
         call(p)
     with pytest.raises(brolly.InputError, match=r"^p and ids must have the same length; they have 5,000 and 4,999$"):
         call(p, ids[1:])

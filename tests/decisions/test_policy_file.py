@@ -58,9 +58,9 @@ NOT_JSON = {
     "": "Expecting value: line 1 column 1 (char 0)",
     "grid: 8": "Expecting value: line 1 column 1 (char 0)",
     '{"grid": 8': "Expecting ',' delimiter: line 1 column 11 (char 10)",
-    '{"grid": 8, "grid": 16}': "a key is there twice",
-    '{"grid": NaN}': "NaN is no number there",
-    '{"grid": -Infinity}': "-Infinity is no number there",
+    '{"grid": 8, "grid": 16}': "a key occurs twice",
+    '{"grid": NaN}': "NaN is not a number that JSON allows",
+    '{"grid": -Infinity}': "-Infinity is not a number that JSON allows",
     f'{{"grid": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
     "[" * 100_000: "it is nested too deeply",
 }
@@ -81,7 +81,7 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
 
 FORMAT = "a policy must be an object with 'format': 'brolly policy'"
 KEYS = "a policy must have 'format', 'version', 'grid', 'rounding', 'seed', 'task'"
-VERSION = "a policy must be of version 1, the one this brolly knows; it is of"
+VERSION = "a policy must have version 1, the only one that this brolly reads; it has"
 GRID = "grid must be a power of two from 2 to 1,048,576; it is"
 SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
 GOOD = POLICIES[0].to_dict()
@@ -97,7 +97,7 @@ NO_POLICY = {
     "no version": ({"format": "brolly policy"}, f"{VERSION} None"),
     "no grid": ({key: GOOD[key] for key in GOOD if key != "grid"}, f"{KEYS}; it lacks 'grid'"),
     "no task": ({key: GOOD[key] for key in GOOD if key != "task"}, f"{KEYS}; it lacks 'task'"),
-    "one more": ({**GOOD, "sead": 8}, f"{KEYS} alone; it has 'sead'"),
+    "one more": ({**GOOD, "sead": 8}, f"{KEYS.replace('have', 'have only')}; it has 'sead'"),
     "a grid of 33": ({**GOOD, "grid": 33}, f"{GRID} 33"),
     "no number for the grid": ({**GOOD, "grid": None}, f"{GRID} None"),
     "a float for the grid": ({**GOOD, "grid": 32.0}, f"{GRID} 32.0"),

@@ -218,10 +218,10 @@ def test_frozen():
             lambda: DecisionTask.threshold(0.5, actions=["a", "b", "c"]),
             "actions must name each of the 2 actions; it has 3",
         ),
-        (lambda: DecisionTask.from_payoffs([[1, 2]]), "payoffs must be of at least two actions; there is 1"),
+        (lambda: DecisionTask.from_payoffs([[1, 2]]), "payoffs must have at least two actions; there is 1"),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [1, 2], [1, 2]]),
-            "payoffs must depend on the action: nothing is at stake",
+            "payoffs must differ between actions: nothing is at stake",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [math.nan, math.inf]]),
@@ -229,15 +229,15 @@ def test_frozen():
         ),
         (
             lambda: DecisionTask.from_payoffs([1, 2]),
-            "payoffs must have shape (actions, 2): without the event, with it; it has (2,)",
+            "payoffs must have shape (actions, 2): without the event and with it; it is (2,)",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2, 3], [1, 2, 4]]),
-            "payoffs must have shape (actions, 2): without the event, with it; it has (2, 3)",
+            "payoffs must have shape (actions, 2): without the event and with it; it is (2, 3)",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1, 2], [1]]),
-            "payoffs must be a pair of numbers for each action: without the event, with it",
+            "payoffs must be a pair of numbers for each action: without the event and with it",
         ),
         (
             lambda: DecisionTask.from_payoffs([[1e308, 0], [-1e308, 1]]),
@@ -245,7 +245,7 @@ def test_frozen():
         ),
         (
             lambda: DecisionTask.from_payoffs([[0, 1], [1, 0]], actions=["a", "a"]),
-            "actions must have different names; 'a' is there twice",
+            "actions must have different names; 'a' occurs twice",
         ),
         (
             lambda: DecisionTask.from_payoffs([[0, 1], [1, 0]], actions="ab"),
@@ -344,11 +344,11 @@ MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
         (lambda: DecisionTask.threshold(0.5, actions=None), "actions must be a list of names; it is None"),
         (
             lambda: DecisionTask.threshold(0.5, actions=["a", "a\0"]),
-            "actions must have names that UTF-8 can hold, without NUL; 'a\\x00' is not one",
+            "actions must have names that UTF-8 can encode, without NUL; 'a\\x00' is not one",
         ),
         (
             lambda: DecisionTask.threshold(0.5, actions=["a", "\ud800"]),
-            "actions must have names that UTF-8 can hold, without NUL; '\\ud800' is not one",
+            "actions must have names that UTF-8 can encode, without NUL; '\\ud800' is not one",
         ),
         (
             lambda: DecisionTask.from_payoffs(np.ma.array([[1, 2], [3, 0]], mask=[[0, 0], [1, 0]])),
@@ -357,7 +357,7 @@ MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
         *(
             (
                 lambda payoffs=payoffs: DecisionTask.from_payoffs(payoffs),
-                "payoffs must be a pair of numbers for each action: without the event, with it",
+                "payoffs must be a pair of numbers for each action: without the event and with it",
             )
             for payoffs in ([["1", "2"], ["3", "0"]], [[10**400, 1], [0, 2]])
         ),

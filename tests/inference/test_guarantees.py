@@ -235,7 +235,7 @@ def test_too_few_rows_promise_nothing(n, words):
         ({"grid": []}, "grid must name at least one grid"),
         ({"groups": [1, 2]}, "groups need rows: a compressed sample no longer knows which rows belong together"),
         ({"grid": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
-        ({"grid": (4, 128)}, "the sample is compressed to grid = 64, which says nothing exact of a grid of 128"),
+        ({"grid": (4, 128)}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):

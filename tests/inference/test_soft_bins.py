@@ -67,7 +67,7 @@ def test_a_compressed_sample_gives_nearly_the_same():
 
 
 def test_a_grid_finer_than_the_compression_is_refused():
-    with pytest.raises(brolly.InputError, match="compressed to grid = 8, which says nothing exact of a grid of 16"):
+    with pytest.raises(brolly.InputError, match="grid must not exceed 8, the grid of the compressed sample; it is 16"):
         soft_bins(brolly.Sample([0, 1], [0.2, 0.8]).compress(8), 16)
 
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.decisions.curve import check_fine_enough
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.soft_bins import SoftBins, soft_bins
@@ -145,7 +144,7 @@ def reliability_curve(
     Reliability(grid=8, 9 bins, 6 off, n=2000)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    steps = shown_grid(choose_grid(sample), sample) if grid is None else check_fine_enough(sample, check_grid(grid))
+    steps = shown_grid(choose_grid(sample), sample) if grid is None else check_grid(grid, compressed=sample.grid)
     bins = soft_bins(sample, steps, confidence_level=confidence_level)
     null = null_band(
         for_resampling(sample),

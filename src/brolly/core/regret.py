@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from brolly.core._regret import bridge, limits
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.rounded import RoundedSample
-from brolly.core.input.rows import as_numbers
+from brolly.core.input.rows import as_numbers, check_probabilities
 from brolly.core.isotonic import isotonic
 from brolly.core.sample.distinct import DistinctTable
 from brolly.errors import InputError
@@ -133,13 +133,7 @@ class RegretCurve(Frozen):
 
     def points(self, mu: ArrayLike) -> CurvePoints:
         """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
-        asked = as_numbers(mu, "threshold")
-        outside = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
-        if outside.size:
-            first = int(outside[0])
-            where, value = f"threshold[{first}]", asked.ravel()[first]
-            raise InputError.from_offenders("threshold must lie in [0, 1]", outside.size, where, value)
-        return self._sweep(np.unique(asked))
+        return self._sweep(np.unique(check_probabilities(mu, "threshold")))
 
     def __call__(self, mu: ArrayLike) -> Floats:
         """Evaluate the larger limit of the curve at thresholds in [0, 1], in any order and shape."""

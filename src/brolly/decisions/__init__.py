@@ -1,1 +1,1 @@
-"""Decisions: from a number to what to do. What is at stake, what trusting the forecast costs, and who is hurt most."""
+"""Decisions: tasks, the loss of acting on predictions, the decision that loses most, and policies."""

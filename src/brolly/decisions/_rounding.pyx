@@ -1,15 +1,15 @@
 """Reproducible rounding: an id and a seed give a uniform number, the same on every machine.
 
 The generator is SplitMix64 (Steele, Lea & Flood 2014, with Stafford's Mix13 as its finaliser), because
-its x-th output can be had at once: an id picks its place in the stream, and a seed the stream. With S(z)
+its x-th output can be computed directly: the seed selects a stream, and the id a position in it. With S(z)
 the first output of the generator started from state z, and in integers modulo 2^64:
 
     x = the id itself, if it is an integer or text that spells one; else FNV-1a of its UTF-8 bytes
     h = S(S(seed) + x gamma)          the x-th output, counted from 0, of the generator started from S(seed)
     u = (h >> 11) 2^-53
 
-and p is rounded up exactly if u < m p - floor(m p). docs/policy.md has the whole definition and values
-to test another implementation with.
+and p is rounded up exactly if u < m p - floor(m p). docs/policy.md has the complete definition and
+values for testing other implementations.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -25,7 +25,7 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
-    #define BLOCK 64  /* rows that are checked, then rounded while they are at hand */
+    #define BLOCK 64  /* rows that are checked, then rounded while in cache */
     #define UNITS 9007199254740992.0               /* 2^53 */
     #define GAMMA UINT64_C(0x9E3779B97F4A7C15)
     #define MIX_1 UINT64_C(0xBF58476D1CE4E5B9)
@@ -68,12 +68,12 @@ cdef inline double draw(uint64_t x, uint64_t key) noexcept nogil:
 
 
 def key_of(uint64_t seed):
-    """S(seed): where the stream starts, as neighbouring seeds must not give neighbouring streams."""
+    """Return S(seed), the start of the stream: neighbouring seeds must not give neighbouring streams."""
     return splitmix(seed)
 
 
 def uniforms(const uint64_t[::1] x, uint64_t key):
-    """The uniform number of each name x, in [0, 1)."""
+    """Return the uniform number of each x, in [0, 1)."""
     cdef Py_ssize_t r
     cdef double[::1] u = np.empty(x.shape[0])
     for r in range(x.shape[0]):
@@ -82,7 +82,7 @@ def uniforms(const uint64_t[::1] x, uint64_t key):
 
 
 cdef inline bint within(const double* p, Py_ssize_t n) noexcept nogil:
-    """Whether n predictions all lie in [0, 1]."""
+    """Return whether n predictions all lie in [0, 1]."""
     cdef Py_ssize_t r
     cdef uint64_t bad = 0, u
     for r in range(n):
@@ -93,9 +93,9 @@ cdef inline bint within(const double* p, Py_ssize_t n) noexcept nogil:
 
 def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t m, bint soft,
            const choice[::1] table, choice[::1] out):
-    """Round each p to k/m, by its name x if softly, and look k up in the table of m + 1 choices.
+    """Round each p to k/m (soft rounding: by its x), and look k up in the table of m + 1 choices.
 
-    False if a p is outside [0, 1] or NaN; then `out` is of no use.
+    Returns False if a p is outside [0, 1] or NaN; then `out` is undefined.
     """
     cdef Py_ssize_t r, start = 0, stop, n = p.shape[0]
     cdef double scaled, scale = <double>m
@@ -117,7 +117,7 @@ def choose(const double[::1] p, const uint64_t[::1] x, uint64_t key, Py_ssize_t 
 
 
 cdef bint as_integer(const uint8_t* s, Py_ssize_t n, uint64_t* x) noexcept nogil:
-    """Whether the bytes spell an integer from -2^63 to 2^64 - 1 just as it is printed, and which."""
+    """Return whether the bytes are the decimal text of an integer from -2^63 to 2^64 - 1, and which."""
     cdef Py_ssize_t r, first = n > 0 and s[0] == c'-'
     cdef uint64_t value = 0
     cdef uint8_t digit
@@ -135,7 +135,7 @@ cdef bint as_integer(const uint8_t* s, Py_ssize_t n, uint64_t* x) noexcept nogil
 
 
 cdef uint64_t name(const uint8_t* s, Py_ssize_t n) noexcept nogil:
-    """x of an id that is text: the integer that it spells, or FNV-1a of the bytes."""
+    """Return x of an id that is text: its integer, or FNV-1a of the bytes."""
     cdef Py_ssize_t r
     cdef uint64_t x = FNV_BASIS
     if as_integer(s, n, &x):
@@ -184,8 +184,8 @@ def name_text(const uint32_t[:, ::1] text, uint64_t[::1] out):
     """x of each row of code points, without the zeros that fill it up; False if one has no UTF-8."""
     cdef Py_ssize_t r, i, n, size, width
     cdef bint good = True
-    cdef uint8_t* room = <uint8_t*>malloc(4 * text.shape[1] + 1)
-    if room == NULL:
+    cdef uint8_t* buffer = <uint8_t*>malloc(4 * text.shape[1] + 1)
+    if buffer == NULL:
         raise MemoryError
     with nogil:
         for r in range(text.shape[0]):
@@ -194,11 +194,11 @@ def name_text(const uint32_t[:, ::1] text, uint64_t[::1] out):
                 n -= 1
             size = 0
             for i in range(n):
-                width = encode(text[r, i], room + size)
+                width = encode(text[r, i], buffer + size)
                 good = good and width > 0
                 size += width
-            out[r] = name(room, size)
-    free(room)
+            out[r] = name(buffer, size)
+    free(buffer)
     return good
 
 

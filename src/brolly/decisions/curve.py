@@ -1,4 +1,4 @@
-"""The regret curve for users: what trusting the forecast costs at each threshold, and who is hurt most."""
+"""The regret curve: what acting on the predictions costs at each threshold, and which decision loses most."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
-from brolly.errors import InputError
 
-_ROUNDING = 1e-15  # a loss no larger than this is none
+_ROUNDING = 1e-15  # losses up to this are rounding error
 
 
 class WorstThreshold(NamedTuple):
@@ -31,23 +30,22 @@ class WorstThreshold(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RegretProfile(Frozen):
-    """What trusting the forecast costs, for every decision threshold; call it with thresholds.
+    """The regret curve: the loss at every decision threshold. Call it with thresholds.
 
     Attributes
     ----------
     threshold, regret : ndarray
-        The curve, to be drawn as straight lines from point to point; where it jumps the same threshold stands
-        there twice, with both sides.
+        The points of the curve, which is linear between them; at a jump the threshold occurs twice, with both values.
     worst : WorstThreshold
-        ``worst.threshold`` and ``worst.regret``: the highest point (the first of several).
+        ``worst.threshold`` and ``worst.regret``: the highest point of the curve (the first, if there are several).
     loss : float
-        The most that any task with payoffs in [0, 1] loses: CDL for ``swaps="all"``.
+        The largest loss of any decision, as a share of what is at stake: CDL for ``swaps="all"``.
     worst_task : FiniteTask or None
-        The task that loses it, with payoffs in [0, 1]; None if nobody loses anything (up to rounding).
+        The decision with this loss, with payoffs in [0, 1]; None if no decision loses anything (up to rounding).
     swaps : {"all", "monotone", "constant"}
-        What hindsight may change.
+        The changes of predictions that hindsight may make.
     grid : int or None
-        The m of the grid that predictions are rounded to; None for the predictions as they are.
+        The grid that predictions are rounded to; None if they are not rounded.
     n : int
         The number of rows.
     """
@@ -66,25 +64,25 @@ class RegretProfile(Frozen):
         freeze(self.threshold, self.regret)
 
     def __call__(self, threshold: ArrayLike) -> Any:
-        """The regret at any thresholds in [0, 1]; at a jump its larger side."""
+        """Return the regret at thresholds in [0, 1]; at a jump, the larger value."""
         return self._curve(threshold)[()]
 
     @property
     def net_benefit(self) -> Floats:
-        """The net benefit lost at each of `threshold`, in the units of decision curves: ``regret / (1 - mu)``.
+        """The net benefit lost at each threshold mu: ``regret / (1 - mu)``, the units of decision curves.
 
-        True positives per row, as decision curve analysis counts: a false positive costs the odds
-        ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite where the regret is not 0.
+        Decision curve analysis counts in true positives per row; a false positive costs the odds
+        ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
         """
         inner = self.regret[:-1] / (1 - self.threshold[:-1])
-        # The last piece of the curve is a line; if it ends in 0 its ratio to 1 - mu is the same all along.
+        # The last piece of the curve is a line; if it ends in 0, its ratio to 1 - mu is constant.
         last = math.inf if self.regret[-1] > 0 else inner[-1]
         benefit = np.append(inner, last)
         freeze(benefit)
         return benefit
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return built-in types, ready for JSON."""
         return {
             "result": "regret_curve",
             "loss": self.loss,
@@ -123,12 +121,12 @@ def regret_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> RegretProfile:
-    r"""What trusting the forecast costs at each decision threshold, and which decision it hurts most.
+    r"""Compute the loss of acting on the predictions at each decision threshold, and the decision that loses most.
 
-    Whoever acts from the probability mu on loses ``curve(mu)`` per row, where a false alarm costs mu and a
+    Whoever acts if the prediction is at least mu loses ``curve(mu)`` per row, where a false alarm costs mu and a
     miss 1 - mu, compared with the best swap of predictions in hindsight. ``curve.worst`` is the threshold
-    with the largest loss, ``curve.worst_task`` the decision of any kind that is hurt most, and ``curve.loss``
-    how much.
+    with the largest loss, ``curve.worst_task`` the decision of any kind with the largest loss, and ``curve.loss``
+    this loss.
 
     Between 0 and 1; 0 is perfect.
 
@@ -139,12 +137,11 @@ def regret_curve(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     grid : int, optional
-        Round the predictions to multiples of 1/grid at random, without bias, before acting on them: the
-        curve of the paper's :math:`D_m`. A power of two. Without it, predictions are told apart however
-        close they are: where all are distinct, hindsight knows the outcome of each, and the curve is high
-        even for a perfect forecaster.
+        A power of two m: round the predictions to multiples of 1/m at random, without bias, before acting on them (the
+        paper's :math:`D_m`). Default: no rounding. If all predictions are distinct, hindsight then knows the
+        outcome of each, and the curve is high even for a perfectly calibrated forecaster.
     swaps : {"all", "monotone", "constant"}
-        What hindsight may change: each distinct prediction on its own, all by one nondecreasing function, or
+        The changes that hindsight may make: each distinct prediction on its own, all by one nondecreasing function, or
         all to one number.
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
@@ -157,19 +154,19 @@ def regret_curve(
 
     Notes
     -----
-    With q the frequency of the event at a distinct prediction p and h(p) what it is best swapped for,
+    With q the event rate at a distinct prediction p and h(p) its best replacement,
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu)(1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
         \text{loss} = 2 \widehat R(\tfrac12),
 
-    the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the envelope over 1/2,
+    twice the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the envelope over 1/2,
     from :math:`\mu_a` to :math:`\mu_b` with :math:`l \mu_a + (1-l) \mu_b = 1/2`, is the worst task: payoffs
     without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2 l \mu_a, 2 l (1 - \mu_a))` between, and
-    (0, 1) from :math:`\mu_b` on. One threshold alone can be the worst; then there are two actions. Where the regret
-    needs a prediction that equals a threshold to fall below it, the threshold of the task is the next double.
+    (0, 1) from :math:`\mu_b` on. If one threshold alone is worst, there are two actions. Where the regret
+    requires a prediction equal to a threshold to count as below it, the threshold of the task is the next double.
 
-    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the curve on
-    each grid up to its own exactly; without `grid` it tells apart what its cells tell apart.
+    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the exact curve on
+    each grid up to its own; without `grid`, all predictions of a cell count as equal.
 
     References
     ----------
@@ -190,7 +187,7 @@ def regret_curve(
     if grid is None:
         curve = RegretCurve.from_table(sample._distinct_table(), swaps)
     else:
-        grid = check_fine_enough(sample, check_grid(grid, "grid"))
+        grid = check_grid(grid, compressed=sample.grid)
         curve = sample._on_grid(grid).curve(swaps)
     mu, regret = _outline(curve)
     corners = curve.corners
@@ -208,17 +205,8 @@ def regret_curve(
     )
 
 
-def check_fine_enough(sample: Sample, m: int) -> int:
-    """Accept a grid that the sample still knows exactly."""
-    if sample.grid is not None and m > sample.grid:
-        raise InputError(
-            f"the sample is compressed to grid = {sample.grid:,}, which says nothing exact of a grid of {m:,}"
-        )
-    return m
-
-
 def _outline(curve: RegretCurve) -> tuple[Floats, Floats]:
-    """The corners in drawing order: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
+    """Return the points to plot: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
     points = curve.breakpoints()
     mu = np.repeat(points.mu, 2)[1:-1]
     regret = np.stack([points.left, points.right], axis=1).ravel()[1:-1]
@@ -236,25 +224,25 @@ def _outline(curve: RegretCurve) -> tuple[Floats, Floats]:
 
 
 def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
-    """What all rows weigh, where a constant would act, less those that the predictions act on."""
+    """Return the weight that a constant prediction acts on minus the weight that the predictions act on."""
     tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
     moved: Floats = np.where(goes_up, tail[0], 0.0) - tail[above]
     return moved
 
 
 def worst_task(chord: Chord) -> FiniteTask | None:
-    """The chord as a task; an end that loses nothing, or has no share, leaves only two actions."""
+    """Return the task that a chord stands for; if one end loses nothing or has no share, it has two actions."""
     if chord.value <= _ROUNDING:
         return None
     share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
     middle = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
-    hurt_a, hurt_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
-    # Ties go up in a task: where they must go down, the next double is the threshold.
+    loses_a, loses_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
+    # In a task ties go to the upper action; where they must go to the lower one, the next double is the threshold.
     at_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
     at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
-    if hurt_a and hurt_b:
+    if loses_a and loses_b:
         names, payoffs, thresholds = ("below", "between", "above"), ((1.0, 0.0), middle, (0.0, 1.0)), (at_a, at_b)
         return FiniteTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
-    pair = ((1.0, 0.0), middle) if hurt_a else (middle, (0.0, 1.0))
-    threshold = at_a if hurt_a else at_b
+    pair = ((1.0, 0.0), middle) if loses_a else (middle, (0.0, 1.0))
+    threshold = at_a if loses_a else at_b
     return FiniteTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, freeze
-from brolly.core.input.rows import as_numbers
+from brolly.core.input.rows import as_numbers, check_probabilities
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
-from brolly.decisions.payoffs import check_envelope, check_matrix, check_names, check_probabilities
+from brolly.decisions.payoffs import check_envelope, check_matrix, check_names
 from brolly.decisions.swap import Per, Response, Swap
 from brolly.decisions.task import DecisionTask, ThresholdMixture, match_outcomes
 from brolly.decisions.text import show_threshold
@@ -77,23 +77,13 @@ class FiniteTask(DecisionTask):
         return tuple(name for a, name in enumerate(self.actions) if a not in self.order)
 
     def best_response(self, p: ArrayLike) -> Any:
-        """Return the name of the best action at each probability.
-
-        Parameters
-        ----------
-        p : array_like
-            Probabilities, of any shape.
-
-        Returns
-        -------
-        ndarray of the same shape, or a single name for a single probability
-        """
+        """Return the name of the best action at each probability, or one name for one probability."""
         index = self.best_index(p)
         return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
 
     def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
         """Return the index in `actions` of the best action at each probability."""
-        place = np.searchsorted(np.array(self.thresholds), check_probabilities(p), "right")
+        place = np.searchsorted(np.array(self.thresholds), check_probabilities(p, "p"), "right")
         return np.asarray(np.array(self.order)[place])
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:

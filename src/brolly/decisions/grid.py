@@ -1,4 +1,4 @@
-"""Which grid to act on: the exact loss of rounding to each, and the smallest."""
+"""The grid to act on: the exact loss of rounding to each grid, and the smallest."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import LARGEST_GRID, check_grid
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.decisions.curve import check_fine_enough
+from brolly.core.text import rows
 
-_ROUNDING = 1e-12  # losses no further apart than this count as equal
+_ROUNDING = 1e-12  # losses within this count as equal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class GridChoice(Frozen):
-    """What acting on predictions rounded to each grid costs at most, and the grid where that is least.
+    """The largest loss of any decision on predictions rounded to each grid, and the grid with the smallest.
 
     Attributes
     ----------
     grid : int
-        The m with the smallest loss (the smallest such m).
+        The grid m with the smallest loss (the coarsest, if there are several).
     loss : float
-        The loss there: nobody gave up a larger share of what was at stake on these rows.
+        The loss there: no decision lost a larger share of what is at stake on these rows.
     bound : float
-        What the paper promises there.
+        The paper's bound there.
     grids : ndarray of int
-        The grids looked at: 2, 4, 8 and so on.
+        The grids: 2, 4, 8 and so on.
     losses : ndarray of float
-        CDL(S_m) for each: the largest swap regret of any decision maker who rounds to 1/m, exactly.
+        CDL(S_m) for each grid: the largest expected swap regret of any decision maker who rounds to 1/m, exactly.
     bounds : ndarray of float
-        The paper's bound for each, ``2 SCDL_m + 2/m`` (at most 1).
+        The paper's bound for each grid, ``2 SCDL_m + 2/m`` (at most 1).
     n : int
         The number of rows.
     """
@@ -51,7 +51,7 @@ class GridChoice(Frozen):
         freeze(self.grids, self.losses, self.bounds)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return built-in types, ready for JSON."""
         return {
             "result": "choose_grid",
             "grid": self.grid,
@@ -73,12 +73,12 @@ class GridChoice(Frozen):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
+        body = "".join(
             f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{loss:.4f}</td><td>{bound:.4f}</td></tr>"
             for m, loss, bound in self._rows()
         )
         head = "<tr><th>grid</th><th>CDL(S<sub>m</sub>)</th><th>2 SCDL<sub>m</sub> + 2/m</th></tr>"
-        return f"<p>Act on multiples of <b>1/{self.grid}</b> ({self.n:,} rows)</p><table>{head}{rows}</table>"
+        return f"<p>Act on multiples of <b>1/{self.grid}</b> ({rows(self.n)})</p><table>{head}{body}</table>"
 
     def _rows(self) -> list[tuple[int, float, float]]:
         return list(zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True))
@@ -92,12 +92,11 @@ def choose_grid(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> GridChoice:
-    r"""Which grid to round predictions to before acting on them, so that nobody can lose much.
+    r"""Choose the grid to round predictions to before acting on them.
 
-    Coarse rounding adds errors of its own; fine rounding leaves predictions so many values that each has
-    too few rows to be right on average. For each grid the loss is computed exactly: the most that any
-    decision maker who rounds to it (at random, without bias) and takes the best action there gave up on
-    these rows. The best grid has the smallest.
+    Coarse rounding adds error; after fine rounding each value has too few rows for its event rate to be close to it.
+    For each grid the loss is computed exactly: the largest expected loss on these rows of any decision maker who rounds
+    to it (at random, without bias) and takes the best action there. The best grid has the smallest loss.
 
     Parameters
     ----------
@@ -106,8 +105,8 @@ def choose_grid(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     max_grid : int, optional
-        The finest grid to look at, a power of two. If not said, the first from :math:`4 \sqrt n` on (at
-        least 64; n counts as ``Sample.effective_n`` where there are weights), or that of the compression.
+        The finest grid to try, a power of two (default: the first of at least :math:`4 \sqrt n` and 64, where n is
+        ``Sample.effective_n``; at most the grid of a compressed sample).
     sample_weight : array_like of shape (n,), optional
         The weight of each row (default: all equal).
     pos_label : object, optional
@@ -124,23 +123,23 @@ def choose_grid(
     [0, 1]. The left side is twice the concave envelope of the regret curve at 1/2, and often several times
     smaller than the right.
 
-    *Where it stops looking.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt n)`, less
-    than chance moves the loss, so there is nothing left to gain; while the loss of the rounded rows creeps up
-    to that of the rows themselves, which is far from 0 even for a perfect forecaster, as hindsight knows the
-    outcome of every prediction that stands alone.
+    *The finest grid.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt n)`, which is less
+    than the variation of the loss by chance, so finer grids gain nothing. Meanwhile the loss of the rounded rows
+    approaches that of the rows themselves, which is far from 0 even for a perfectly calibrated forecaster: hindsight
+    knows the outcome of every prediction that occurs once.
 
-    *What it does not say.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed
-    in advance, the loss on the population is, with probability 1 - d, for all of them at once at most
-    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n): choosing costs the K.
-    `guarantee` has a sharper bound. And it is regret, compared with what can be done knowing the rounded prediction
-    alone: a coarse grid can have a small loss because it says little.
+    *Limits.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed
+    in advance, the loss in the population is, with probability 1 - d, for all of them at once at most
+    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n).
+    `guarantee` has a sharper bound. Regret compares with the best that can be done knowing only the rounded prediction:
+    a coarse grid can have a small loss because it carries little information.
 
-    One pass over the rows and O(m) for each grid. A compressed sample gives the same answer as its rows, on
+    One pass over the rows and O(m) for each grid. A compressed sample gives the same result as its rows, on
     the grids up to its own.
 
     References
     ----------
-    arXiv:2605.17749, Theorem 4.2 (the bound). That the loss of each grid can be had exactly is new here.
+    arXiv:2605.17749, Theorem 4.2 (the bound). The exact loss of each grid is new here.
 
     Examples
     --------
@@ -162,7 +161,7 @@ def choose_grid(
          128    0.0943    0.1070
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    finest = _finest(sample) if max_grid is None else check_fine_enough(sample, check_grid(max_grid, "max_grid"))
+    finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
     grids = [2**k for k in range(1, finest.bit_length())]
     found = [sample._on_grid(m) for m in grids]
     losses, bounds = np.array([one.loss for one in found]), np.array([one.bound for one in found])
@@ -179,6 +178,6 @@ def choose_grid(
 
 
 def _finest(sample: Sample) -> int:
-    """The first grid whose rounding costs less than half of what chance does, as far as the sample knows it."""
+    """Return the first grid whose rounding costs less than half of what chance does, at most that of the sample."""
     enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
     return min(max(64, enough), sample.grid or LARGEST_GRID)

@@ -1,4 +1,4 @@
-"""Row ids as 64-bit names: the same name for the same id, whatever array, file or machine it comes from."""
+"""Row ids as 64-bit numbers: the same number for the same id, whatever array, file or machine it comes from."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from brolly.errors import InputError
 
 Words: TypeAlias = NDArray[np.uint64]
 
-_RULE = "ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can hold"
+_RULE = "ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode"
 _HINTS = {
-    "f": "a number with a fraction is no safe name; use .astype('int64') or .astype(str)",
-    "b": "two values cannot tell rows apart",
+    "f": "floats are not reliable ids; use .astype('int64') or .astype(str)",
+    "b": "two values cannot identify rows",
     "M": "use .astype(str)",
     "m": "use .astype(str)",
 }
 
 
 def as_ids(ids: ArrayLike) -> NDArray[Any]:
-    """An array of ids of a kind that can be named; a list is taken value by value, as NumPy would mix its types."""
+    """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would unify their types."""
     refuse_masked(ids, "ids")
     array = np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
     if array.ndim != 1:
@@ -35,7 +35,7 @@ def as_ids(ids: ArrayLike) -> NDArray[Any]:
 
 
 def names(ids: NDArray[Any]) -> Words | None:
-    """The number x that each id is hashed by (see `brolly.decisions._rounding`); None if one cannot be named."""
+    """Return the number x of each id (see `brolly.decisions._rounding`); None if an id has none."""
     kind = ids.dtype.kind
     if kind in "iu":
         wide = np.ascontiguousarray(ids, np.int64 if kind == "i" else np.uint64)
@@ -51,13 +51,13 @@ def names(ids: NDArray[Any]) -> Words | None:
 
 
 def _matrix(text: NDArray[Any], unit: np.dtype[Any]) -> NDArray[Any]:
-    """Text of one width as a row of characters each."""
+    """Return text of one width as a matrix of characters."""
     native = np.ascontiguousarray(text, text.dtype.newbyteorder("="))
     return native.view(unit).reshape(len(native), -1)
 
 
 def explain_ids(ids: NDArray[Any]) -> InputError | None:
-    """Which ids cannot be named, if any: one after the other, as nobody waits for an error."""
+    """Return the error for the ids that have no number, if any; slow, as it checks one at a time."""
     one = np.empty(1, np.uint64)
     bad = [row for row, value in enumerate(ids) if not name_objects([value], one)]
     if not bad:

@@ -1,4 +1,4 @@
-"""The response that carries the guarantee: round the probability reproducibly, then do what is best at the result."""
+"""The policy that the guarantee is about: round the probability reproducibly, then take the best action there."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from brolly.decisions.ids import as_ids, explain_ids, names
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 
-_BLOCK = 1 << 15  # rows that are worked on together: what is made for them stays in the second cache
-_ROWS_PER_THREAD = 1 << 18  # fewer are done sooner than a thread has started
+_BLOCK = 1 << 15  # rows per block: their temporary arrays stay in the second-level cache
+_ROWS_PER_THREAD = 1 << 18  # fewer take less time than starting a thread
 _FORMAT, _VERSION = "brolly policy", 1
 _KEYS = ("format", "version", "grid", "rounding", "seed", "task")
 _NAMES = ColumnNames(prob="p")
@@ -35,45 +35,44 @@ _NONE = np.zeros(0, np.uint64)
 
 @dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
 class RoundingPolicy:
-    r"""Act on probabilities with a guarantee: round each to a grid, then take the best action there.
+    r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
-    Whoever acts on the raw probabilities can lose however well they are calibrated; whoever acts through
-    this policy gives up at most ``2 SCDL_m + 2/m`` of what is at stake (`DecisionTask.scale`), whatever the task,
-    against the best change of actions in hindsight. The rounding is at random, but reproducible: it depends
-    on the row's id and the seed alone, so the same row gets the same action tomorrow, in another order, on
+    Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of
+    this policy is at most ``2 SCDL_m + 2/m`` of what is at stake (`DecisionTask.scale`), whatever the task,
+    compared with the best swap of actions in hindsight. The rounding is random, but reproducible: it depends only
+    on the row's id and the seed, so the same row gets the same action on another day, in another order and on
     another machine.
 
     Parameters
     ----------
     task : DecisionTask
-        What is at stake.
+        The decision.
     grid : int, optional
-        The grid ``1/m``: a power of two, up to 2**20. Left out, it is chosen for `sample`.
+        The grid m: a power of two, up to 2**20 (default: chosen for `sample`).
     sample : Sample, optional
-        Past predictions and outcomes to choose `grid` for: the grid on which acting loses least there
-        (`brolly.choose_grid`, which is for soft rounding). No grid is good for all predictions, so one of `grid` and
-        `sample` is needed.
+        Past predictions and outcomes to choose `grid` for, by `brolly.choose_grid` (soft rounding only). Either `grid`
+        or `sample` is required, as no grid is good for all predictions.
     rounding : {"soft", "hard"}
-        Soft: to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. Hard:
-        down, without chance and without ids; the guarantee is that of the hard-binned measure, and two
-        predictions next to each other can be treated differently.
+        "soft" rounds to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. "hard"
+        rounds down, without randomness and ids; its bound is that of the hard-binned measure, and two
+        close predictions can be treated differently.
     seed : int
         From 0 to 2**64 - 1. Another seed rounds all rows anew, independently.
 
     Notes
     -----
     This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is rounded up
-    exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number made of id and seed by a fixed
-    hash; docs/policy.md defines it so that another language can repeat it. So ``E[p'] = p`` exactly; below
+    exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number computed from id and seed by a fixed
+    hash; docs/policy.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
     ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
 
-    Rows of the same id share their uniform number. The guarantee in the mean holds all the same; that actual
-    decisions come close to it (Theorem 4.4) needs ids that differ. The hash is no secret: if people can
-    choose their own id and know the seed, they can choose how they are rounded.
+    Rows with the same id share their uniform number. The bound on the expected loss still holds; the actual loss
+    is close to it with high probability (Theorem 4.4) only if ids differ. The hash is not secret: people who can
+    choose their own id and know the seed can choose how they are rounded.
 
     References
     ----------
-    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the guarantee), Theorem 4.4 (with high
+    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the bound), Theorem 4.4 (with high
     probability).
 
     Examples
@@ -118,62 +117,61 @@ class RoundingPolicy:
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
-        """The rounded probabilities p', multiples of ``1/m``.
+        """Return the rounded probabilities, multiples of ``1/m``.
 
         Parameters
         ----------
         p : array_like of shape (n,)
             Probabilities, in [0, 1].
         ids : array_like of shape (n,), optional
-            What each row is called: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
-            its usual spelling, 5 and "5", are one id. Soft rounding needs them, hard rounding does not.
+            The id of each row: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
+            its decimal text, 5 and "5", are the same id. Required for soft rounding.
         """
         return self._apply(p, ids, self._points)
 
     def decide(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
-        """What to do: the best action at each rounded probability, by name.
+        """Return the best action at each rounded probability, by name.
 
-        A pure function of (id, seed, p): neither the order of the rows, nor what else is in the arrays, nor
-        the machine changes an action.
+        The action depends only on (id, seed, p): not on the order of the rows, on other rows, or on
+        the machine.
 
         Parameters
         ----------
         p : array_like of shape (n,)
             Probabilities, in [0, 1].
         ids : array_like of shape (n,), optional
-            What each row is called, as for `round`. There is no default, as only the caller knows what stays
-            the same when the same case comes again; the row number, ``np.arange(len(p))``, is fit where rows
-            never change places.
+            The id of each row, as for `round`. There is no default, as only the caller knows what identifies a
+            case that comes again; the row number, ``np.arange(len(p))``, will do if rows never change their order.
 
         Returns
         -------
         ndarray of str
-            Or of numbers, the rounded probabilities themselves, for a quadratic task.
+            For a quadratic task, the rounded probabilities themselves.
         """
         return self.task._decode(self._apply(p, ids, self._choices))
 
     def decide_index(
         self, p: ArrayLike, ids: ArrayLike | None = None, *, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """What to do, by the action's place in ``task.actions``: for many rows, as names take far more memory.
+        """Return the index in ``task.actions`` of each action, which takes far less memory than its name.
 
         Parameters
         ----------
         p, ids : array_like of shape (n,)
             As for `decide`.
         out : ndarray of shape (n,), optional
-            Where to write the answer: contiguous, of the type below. If there is an error it may be half written.
+            The array to write to: contiguous, of the type below. After an error it may be partly written.
 
         Returns
         -------
         ndarray of uint8
-            Of intp for tasks of more than 256 actions.
+            Of intp for tasks with more than 256 actions.
         """
         as_finite(self.task, "decide_index")
         return self._apply(p, ids, self._choices, out)
 
     def probabilities(self, p: ArrayLike) -> Floats:
-        """How likely each action is, before ids and seed have their say: what the guarantee in the mean is about.
+        """Return the probability of each action over the random rounding, whatever the ids and the seed.
 
         Parameters
         ----------
@@ -183,7 +181,7 @@ class RoundingPolicy:
         Returns
         -------
         ndarray of shape (n, k)
-            One column for each of ``task.actions``. Each row adds up to 1.
+            One column for each of ``task.actions``. Each row sums to 1.
         """
         task = as_finite(self.task, "probabilities")
         prob = _checked(p).astype(np.float64)
@@ -195,11 +193,11 @@ class RoundingPolicy:
         return shares
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy as readable JSON, whole or not at all; `load_policy` reads it."""
+        """Write the policy as JSON, completely or not at all; `load_policy` reads it."""
         write_atomic(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
 
     def to_dict(self) -> dict[str, Any]:
-        """The policy in built-in types, ready for JSON; `from_dict` reads it."""
+        """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -211,23 +209,25 @@ class RoundingPolicy:
 
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
-        """The policy that `to_dict` wrote."""
+        """Read the policy that `to_dict` wrote."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise InputError(f"a policy must be an object with 'format': '{_FORMAT}'")
         version = data.get("version")
         if version is True or version != _VERSION:
-            raise InputError(f"a policy must be of version {_VERSION}, the one this brolly knows; it is of {version!r}")
+            raise InputError(
+                f"a policy must have version {_VERSION}, the only one that this brolly reads; it has {version!r}"
+            )
         missing = [key for key in _KEYS if key not in data]
         if missing:
             raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))}; it lacks {missing[0]!r}")
         strange = [key for key in data if key not in _KEYS]
         if strange:
-            raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))} alone; it has {strange[0]!r}")
+            raise InputError(f"a policy must have only {', '.join(map(repr, _KEYS))}; it has {strange[0]!r}")
         task = DecisionTask.from_dict(data["task"])
         return cls(task, check_grid(data["grid"]), rounding=data["rounding"], seed=data["seed"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RoundingPolicy.from_dict, (self.to_dict(),)  # the tables are quicker made than sent
+        return RoundingPolicy.from_dict, (self.to_dict(),)  # computing the tables is faster than sending them
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, RoundingPolicy) else NotImplemented
@@ -241,7 +241,7 @@ class RoundingPolicy:
     def _apply(
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """Look up in the table what each p is rounded to, a block at a time, on a few threads."""
+        """Look up in the table what each p is rounded to, block by block, on several threads."""
         prob = as_probabilities(p, "p")
         named = self._ids(ids, len(prob))
         out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
@@ -275,12 +275,12 @@ class RoundingPolicy:
         return choose(plain, x, self._key, self.grid, ids is not None, table, out[rows])
 
     def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
-        """The ids that the rounding needs: none if it is hard."""
+        """Check the ids; return None for hard rounding, which does not use them."""
         if ids is None:
             if self.rounding == "soft":
                 raise InputError(
-                    "ids is missing: soft rounding needs a name for each row, so that the same row gets the same "
-                    "action again (np.arange(len(p)) where rows never change places)"
+                    "ids is missing: soft rounding needs an id for each row, so that the same row gets the same "
+                    "action again (np.arange(len(p)) if rows never change their order)"
                 )
             return None
         array = as_ids(ids)
@@ -300,7 +300,7 @@ def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
     Raises
     ------
     InputError
-        Where the file cannot be read, is not JSON, or is not a policy of a version that this brolly knows.
+        If the file cannot be read, is not JSON, or is not a policy of a version that this brolly reads.
 
     Examples
     --------
@@ -329,30 +329,30 @@ def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys differ: of two readers of one that is there twice, each may take another."""
+    """Refuse an object with a repeated key, which two readers may understand differently."""
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return data
 
 
 def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number there")
+    raise ValueError(f"{word} is not a number that JSON allows")
 
 
 def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding) -> int:
     if (grid is None) == (sample is None):
         raise InputError(
-            "grid is missing: pass grid, or sample=brolly.Sample(y_true, y_prob) to have it chosen for past outcomes"
+            "grid is missing: pass grid, or sample=brolly.Sample(y_true, y_prob) to choose it for past outcomes"
             if grid is None
-            else "grid and sample must not both be given: a sample is there to choose grid for"
+            else "grid and sample must not both be given: a sample is used only to choose the grid"
         )
     if grid is not None:
         return check_grid(grid)
     if not isinstance(sample, Sample):
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
-        raise InputError("grid is missing: it is chosen for soft rounding alone, hard rounding needs its own")
+        raise InputError("grid is missing: it can be chosen for soft rounding only")
     return choose_grid(sample).grid
 
 

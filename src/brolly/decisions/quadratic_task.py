@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats
+from brolly.core.input.rows import check_probabilities
 from brolly.core.sample.sample import Sample
-from brolly.decisions.payoffs import check_probabilities
 from brolly.decisions.swap import Per, Response, Swap
 from brolly.decisions.task import DecisionTask, ThresholdMixture, match_outcomes
 from brolly.errors import InputError
@@ -34,7 +34,7 @@ class QuadraticTask(DecisionTask):
 
     def best_response(self, p: ArrayLike) -> Any:
         """Return the probabilities themselves."""
-        return check_probabilities(p)[()]
+        return check_probabilities(p, "p")[()]
 
     def payoff(self, action: Any, y: ArrayLike) -> Any:
         """Return ``1 - (action - y)**2``; arrays of both are broadcast."""

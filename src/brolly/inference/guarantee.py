@@ -16,7 +16,6 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import percent
-from brolly.decisions.curve import check_fine_enough
 from brolly.decisions.payoffs import is_number
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bounds import BoundInputs, adaptive, adaptive_weighted, hoeffding
@@ -336,7 +335,7 @@ def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float)
     asked = [grid] if isinstance(grid, int | np.integer) else list(grid)
     if not asked:
         raise InputError("grid must name at least one grid")
-    return sorted({check_fine_enough(sample, check_grid(m)) for m in asked})
+    return sorted({check_grid(m, compressed=sample.grid) for m in asked})
 
 
 def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarning]:

@@ -10,7 +10,6 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import split, sum_on_grid
 from brolly.core.sample.sample import Sample
-from brolly.decisions.curve import check_fine_enough
 
 _FINE = 64  # cells of the compression inside a soft bin: their hat weights are as good as constant
 
@@ -103,7 +102,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     >>> bins.event_rate, bins.low.round(4), bins.high.round(4)
     (array([0.1]), array([0.0025]), array([0.445]))
     """
-    check_fine_enough(sample, check_grid(grid))
+    check_grid(grid, compressed=sample.grid)
     rounded = sample._on_grid(grid).rounded
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]

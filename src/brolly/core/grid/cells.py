@@ -27,9 +27,12 @@ def check_power_of_two(value: int, name: str, largest: int) -> int:
     return int(value)
 
 
-def check_grid(m: int, name: str = "grid") -> int:
-    """Check the grid of a compression, and return it as an int."""
-    return check_power_of_two(m, name, LARGEST_GRID)
+def check_grid(m: int, name: str = "grid", compressed: int | None = None) -> int:
+    """Check a grid, also that it is no finer than that of a compressed sample, and return it as an int."""
+    grid = check_power_of_two(m, name, LARGEST_GRID)
+    if compressed is not None and grid > compressed:
+        raise InputError(f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is {grid:,}")
+    return grid
 
 
 def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:

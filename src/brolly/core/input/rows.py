@@ -160,6 +160,16 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return _number(_array(values, name), name, {np.dtype(np.float64)})
 
 
+def check_probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Check numbers of any shape in [0, 1], and return them as doubles."""
+    asked = as_numbers(values, name)
+    bad = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
+    if bad.size:
+        where = name if asked.ndim == 0 else f"{name}[{bad[0]}]"
+        raise InputError.from_offenders(f"{name} must lie in [0, 1]", bad.size, where, asked.flat[bad[0]])
+    return asked
+
+
 def _array(values: ArrayLike, name: str) -> NDArray[Any]:
     refuse_masked(values, name)
     try:
