@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ def arrays(thing):
     if isinstance(thing, np.ndarray):
         yield thing
     elif type(thing).__module__.startswith("brolly"):
-        names = [*getattr(thing, "__dict__", {}), *getattr(type(thing), "__slots__", ())]
+        # What a dataclass keeps beside its fields is computed again in a copy.
+        names = [field.name for field in fields(thing)] if is_dataclass(thing) else getattr(thing, "__dict__", ())
         for name in names:
             if name != "_rows":  # the caller's own
                 yield from arrays(getattr(thing, name))

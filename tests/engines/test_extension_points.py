@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import sys
-from functools import partial
 from types import ModuleType
 
 import pytest
@@ -20,14 +19,7 @@ P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
 @pytest.fixture
 def pipes(monkeypatch):
     """Text whose columns are separated by pipes, in files called .psv."""
-    entry = files.FileFormat(
-        name="PSV",
-        suffixes=(".psv",),
-        is_text=True,
-        read=partial(files._read_text, separator="|"),
-        writer=partial(files._text_writer, separator="|"),
-    )
-    monkeypatch.setattr(files, "FORMATS", (*files.FORMATS, entry))
+    monkeypatch.setattr(files, "FORMATS", (*files.FORMATS, files._text_format("PSV", ".psv", "|")))
 
 
 @pytest.mark.usefixtures("pipes")
@@ -38,11 +30,11 @@ def test_a_file_format(tmp_path, capsys):
     assert append_columns(path, output, prob="p", ids=None, new_columns={"double": lambda p, _: 2 * p}) == 2
     assert output.read_text() == "p|y|double\n0.25|0|0.5\n0.5|1|1\n"
     with pytest.raises(
-        brolly.InputError, match=r"^the name of the file must end in .*, \.arrow or \.psv; it is 'a\.b'"
+        brolly.InputError, match=r"^the name of the file must end in .*, \.psv or \.psv\.gz; it is 'a\.b'"
     ):
         brolly.scan("a.b")
     assert main(["store", "--help"]) == 0
-    assert "PSV (.psv)" in " ".join(capsys.readouterr().out.split())
+    assert "PSV (.psv, .psv.gz)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_container(monkeypatch):

@@ -14,8 +14,7 @@ from pyarrow import csv
 from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.core.input.rows import ColumnNames, explain_probabilities
 from brolly.engines.columns import Array, IdColumn, NumberColumn
-from brolly.engines.file_writers import TableWriter
-from brolly.engines.files import file_batches, format_of, open_writer
+from brolly.engines.files import TableWriter, file_batches, format_of, open_writer
 from brolly.engines.ingest import BatchIngest, prob_violations, read_column, read_values
 from brolly.errors import InputError
 

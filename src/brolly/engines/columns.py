@@ -122,8 +122,7 @@ class EventColumn:
         self.name = name
         self._pos_label = pos_label
         self._parse = parse
-        self.others: list[Any] = []  # the label besides pos_label, once one was seen
-        self.strange: list[Any] = []  # further labels, which are refused
+        self.others: list[Any] = []  # labels besides pos_label that were seen; all but the first are refused
         self._rule = ""
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
@@ -137,15 +136,15 @@ class EventColumn:
             other = which[np.argmin(event)]
             self.others.append(labels[other])
             self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({shown[other]!r})"
-        strange = ~event & ~np.array([value in self.others for value in labels], np.bool_)[which]
+        further = ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
         error = None
-        if strange.any():
-            first = int(np.argmax(strange))
-            self.strange.append(labels[which[first]])
+        if further.any():
+            first = int(np.argmax(further))
+            self.others.append(labels[which[first]])
             error = InputError.from_offenders(
-                self._rule, int(strange.sum()), names.at(self.name, first), repr(shown[which[first]])
+                self._rule, int(further.sum()), names.at(self.name, first), repr(shown[which[first]])
             )
-        return event[~strange].view(np.uint8), error
+        return event[~further].view(np.uint8), error
 
     def _label(self, kind: pa.DataType) -> Any:
         try:
@@ -208,6 +207,11 @@ def as_numpy(values: pa.Array) -> Array:
     return np.frombuffer(buffer, dtype, len(values), values.offset * dtype.itemsize)
 
 
+def as_arrow(array: Array) -> pa.Array:
+    """Return contiguous numbers as an Arrow array on their buffer; `pa.array` would import pandas."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(array.dtype), len(array), [None, pa.py_buffer(array)])
+
+
 def as_mask(values: pa.Array) -> NDArray[np.bool_]:
     """Return booleans without nulls as an array."""
     mask: NDArray[np.bool_] = as_numpy(values.cast(pa.uint8())).view(np.bool_)
@@ -223,9 +227,7 @@ def single(value: Any) -> pa.Array:
     if isinstance(value, bool | np.bool_):
         return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(bytes([bool(value)]))])
     if isinstance(value, int | float) and (isinstance(value, float) or abs(value) < 1 << 63):
-        whole = isinstance(value, int)
-        number = np.array([value], np.int64 if whole else np.float64)
-        return pa.Array.from_buffers(pa.int64() if whole else pa.float64(), 1, [None, pa.py_buffer(number)])
+        return as_arrow(np.array([value], np.int64 if isinstance(value, int) else np.float64))
     return pa.array([value])
 
 
@@ -247,7 +249,7 @@ def _from_text(values: pa.Array) -> Array:
     doubles = as_numpy(pc.cast(values, pa.float64()))
     ends = np.flatnonzero((doubles == 0) | (doubles == 1))
     if ends.size:
-        written = values.take(pa.array(ends)).dictionary_encode()
+        written = values.take(as_arrow(ends)).dictionary_encode()
         exact = [Decimal(text.strip()) for text in written.dictionary.to_pylist()]
         kept = np.array(
             [math.nextafter(1, 2) if x > 1 else math.nextafter(0, -1) if x < 0 else float(x) for x in exact]

@@ -65,27 +65,15 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Database:
-    """One kind of database.
+    """One kind of database."""
 
-    Attributes
-    ----------
-    dialect : str
-        The SQL dialect, one of `brolly.engines.dialects.DIALECTS`.
-    schemes : tuple of str
-        How its addresses begin, before ``://``.
-    drivers : tuple of str
-        The packages that connections to it are from.
-    connect : callable
-        Opens an address for reading only.
-    adapt : callable
-        ``adapt(spec, types)`` checks the column types that the driver reports, and returns what to ask for instead.
-    """
-
-    dialect: str
-    schemes: tuple[str, ...]
-    drivers: tuple[str, ...]
-    connect: Callable[[str], Any]
-    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: spec
+    dialect: str  # one of brolly.engines.dialects.DIALECTS
+    schemes: tuple[str, ...]  # of its addresses, before ://
+    drivers: tuple[str, ...]  # the packages that connections to it are from
+    connect: Callable[[str], Any]  # opens an address for reading only
+    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: (
+        spec
+    )  # by the types that a driver reports
 
 
 def is_database(source: object) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from brolly.engines.checks import check_columns, hide_password, read_errors
 from brolly.engines.prefetch import prefetch
@@ -16,43 +17,31 @@ from brolly.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from brolly.engines.file_writers import TableWriter
-
 _CSV_BLOCK = 1 << 20  # bytes; the longest line must fit
 _PARQUET_BATCH = 1 << 18  # rows
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
 
 
-def _rows_unknown(path: str) -> int:  # noqa: ARG001 - of no use here
-    return 0
+class TableWriter(Protocol):
+    """A file that batches of one schema are written to."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the rows of a batch."""
+
+    def close(self) -> None:
+        """Complete the file and close it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileFormat:
-    """One file format.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    suffixes : tuple of str
-        How the names of its files end; ``.gz`` at the end stands for compression.
-    is_text : bool
-        Whether all values are text, to be read as numbers.
-    read : callable
-        ``read(path, columns, others)`` yields record batches of these columns, or with `others` of all columns.
-    writer : callable
-        ``writer(file)`` returns a writer to an open binary file.
-    count : callable
-        ``count(path)`` returns the number of rows that the file states; 0 if it states none.
-    """
+    """One file format."""
 
     name: str
-    suffixes: tuple[str, ...]
-    is_text: bool
-    read: Callable[[str, list[str], bool], Iterator[pa.RecordBatch]]
+    suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
+    is_text: bool  # whether all values are text, to be read as numbers
+    read: Callable[[str, list[str], bool], Iterator[pa.RecordBatch]]  # path, columns, whether to read all others too
     writer: Callable[[IO[bytes]], TableWriter]
-    count: Callable[[str], int] = _rows_unknown
+    count: Callable[[str], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
 
 
 def format_of(path: str) -> FileFormat:
@@ -82,11 +71,7 @@ def open_writer(path: Path, target: Path) -> TableWriter:
     """Return a writer to the file `path`, in the format that the name of `target` states."""
     writer = format_of(str(target)).writer
     file = path.open("wb")
-    if not target.name.lower().endswith(".gz"):
-        return writer(file)
-    from brolly.engines.file_writers import gzip_file
-
-    return writer(gzip_file(file))
+    return writer(cast("IO[bytes]", _GzipFile(file)) if target.name.lower().endswith(".gz") else file)
 
 
 def _open(path: str) -> Any:
@@ -133,10 +118,88 @@ def _read_text(path: str, columns: list[str], others: bool, *, separator: str) -
         yield from batches
 
 
-def _text_writer(file: IO[bytes], *, separator: str) -> TableWriter:
-    from brolly.engines.file_writers import TextWriter
+class _TextWriter:
+    """Lines of text with a header; a value is quoted only if it must be, and a missing one is empty."""
 
-    return TextWriter(file, separator)
+    def __init__(self, file: IO[bytes], separator: str) -> None:
+        self._file = file
+        self._separator = separator
+        self._has_header = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        if not self._has_header:
+            self._has_header = True
+            names = [pa.array([name]) for name in batch.schema.names]
+            self._file.write(self._lines(pa.record_batch(names, names=batch.schema.names)))
+        self._file.write(self._lines(batch))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _lines(self, batch: pa.RecordBatch) -> bytes:
+        import pyarrow.compute as pc
+
+        values = [self._text(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+        lines: list[str] = pc.binary_join_element_wise(*values, _scalar(self._separator)).to_pylist()
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _text(self, column: pa.Array, name: str) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            text = pc.fill_null(pc.cast(column, pa.large_string()), "")
+        except pa.ArrowException:
+            raise InputError(f"{name} cannot be written as text: it holds values of type {column.type}") from None
+        special = pc.match_substring_regex(text, f'[{self._separator}"\r\n]')
+        if not pc.any(special).as_py():
+            return text
+        doubled = pc.replace_substring(text, '"', '""')
+        quoted = pc.binary_join_element_wise(_scalar('"'), doubled, _scalar('"'), _scalar(""))
+        return pc.if_else(special, quoted, text)
+
+
+def _scalar(value: str) -> pa.Scalar:
+    import pyarrow as pa
+
+    return pa.scalar(value, pa.large_string())
+
+
+class _GzipFile(gzip.GzipFile):
+    """Compressed with neither name nor time, so that equal rows make equal files; closes the file below it too."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(filename="", fileobj=file, mode="wb", mtime=0)
+        self._below = file
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._below.close()
+
+
+class _ArrowWriter:
+    """A typed file, written by one of PyArrow's writers with the schema of the first batch."""
+
+    def __init__(self, file: IO[bytes], make: Callable[[IO[bytes], pa.Schema], Any]) -> None:
+        self._file = file
+        self._make = make
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._writer = self._make(self._file, batch.schema)
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            self._file.close()
 
 
 def _read_parquet(path: str, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
@@ -150,12 +213,10 @@ def _read_parquet(path: str, columns: list[str], others: bool) -> Iterator[pa.Re
         yield from file.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
 
 
-def _parquet_writer(file: IO[bytes]) -> TableWriter:
+def _make_parquet(file: IO[bytes], schema: pa.Schema) -> Any:
     from pyarrow import parquet
 
-    from brolly.engines.file_writers import ArrowWriter
-
-    return ArrowWriter(file, parquet.ParquetWriter)
+    return parquet.ParquetWriter(file, schema)
 
 
 def _count_parquet(path: str) -> int:
@@ -182,38 +243,33 @@ def _read_feather(path: str, columns: list[str], others: bool) -> Iterator[pa.Re
                 yield batches.get_batch(at)
 
 
-def _feather_writer(file: IO[bytes]) -> TableWriter:
+def _make_feather(file: IO[bytes], schema: pa.Schema) -> Any:
     import pyarrow as pa
 
-    from brolly.engines.file_writers import ArrowWriter
+    return pa.ipc.new_file(file, schema)
 
-    return ArrowWriter(file, pa.ipc.new_file)
+
+def _text_format(name: str, suffix: str, separator: str) -> FileFormat:
+    read, writer = partial(_read_text, separator=separator), partial(_TextWriter, separator=separator)
+    return FileFormat(name=name, suffixes=(suffix, f"{suffix}.gz"), is_text=True, read=read, writer=writer)
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    FileFormat(
-        name="CSV",
-        suffixes=(".csv", ".csv.gz"),
-        is_text=True,
-        read=partial(_read_text, separator=","),
-        writer=partial(_text_writer, separator=","),
-    ),
-    FileFormat(
-        name="TSV",
-        suffixes=(".tsv", ".tsv.gz"),
-        is_text=True,
-        read=partial(_read_text, separator="\t"),
-        writer=partial(_text_writer, separator="\t"),
-    ),
+    _text_format("CSV", ".csv", ","),
+    _text_format("TSV", ".tsv", "\t"),
     FileFormat(
         name="Parquet",
         suffixes=(".parquet", ".pq"),
         is_text=False,
         read=_read_parquet,
-        writer=_parquet_writer,
+        writer=partial(_ArrowWriter, make=_make_parquet),
         count=_count_parquet,
     ),
     FileFormat(
-        name="Feather", suffixes=(".feather", ".arrow"), is_text=False, read=_read_feather, writer=_feather_writer
+        name="Feather",
+        suffixes=(".feather", ".arrow"),
+        is_text=False,
+        read=_read_feather,
+        writer=partial(_ArrowWriter, make=_make_feather),
     ),
 )

@@ -105,7 +105,7 @@ class BinaryIngest(BatchIngest):
     def other_labels(self) -> frozenset[Any]:
         """Return the labels besides `pos_label` that were found: one is allowed, two are enough to refuse."""
         column = self._outcome
-        return frozenset([*column.others, *column.strange[:1]]) if isinstance(column, EventColumn) else frozenset()
+        return frozenset(column.others[:2]) if isinstance(column, EventColumn) else frozenset()
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         prob = read_column(self._prob, batch, names)

@@ -125,10 +125,10 @@ class MulticlassIngest(BatchIngest):
         index = as_numpy(encoded.indices)
         which = np.array([known.get(value, -1) for value in found], np.int64)[index]
         errors = [] if nulls is None else [nulls]
-        strange = which < 0
-        if strange.any():
-            first = int(strange.argmax())
-            value, count, unnamed = found[index[first]], int(strange.sum()), 0 in known and self._labels is None
+        unknown = which < 0
+        if unknown.any():
+            first = int(unknown.argmax())
+            value, count, unnamed = found[index[first]], int(unknown.sum()), 0 in known and self._labels is None
             errors.append(unknown_label(value, first, count, len(self._columns), unnamed, names))
         return which, errors
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample
@@ -20,52 +20,49 @@ if TYPE_CHECKING:
     from brolly.engines.sources import Source
 
 Progress = Callable[[int, int], object]
+_Names = str | Sequence[str]
+
+
+class _Options(TypedDict, total=False):
+    """The options of `scan` that do not change the type of its result."""
+
+    weight: str | None
+    where: Any
+    grid: int
+    pos_label: Any
+    labels: Sequence[Any] | None
+    progress: Progress | None
 
 
 @overload
 def scan(
     source: Any,
-    prob: str | Sequence[str] = ...,
+    prob: _Names = ...,
     outcome: str = ...,
     *,
-    weight: str | None = ...,
     by: None = ...,
-    where: Any = ...,
-    grid: int = ...,
-    pos_label: Any = ...,
     view: Literal["top-label"] | None = ...,
-    labels: Sequence[Any] | None = ...,
-    progress: Progress | None = ...,
+    **options: Unpack[_Options],
 ) -> Sample: ...
 @overload
 def scan(
     source: Any,
-    prob: str | Sequence[str] = ...,
+    prob: _Names = ...,
     outcome: str = ...,
     *,
-    weight: str | None = ...,
-    by: str | Sequence[str],
-    where: Any = ...,
-    grid: int = ...,
-    pos_label: Any = ...,
+    by: _Names,
     view: Literal["top-label", "one-vs-rest"] | None = ...,
-    labels: Sequence[Any] | None = ...,
-    progress: Progress | None = ...,
+    **options: Unpack[_Options],
 ) -> Segments: ...
 @overload
 def scan(
     source: Any,
-    prob: str | Sequence[str] = ...,
+    prob: _Names = ...,
     outcome: str = ...,
     *,
-    weight: str | None = ...,
-    by: str | Sequence[str] | None = ...,
-    where: Any = ...,
-    grid: int = ...,
-    pos_label: Any = ...,
+    by: None = ...,
     view: Literal["one-vs-rest"],
-    labels: Sequence[Any] | None = ...,
-    progress: Progress | None = ...,
+    **options: Unpack[_Options],
 ) -> Segments: ...
 def scan(
     source: Any,

@@ -202,6 +202,8 @@ def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Sourc
     import numpy as np
     import pyarrow as pa
 
+    from brolly.engines.columns import as_arrow
+
     name = "the mapping"
     check_columns(name, columns, list(source))
 
@@ -209,8 +211,7 @@ def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Sourc
         array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)
         if array.ndim != 1 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
             return pa.array(values)
-        kind = pa.from_numpy_dtype(array.dtype)
-        return pa.Array.from_buffers(kind, len(array), [None, pa.py_buffer(array)])
+        return as_arrow(array)
 
     try:
         table = pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cimport numpy as cnp
 
-from brolly.core._double_double cimport add_exactly
+from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_weighted_row
 
 import numpy as np
 
@@ -28,17 +28,11 @@ cdef extern from *:
 
 cdef struct Entry:
     uint64_t key
-    uint64_t head
-    uint64_t rise
+    Slot sums
 
 cdef struct WeightedEntry:
     uint64_t key
-    double rows
-    double weight
-    double weight_low
-    double rise
-    double rise_low
-    double squares
+    WeightedSlot sums
 
 
 cdef inline Py_ssize_t place(uint64_t key, Py_ssize_t size) noexcept nogil:
@@ -89,13 +83,9 @@ def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int6
                     keys[at * fields] = key[b]
                     used += 1
                 if weighted:
-                    heavy[at].rows += 1
-                    heavy[at].squares += weight[row] * weight[row]
-                    add_exactly(&heavy[at].weight, &heavy[at].weight_low, weight[row])
-                    add_exactly(&heavy[at].rise, &heavy[at].rise_low, weight[row] * (<double>offset[row] * 2.0 ** -52))
+                    add_weighted_row(&heavy[at].sums, offset[row], weight[row])
                 else:
-                    plain[at].rise += offset[row]
-                    plain[at].head += 1 + (<uint64_t>(plain[at].rise < offset[row]) << 40)
+                    add_row(&plain[at].sums, offset[row])
             else:
                 row = end
                 continue

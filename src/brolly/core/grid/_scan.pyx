@@ -22,6 +22,7 @@ cimport cython
 cimport numpy as cnp
 
 from brolly.core._double_double cimport add_exactly
+from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_weighted_row
 
 import numpy as np
 
@@ -57,42 +58,27 @@ ctypedef fused number:
     integer
     cython.floating
 
-# An unweighted slot: the low 40 bits of `head` count rows, the high ones the overflows of `rise`, so
-# one table takes up to 2^36 rows.
-cdef struct Slot:
-    uint64_t head
-    uint64_t rise
-
-# A weighted slot; each sum is the unevaluated `sum + low`.
-cdef struct WeightedSlot:
-    double rows
-    double weight
-    double weight_low
-    double rise
-    double rise_low
-    double squares
-
 cdef struct Column:
     const char* at
     Py_ssize_t step
     int dtype
 
 
-cdef inline const number* contiguous(const number* at, Py_ssize_t step, Py_ssize_t n, number* room) noexcept nogil:
-    """Return the next n values, in place if they are contiguous, else copied to `room`."""
+cdef inline const number* contiguous(const number* at, Py_ssize_t step, Py_ssize_t n, number* buffer) noexcept nogil:
+    """Return the next n values, in place if they are contiguous, else copied to `buffer`."""
     cdef Py_ssize_t r
     if step == <Py_ssize_t>sizeof(number):
         return at
     for r in range(n):
-        room[r] = (<const number*>(<const char*>at + r * step))[0]
-    return room
+        buffer[r] = (<const number*>(<const char*>at + r * step))[0]
+    return buffer
 
 
 cdef inline uint64_t place(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double m,
                            int32_t* slot, uint64_t* offset) noexcept nogil:
     """Compute slot and offset of n predictions; return non-zero if one is outside [0, 1] or NaN."""
-    cdef cython.floating[BLOCK] room
-    cdef const cython.floating* p = contiguous(at, step, n, room)
+    cdef cython.floating[BLOCK] buffer
+    cdef const cython.floating* p = contiguous(at, step, n, buffer)
     cdef Py_ssize_t r
     cdef uint64_t bad = 0, u
     cdef double x, scaled
@@ -124,8 +110,8 @@ cdef inline bint near_cut(const uint64_t* offset, Py_ssize_t n, double m) noexce
 cdef inline void settle(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, const double* cut,
                         int32_t* slot, uint64_t* offset) noexcept nogil:
     """Correct the bins of n predictions to (cut[k], cut[k + 1]], by one bin at most."""
-    cdef cython.floating[BLOCK] room
-    cdef const cython.floating* p = contiguous(at, step, n, room)
+    cdef cython.floating[BLOCK] buffer
+    cdef const cython.floating* p = contiguous(at, step, n, buffer)
     cdef Py_ssize_t r
     cdef int32_t k
     for r in range(n):
@@ -140,8 +126,8 @@ cdef inline void settle(const cython.floating* at, Py_ssize_t step, Py_ssize_t n
 
 cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32_t* slot) noexcept nogil:
     """Add the labels to the slots; return non-zero if one is neither 0 nor 1."""
-    cdef number[BLOCK] room
-    cdef const number* y = contiguous(at, step, n, room)
+    cdef number[BLOCK] buffer
+    cdef const number* y = contiguous(at, step, n, buffer)
     cdef Py_ssize_t r
     cdef uint64_t bad = 0
     cdef number seen = 0
@@ -156,8 +142,8 @@ cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32
 
 cdef inline uint64_t weigh(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double* weight) noexcept nogil:
     """Read n weights; return non-zero if one is negative, infinite or NaN."""
-    cdef cython.floating[BLOCK] room
-    cdef const cython.floating* w = contiguous(at, step, n, room)
+    cdef cython.floating[BLOCK] buffer
+    cdef const cython.floating* w = contiguous(at, step, n, buffer)
     cdef Py_ssize_t r
     cdef uint64_t bad = 0, u
     for r in range(n):
@@ -214,38 +200,13 @@ cdef uint64_t read_weight(Column c, Py_ssize_t row, Py_ssize_t n, double* weight
     return weigh(<const float*>at, c.step, n, weight)
 
 
-cdef inline void add_rows(Slot* table, const int32_t* slot, const uint64_t* offset, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r
-    cdef Slot* s
-    cdef uint64_t rise
-    for r in range(n):
-        s = table + slot[r]
-        rise = s.rise + offset[r]
-        s.head += 1 + (<uint64_t>(rise < offset[r]) << 40)
-        s.rise = rise
-
-
-cdef inline void add_weighted(WeightedSlot* table, const int32_t* slot, const uint64_t* offset,
-                              const double* weight, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t r
-    cdef WeightedSlot* s
-    cdef double w
-    for r in range(n):
-        s = table + slot[r]
-        w = weight[r]
-        s.rows += w > 0  # a row of weight zero does not count
-        s.squares += w * w
-        add_exactly(&s.weight, &s.weight_low, w)
-        add_exactly(&s.rise, &s.rise_low, w * (<double>offset[r] * 2.0 ** -52))
-
-
 cdef bint run(Column prob, Column label, Column weight, double m, const double* cut, char* table,
               Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
     """Add the rows from start to stop; return False at the first bad block, without adding further rows."""
     cdef int32_t[BLOCK] slot
     cdef uint64_t[BLOCK] offset
     cdef double[BLOCK] weights
-    cdef Py_ssize_t row = start, n
+    cdef Py_ssize_t row = start, n, r
     cdef uint64_t bad
     while row < stop:
         n = min(<Py_ssize_t>BLOCK, stop - row)
@@ -260,9 +221,11 @@ cdef bint run(Column prob, Column label, Column weight, double m, const double* 
         if table == NULL:
             pass
         elif weight.at == NULL:
-            add_rows(<Slot*>table, slot, offset, n)
+            for r in range(n):
+                add_row(<Slot*>table + slot[r], offset[r])
         else:
-            add_weighted(<WeightedSlot*>table, slot, offset, weights, n)
+            for r in range(n):
+                add_weighted_row(<WeightedSlot*>table + slot[r], offset[r], weights[r])
         row += n
     return True
 

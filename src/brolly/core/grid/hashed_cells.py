@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from brolly.core.grid import _hashed_cells
 from brolly.core.grid._scan import collect, locate
 from brolly.core.grid.cells import CellTable
 from brolly.core.input.rows import Rows
-from brolly.core.threads import available_threads
+from brolly.core.threads import available_threads, run_in_threads
 from brolly.errors import InputError
 
 _START = 1 << 12  # entries of a new table
@@ -57,16 +56,14 @@ class HashedCells:
             raise rows.explain()
         self.rows += len(rows)
 
-        def work(part: int) -> None:
-            self._fill(part, segment, slot, offset, weight)
+        def work(part: int) -> bool:
+            return self._fill(part, segment, slot, offset, weight)
 
-        parts = range(len(self._tables))
-        if len(rows) < _ROWS_PER_THREAD or len(parts) == 1:
-            for part in parts:
-                work(part)
+        parts = len(self._tables)
+        if len(rows) < _ROWS_PER_THREAD:
+            all(map(work, range(parts)))
         else:
-            with ThreadPoolExecutor(len(parts)) as pool:
-                list(pool.map(work, parts))
+            run_in_threads(work, parts)
 
     def _fill(
         self,
@@ -75,8 +72,8 @@ class HashedCells:
         slot: NDArray[np.int32],
         offset: NDArray[np.uint64],
         weight: NDArray[np.float64] | None,
-    ) -> None:
-        """Add the rows of one thread's segments to its table, which grows as needed."""
+    ) -> bool:
+        """Add the rows of one thread's segments to its table, which grows as needed; always return True."""
         row, rows, width, parts = 0, len(slot), slot_count(self.m), len(self._tables)
         while True:
             table, used = self._tables[part], self._used[part]
@@ -85,7 +82,7 @@ class HashedCells:
                 table, used, most, segment, slot, offset, weight, width, row, part, parts
             )
             if row == rows:
-                return
+                return True
             self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
             _hashed_cells.rehash(table, self._tables[part])
 

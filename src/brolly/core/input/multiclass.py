@@ -76,10 +76,10 @@ def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names
         raise InputError(f"{names.label} must be one-dimensional; its shape is {array.shape}")
     known: dict[Any, int] = {name: k for k, name in enumerate(range(classes) if labels is None else labels)}
     which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
-    strange = which < 0
-    if strange.any():
-        first = int(strange.argmax())
-        raise unknown_label(array[first], first, int(strange.sum()), classes, labels is None, names)
+    unknown = which < 0
+    if unknown.any():
+        first = int(unknown.argmax())
+        raise unknown_label(array[first], first, int(unknown.sum()), classes, labels is None, names)
     return which
 
 

@@ -236,13 +236,13 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
     others = np.flatnonzero(~event)
     negative = array[others[0]] if len(others) else None
     if len(others):
-        strange = others[np.asarray(array[others] != negative, dtype=np.bool_)]
-        if len(strange):
+        further = others[np.asarray(array[others] != negative, dtype=np.bool_)]
+        if len(further):
             raise InputError.from_offenders(
                 f"{names.label} must hold {pos_label!r} and one other label ({plain(negative)!r})",
-                len(strange),
-                names.at(names.label, int(strange[0])),
-                repr(plain(array[strange[0]])),
+                len(further),
+                names.at(names.label, int(further[0])),
+                repr(plain(array[further[0]])),
             )
     return event.view(np.uint8), plain(negative)
 
