@@ -49,10 +49,8 @@ def mean_bias(
     return abs(float(weight @ (np.asarray(sample.y_true, np.float64) - sample.y_prob))) / sample.total_weight
 '''
 RECORD = """        Measure(
-            name="mean_bias",
             symbol="bias",
             function=mean_bias,
-            range=(0, 1),
             cost="O(n)",
             actionable="(nobody: biases of opposite sign cancel)",
             testable="T^-1/2",
@@ -134,7 +132,7 @@ def add_measure(folder):
     (package / "measures" / f"{NEW}.py").write_text(MODULE)
     line = f"from brolly.measures.{NEW} import {NEW}\n"
     insert(package / "measures" / "catalogue.py", "from brolly.measures.measure import", line)
-    insert(package / "measures" / "catalogue.py", '        Measure(\n            name="brier_score"', RECORD)
+    insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
     exported = f"from brolly.measures.{NEW} import {NEW} as {NEW}\n"
     insert(package / "__init__.pyi", "from brolly.measures.measure import", exported)
     insert(package / "meson.build", "'measure.py'", f"'{NEW}.py', ")

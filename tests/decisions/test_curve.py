@@ -130,7 +130,7 @@ def test_by_hand():
     [
         ([0, 0], [0.5, 0.5], [(1, 0), (0, 1)], 0.5),  # the envelope rests on 1/2 itself
         ([1, 1], [0.5, 0.5], [(1, 0), (0, 1)], math.nextafter(0.5, 1)),
-        ([0], [0.75], [(1, 2 / 3), (0, 1)], 0.75),  # the chord starts at (0, 0): nobody below is hurt
+        ([0], [0.75], [(1, 2 / 3), (0, 1)], 0.75),  # the chord starts at (0, 0), where nothing is lost
         ([1], [0.25], [(1, 0), (2 / 3, 1)], math.nextafter(0.25, 1)),  # ... or ends at (1, 0)
         ([1], [0.0], [(1, 0), (1, 1)], 5e-324),  # 'never' came true: whoever believed it
         ([0], [1.0], [(1, 1), (0, 1)], 1.0),

@@ -110,11 +110,13 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_values_that_are_no_ids(case):
-    values, said = BAD[case]
+    values, offenders = BAD[case]
     array = as_ids(values)
     assert names(array) is None
     message = str(explain_ids(array))
-    assert message.startswith(f"ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode; {said}")
+    assert message.startswith(
+        f"ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode; {offenders}"
+    )
 
 
 def test_code_points_that_do_not_exist():

@@ -274,7 +274,7 @@ def test_memory_is_that_of_a_block():
     assert peak < 2 << 20  # two blocks of p and of ids in 8 bytes each, on each of few threads
 
 
-# What is wrong is said.
+# Error messages.
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_by_hand():
     """Bins [0, 1/2] and (1/2, 1]: biases (0 - .1) + (1 - .3) + (0 - .5) = .1 and -.1, of six rows."""
     y, p = [0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8, 0.3, 1.0]
     assert binned_calibration_error(y, p, n_bins=2) == pytest.approx((0.2 + 0.2) / 6, abs=1e-15)
-    # Rounded down to 0, 1/2 and 1: one event among .1, .3, .3; one among .5, .8, said to be one; one at 1.
+    # Rounded down to 0, 1/2 and 1: one event among .1, .3, .3; one among .5, .8, where one is predicted; one at 1.
     assert binned_calibration_error(y, p, n_bins=2, form="rounded") == pytest.approx(2 * (1 + 0 + 0) / 6, abs=1e-15)
     # Thirds by weight: {.1, .3, .3} has a share of 1/2 and holds the first third; {.5} ends the second.
     got = binned_calibration_error(y, p, n_bins=3, strategy="quantile")

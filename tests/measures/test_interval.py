@@ -67,7 +67,7 @@ def test_by_hand():
 
 
 def test_wide_bins_can_win():
-    """Many small biases that cancel next door: bins of the width that blurs them cost least."""
+    """Many small neighbouring biases cancel: the best bins are wide enough to average over them."""
     p = 0.5 + (np.arange(64) - 32) / 1024
     y = np.arange(64) % 2
     value = interval_calibration_error(y, p)

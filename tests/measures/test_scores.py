@@ -345,10 +345,10 @@ def test_the_result_shows_itself_in_a_line_a_table_and_json():
 
 
 def test_what_is_infinite_is_none_in_json():
-    said = brolly.score_decomposition([1, 0], [0.0, 0.5], score="log").to_dict()
-    json.dumps(said, allow_nan=False)
-    assert (said["measure"], said["score"], said["reliability"]) == ("log_score", None, None)
-    assert said["resolution"] == 0.0
+    data = brolly.score_decomposition([1, 0], [0.0, 0.5], score="log").to_dict()
+    json.dumps(data, allow_nan=False)
+    assert (data["measure"], data["score"], data["reliability"]) == ("log_score", None, None)
+    assert data["resolution"] == 0.0
 
 
 @pytest.mark.parametrize("score", ["Brier", "squared", None, ["log"]])

@@ -293,7 +293,7 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 
 def test_rare_events_need_no_sort(monkeypatch):
-    """Many small predictions balance on a fine grid: passes find it."""
+    """Many small predictions have a fine m*: further passes find it."""
     monkeypatch.setattr("brolly.core.sample.sample._MANY_ROWS", 1 << 12)
     monkeypatch.setattr("brolly.core.sample.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
@@ -311,7 +311,7 @@ def make():
     return rng.random(1000) < p**2, p
 
 
-def test_profile_shows_every_grid_up_to_the_balance():
+def test_profile_has_every_grid_up_to_twice_m_star():
     prof = brolly.soft_binned_profile(*make())
     assert_array_equal(prof.grids, 2 ** np.arange(1, len(prof.grids) + 1))
     assert prof.grids[-1] == 2 * prof.m_star
@@ -368,7 +368,7 @@ def test_doubt_is_a_typed_warning_and_kept():
 def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
-    y = rng.random(3000) < p  # calibrated: the balance is finer than m
+    y = rng.random(3000) < p  # calibrated: m* is finer than m
     small, rows = brolly.soft_binned_profile(brolly.Sample(y, p).compress(m)), brolly.soft_binned_profile(y, p)
     assert small.m_star == small.grids[-1] == m
     assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)

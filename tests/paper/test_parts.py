@@ -93,7 +93,7 @@ def test_figures_have_every_measure_and_both_regrets(folder):
     for name in ("figure2", "figure3"):
         correlations, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
         assert [row["measure"] for row in correlations] == list(MEASURES)
-        assert {m.name for m in MEASURES.values()} == set(brolly.list_measures())
+        assert {m.name for m in MEASURES.values()} >= set(brolly.list_measures())
         assert len(points) == 6
         for point in points:
             assert 0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65

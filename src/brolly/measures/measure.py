@@ -18,8 +18,6 @@ class Measure:
 
     Attributes
     ----------
-    name : str
-        The key in `list_measures` and `measure_all`; options that differ from the default stand in brackets.
     symbol : str
         The symbol used in papers.
     function : callable
@@ -27,7 +25,7 @@ class Measure:
     options : mapping
         The keyword arguments it is called with, besides the data.
     range : tuple of float
-        The smallest and the largest possible value. 0 is perfect.
+        The smallest and the largest possible value (default: 0 and 1). 0 is perfect.
     cost : str
         Running time for n rows.
     kind : {"calibration", "score"}
@@ -48,11 +46,10 @@ class Measure:
         Where it was defined.
     """
 
-    name: str
     symbol: str
     function: Callable[..., float]
     options: Mapping[str, Any] = field(default_factory=dict)
-    range: tuple[float, float]
+    range: tuple[float, float] = (0, 1)
     cost: str
     kind: Literal["calibration", "score"] = "calibration"
     pools_predictions: bool = False
@@ -61,6 +58,12 @@ class Measure:
     actionable: str
     testable: str
     reference: str
+
+    @property
+    def name(self) -> str:
+        """The key in `list_measures` and `measure_all`: the function, and the options in brackets."""
+        options = ", ".join(map(str, self.options.values()))
+        return self.function.__name__ + (f"[{options}]" if options else "")
 
     def __call__(self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any) -> float:
         """Compute the measure; the data as for `function`."""
