@@ -1,4 +1,4 @@
-"""Streaming: bounded memory, nothing lost by a refused batch, and the same answer as the rows."""
+"""Accumulators: bounded memory, refused batches change nothing, and the result is that of the rows."""
 
 from __future__ import annotations
 

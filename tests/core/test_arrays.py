@@ -1,4 +1,4 @@
-"""What is read-only stays so in copies, and in other processes."""
+"""Read-only arrays stay read-only in copies and in other processes."""
 
 from __future__ import annotations
 

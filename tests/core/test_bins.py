@@ -1,4 +1,4 @@
-"""Sums by bin: every row in its own bin, whatever its type, its place in memory and its distance to an edge."""
+"""Sums by bin: every row goes to its bin, for every type, memory layout and distance to an edge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The losses on a grid are computed once for all who ask."""
+"""The losses on a grid are computed once and shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grouped rows in every form they come in, and everything that can be wrong with them."""
+"""Results of a GROUP BY in every form, and everything that can be wrong with them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_bad_rows_are_counted_over_segments(role, kind):
 
 
 def test_refusals_are_those_of_the_arrays():
-    """The same rule in the same words, also where arrays are what breaks it."""
+    """The same rules, in the same words, as for arrays."""
     for values, role, kind in (
         (([0], [2.0], None), "prob", "range"),
         (([0], [math.nan], None), "prob", "nan"),

@@ -1,4 +1,4 @@
-"""Several classes: the views are what their definitions say, and what breaks a rule is named."""
+"""Several classes: the views follow their definitions, and broken rules are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample: what it takes, what it keeps, and that compression loses nothing."""
+"""The sample: its input, its attributes, and the exactness of compression."""
 
 from __future__ import annotations
 

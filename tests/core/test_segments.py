@@ -1,4 +1,4 @@
-"""Segments from one pass are the samples of their rows, one by one; all together they are the whole."""
+"""Segments from one pass equal the samples of their rows; pooled, they equal the sample of all rows."""
 
 from __future__ import annotations
 

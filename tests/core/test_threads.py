@@ -1,4 +1,4 @@
-"""Work in parts: every part once, wherever it is done."""
+"""Every part runs exactly once, with or without its own thread."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def spark():
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """The address of a server that lives as long as the tests, behind a socket in its own folder."""
+    """Yield the address of a server that runs as long as the tests, with a socket in its own folder."""
     places = os.pathsep.join([os.environ.get("PATH", ""), *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     initdb, pg_ctl = (shutil.which(program, path=places) for program in ("initdb", "pg_ctl"))
     if initdb is None or pg_ctl is None:
@@ -68,7 +68,7 @@ def postgresql():
 
 
 def _user():
-    """Whom the server runs as: it refuses to be root."""
+    """Return the user that runs the server, which refuses to run as root."""
     if os.getuid() != 0:
         return os.getuid()
     names = {entry.pw_name for entry in pwd.getpwall()}

@@ -1,4 +1,4 @@
-"""One table of cases, every engine: the same counts, sums that agree to twelve digits, the same refusals."""
+"""One table of cases for every engine: equal counts, sums that agree to twelve digits, equal errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file comes out with its rows as they were and the answers beside them, or not at all."""
+"""The output has all rows unchanged and the new columns beside them, or it is not written."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_numbers_that_are_ids_agree_between_text_and_types(tmp_path):
 
 
 def test_text_is_kept_letter_by_letter(tmp_path):
-    """Spellings of numbers, spaces, quotes, separators, line ends, words that stand for nothing, repeated names."""
+    """Spellings of numbers, spaces, quotes, separators, line ends, words that mean a missing value, repeated names."""
     text = (
         'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
     )

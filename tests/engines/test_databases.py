@@ -1,4 +1,4 @@
-"""Addresses, connections, drivers; what databases have against it is said in one line."""
+"""Addresses, connections and drivers; errors of databases in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files give what their rows give as arrays, whatever the format, the types and the batches."""
+"""A file gives the same sample as its rows in arrays, for every format, type and batch size."""
 
 from __future__ import annotations
 

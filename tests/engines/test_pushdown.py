@@ -1,4 +1,4 @@
-"""Rows elsewhere: what engines get wrong when asked carelessly, and what they are not asked for."""
+"""Rows of other engines: pitfalls of each engine, and what must not run on it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_expression_on_other_lazy_frames(tmp_path):
     ],
 )  # fmt: skip
 def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
-    """DuckDB decides p <= 1 from the statistics of a Parquet file, where NaN is not in."""
+    """DuckDB decides p <= 1 from the statistics of a Parquet file, which leave NaN out."""
     columns = {"p": P, "y": Y, "w": W} | spoil
     for frame in lazy_frames(tmp_path, **columns):
         with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
@@ -85,7 +85,7 @@ def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
 
 
 def test_counts_are_wide_and_rows_are_streamed(monkeypatch):
-    """Polars counts in 32 bits, and in memory would make all the columns first."""
+    """Polars counts in 32 bits, and its in-memory engine would compute all columns first."""
     frame = nw.from_native(pl.LazyFrame({"p": P, "y": Y}))
     schema = grouped(frame, ColumnSpec(prob="p", outcome="y"), 256).collect_schema()
     assert schema["brolly_count"] == nw.Int64
@@ -221,7 +221,7 @@ def test_conditions_mean_the_same(tmp_path):
 
 
 def test_spark_keeps_the_rows_where_they_are(spark):
-    """One job whose plan is the engine's own, with at most 2 (m + 1) rows that travel."""
+    """One job whose plan is the engine's own, whose result has at most 2 (m + 1) rows."""
     frame = spark.createDataFrame(pa.table({"p": P, "y": Y})).repartition(3)
     plan = nw.to_native(grouped(nw.from_native(frame), ColumnSpec(prob="p", outcome="y"), 16))
     text = plan._jdf.queryExecution().executedPlan().toString()

@@ -1,4 +1,4 @@
-"""The same sample from whatever holds the rows; segments and classes in one pass; no library imported needlessly."""
+"""Scans: the same sample from every container, segments and classes in one pass, no needless imports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TABLE = pa.table(COLUMNS)
 
 
 class Streaming:
-    """What any other library may hand over: rows behind the Arrow C stream interface, and nothing else."""
+    """Rows behind the Arrow C stream interface, as another library may pass them."""
 
     def __init__(self, table):
         self._table = table

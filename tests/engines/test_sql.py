@@ -1,4 +1,4 @@
-"""The statement: run by real databases in every dialect, quoted so that nothing escapes, read back with a check."""
+"""The statement: run by real databases in every dialect, with names and values quoted, and its result checked."""
 
 from __future__ import annotations
 

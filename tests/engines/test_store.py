@@ -1,4 +1,4 @@
-"""A stored sample comes back to the last bit, and a damaged one is refused in a line."""
+"""A stored sample comes back to the last bit, and a damaged one is refused."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from brolly.engines.checks import check_columns, need_pyarrow
@@ -78,7 +79,7 @@ def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]
     def batches(path: str) -> Iterator[pa.RecordBatch]:
         return _filtered(file_batches(path, columns, others=native is not None), native)
 
-    return [Source(path, lambda path=path: batches(path), formats[path].count(path), parse) for path in paths]  # type: ignore[misc]
+    return [Source(path, partial(batches, path), formats[path].count(path), parse) for path in paths]
 
 
 def expand(patterns: Sequence[str]) -> list[str]:

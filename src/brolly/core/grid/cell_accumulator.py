@@ -41,7 +41,7 @@ class CellAccumulator:
             self._settle()
         if weighted not in self._tables or len(rows) >= 2 * self.m:
             # New tables cost little beside so many rows, and are dropped if a row is bad.
-            self._absorb(weighted, scan_apart(rows, self.m))
+            self._absorb(weighted, scan_in_threads(rows, self.m))
         else:
             self._scan_or_raise(rows, None)
             self._scan_or_raise(rows, self._tables[weighted])
@@ -74,7 +74,7 @@ class CellAccumulator:
             raise rows.explain()
 
 
-def scan_apart(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
+def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
     """Add the rows to new tables, one for each thread; the kernel releases the GIL.
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `brolly.core.grid._scan`).

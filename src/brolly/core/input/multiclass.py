@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Ints
 from brolly.core.input.labels import plain
-from brolly.core.input.rows import ColumnNames, refuse_masked
+from brolly.core.input.rows import ColumnNames, check_same_length, refuse_masked
 from brolly.errors import InputError
 
 VIEWS = ("top-label", "one-vs-rest")
@@ -33,7 +33,20 @@ def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
     return names
 
 
-def as_matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
+def read_classes(
+    y_true: ArrayLike, y_prob: ArrayLike, labels: Sequence[Any] | None, names: ColumnNames
+) -> tuple[Ints, NDArray[Any], Sequence[Any]]:
+    """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes."""
+    prob = _matrix(y_prob, names)
+    called = range(prob.shape[1]) if labels is None else check_labels(labels, prob.shape[1])
+    which = _class_numbers(y_true, called, labels is None, names)
+    check_same_length(names.label, which, names.prob, prob)
+    for error in violations(prob, names):
+        raise error
+    return which, prob, called
+
+
+def _matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
     """Return predictions with a column for each class as floats; their values are not checked."""
     refuse_masked(values, names.prob)
     array = np.asarray(values)
@@ -68,18 +81,18 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
             yield InputError.from_offenders(f"{names.prob} {rule}", many, names.at(names.prob, row), f"[{shown}]")
 
 
-def numbered(label: ArrayLike, classes: int, labels: Sequence[Any] | None, names: ColumnNames) -> Ints:
-    """Return the number of each row's class; without `labels` the classes are 0, 1, ..."""
+def _class_numbers(label: ArrayLike, labels: Sequence[Any], unnamed: bool, names: ColumnNames) -> Ints:
+    """Return the number of each row's class."""
     refuse_masked(label, names.label)
     array = np.asarray(label)
     if array.ndim != 1:
         raise InputError(f"{names.label} must be one-dimensional; its shape is {array.shape}")
-    known: dict[Any, int] = {name: k for k, name in enumerate(range(classes) if labels is None else labels)}
+    known: dict[Any, int] = {name: k for k, name in enumerate(labels)}
     which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
     unknown = which < 0
     if unknown.any():
         first = int(unknown.argmax())
-        raise unknown_label(array[first], first, int(unknown.sum()), classes, labels is None, names)
+        raise unknown_label(array[first], first, int(unknown.sum()), len(labels), unnamed, names)
     return which
 
 

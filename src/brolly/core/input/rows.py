@@ -108,8 +108,8 @@ def as_rows(
     weight = None
     if sample_weight is not None:
         weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
-        _same_length(names.label, label, names.weight, weight)
-    _same_length(names.label, label, names.prob, prob)
+        check_same_length(names.label, label, names.weight, weight)
+    check_same_length(names.label, label, names.prob, prob)
     return Rows(label=label, prob=prob, weight=weight, names=names, other=other)
 
 
@@ -124,7 +124,8 @@ def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError 
     return error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
 
 
-def _same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
+def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
+    """Refuse two columns of different length."""
     if len(values) != len(others):
         raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
 

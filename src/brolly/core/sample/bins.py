@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid._scan import absorb, collect
-from brolly.core.grid.cell_accumulator import scan_apart
+from brolly.core.grid.cell_accumulator import scan_in_threads
 from brolly.core.input.rows import Rows
 from brolly.core.sample.distinct import DistinctTable
 
@@ -46,7 +46,7 @@ class BinSums:
         cut = np.full(n + 2, 2.0)
         cut[0] = -1.0
         cut[1 : len(edges) + 1] = edges
-        table, *others = scan_apart(rows, n, cut)
+        table, *others = scan_in_threads(rows, n, cut)
         for other in others:
             absorb(table, other)
         slot, _, (weight, _), (rise, _), _ = collect(table)

@@ -14,7 +14,7 @@ from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import LARGEST_GRID, CellSums, CellTable, check_grid
 from brolly.core.grid.rounded import RoundedSample, Rounding
 from brolly.core.grid_loss import GridLoss
-from brolly.core.input.multiclass import as_matrix, check_labels, check_view, numbered, top_label, violations
+from brolly.core.input.multiclass import check_view, read_classes, top_label
 from brolly.core.input.rows import ColumnNames, Rows, as_rows
 from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
@@ -163,18 +163,10 @@ class Sample:
         from brolly.core.sample.segments import Segments
 
         check_view(view)
-        names = ColumnNames()
-        prob = as_matrix(y_prob, names)
-        called = None if labels is None else check_labels(labels, prob.shape[1])
-        which = numbered(y_true, prob.shape[1], called, names)
-        if len(which) != len(prob):
-            raise InputError(f"y_true and y_prob must have the same length; they have {len(which):,} and {len(prob):,}")
-        for error in violations(prob, names):
-            raise error
+        which, prob, called = read_classes(y_true, y_prob, labels, ColumnNames())
         if view == "top-label":
             return cls(*top_label(which, prob), sample_weight=sample_weight)
-        keys = range(prob.shape[1]) if called is None else called
-        samples = {key: cls(which == k, prob[:, k], sample_weight=sample_weight) for k, key in enumerate(keys)}
+        samples = {key: cls(which == k, prob[:, k], sample_weight=sample_weight) for k, key in enumerate(called)}
         return Segments.from_samples(samples, by=["class"])
 
     @classmethod
@@ -202,7 +194,7 @@ class Sample:
         self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
-        self._first = _grid(8, max(64, len(rows)), _QUICK_GRID)
+        self._first_grid = _grid(8, max(64, len(rows)), _QUICK_GRID)
         self._passes, self._by_grid, self._rows, self._distinct, self._fine = {}, {}, rows, table, None
         self._show(rows)
         return self
@@ -247,7 +239,7 @@ class Sample:
         weight = cells.weight[0]
         self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
         self.effective_n = total**2 / float(cells.squares.sum())
-        self._first = cells.m
+        self._first_grid = cells.m
         self._passes = {cells.m: cells}
         self._rows = rows
         self._distinct, self._fine, self._by_grid = None, None, {}
@@ -273,7 +265,7 @@ class Sample:
     @property
     def _cells(self) -> CellTable:
         """The sums of a compressed sample, or of the first pass over the rows."""
-        return self._pass(self._first)
+        return self._pass(self._first_grid)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._from_parts, (self._cells, self._rows)  # not what can be computed from them again
@@ -311,9 +303,9 @@ class Sample:
         has its own grid only.
         """
         if self._rows is None:
-            return [self._first]
+            return [self._first_grid]
         passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
-        return [self._first, *passes, FINEST_GRID]
+        return [self._first_grid, *passes, FINEST_GRID]
 
     def _cell_sums(self, m: int) -> CellSums:
         """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
@@ -339,7 +331,7 @@ class Sample:
 
     def _cell_table(self, m: int) -> CellTable:
         """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
-        return self._cells if self._rows is None else self._pass(max(m, self._first))
+        return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
 
     def _bin_sums(self, n: int, edges: Floats) -> BinSums:
         """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
