@@ -9,14 +9,14 @@
 
 import ast
 from importlib import import_module
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 __version__ = "0.1.0.dev0"
 
 # Names are loaded when first asked for: `import brolly` stays light, and the command is ready for Ctrl-C at once. They
 # are listed once, in the stub beside this file, as SPEC 1 of the scientific Python projects has it.
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
+_STUB = ast.parse(get_data(__name__, "__init__.pyi") or b"")
 _IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
 _MODULES = {alias.name: str(node.module) for node in _IMPORTS for alias in node.names}
 _INNER_PACKAGES = ("assessment", "core", "decisions", "engines", "inference", "measures", "report")
