@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
 LOUD = {
+    "combined": ("combined (default)", "#CC0000", "-"),
     "soft_binned_cdl": ("SCDL", "#D55E00", "-"),
     "cutoff_calibration_error": ("cutoff", "#0072B2", "-"),
     "smooth_calibration_error": ("smCE", "#009E73", "--"),
@@ -27,7 +28,7 @@ def main() -> None:
     with (HERE / "data" / "power.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     names = list(dict.fromkeys(x["alternative"] for x in lines))
-    figure, axes = plt.subplots(2, 2, figsize=(9, 7), sharex=True, sharey=True, layout="constrained")
+    figure, axes = plt.subplots(2, 3, figsize=(12, 7), sharex=True, sharey=True, layout="constrained")
     for ax, name in zip(axes.flat, names, strict=True):
         for measure in dict.fromkeys(x["measure"] for x in lines):
             some = [x for x in lines if (x["alternative"], x["measure"]) == (name, measure)]
@@ -41,12 +42,12 @@ def main() -> None:
         ax.axhline(0.05, color="0.6", linewidth=0.8)
         ax.set(title=name, ylim=(0, 1.02), xlim=(0, 1))
         ax.spines[["top", "right"]].set_visible(False)
-    axes[1, 0].set_xlabel("strength of the miscalibration")
-    axes[1, 1].set_xlabel("strength of the miscalibration")
-    axes[0, 0].set_ylabel("share of samples rejected")
-    axes[1, 0].set_ylabel("share of samples rejected")
+    for ax in axes[1]:
+        ax.set_xlabel("strength of the miscalibration")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("share of samples rejected")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=9, frameon=False, fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=10, frameon=False, fontsize=8)
     figure.suptitle("Power of the exact test at level 5%, 1,000 rows", fontsize=11)
     figure.savefig(HERE / "pictures" / "power.png", dpi=110)
 

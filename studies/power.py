@@ -3,8 +3,8 @@
     python -m studies.power docs/data/size.csv docs/data/power.csv
 
 Size: the share of samples of calibrated forecasters that the test at level 5% rejects (19 resamples, with which the
-exact level is 5%). Power: 1,000 rows with the same predictions throughout, so that the null has to be drawn once for
-each measure; outcomes are drawn from alternatives of growing strength.
+exact level is 5%). Power: 1,000 rows with fixed predictions, so that the null has to be drawn once for each statistic;
+outcomes are drawn from alternatives of growing strength.
 """
 
 from __future__ import annotations
@@ -22,28 +22,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 import brolly
-from brolly.inference.resampling_units import as_atoms
-from brolly.inference.statistic import as_statistic
+from brolly.inference.resampling_units import Atoms, as_atoms
+from brolly.inference.statistic import Evaluate, as_test_statistic
 from studies.populations import logit_scaled, populations
 
 Floats = NDArray[np.float64]
 
 SLOW = ("lower_distance_to_calibration",)
-MEASURES = [name for name in brolly.list_measures() if name not in SLOW]
+MEASURES = ["combined", *(name for name in brolly.list_measures() if name not in SLOW)]
 SIZES = {20: 100, 200: 60, 5_000: 20}  # simulations by number of rows
 CALIBRATED = ("calibrated", "rare")
 ROWS, NULL, DRAWS = 1_000, 399, 200
 STRENGTHS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-def alternatives(p: Floats, strength: float) -> dict[str, Floats]:
-    """The chance of the event where p is predicted; strength 0 is calibrated."""
+def alternatives(strength: float) -> dict[str, tuple[Floats, Floats]]:
+    """Predictions and the event probabilities behind them; strength 0 is calibrated."""
+    p = np.sort(np.random.default_rng(1).random(ROWS))
+    rare = 0.1 * p**2
     wave = np.sin(16 * np.pi * p) * np.minimum(p, 1 - p)
     return {
-        "overconfident": logit_scaled(p, 1 - 0.4 * strength),
-        "too high everywhere": p - 0.08 * strength * 4 * p * (1 - p),
-        "waves": p + 0.6 * strength * wave,
-        "one region": p - 0.25 * strength * ((p > 0.8) & (p < 0.95)),
+        "overconfident": (p, logit_scaled(p, 1 - 0.4 * strength)),
+        "underconfident": (p, logit_scaled(p, 1 + 0.6 * strength)),
+        "too high everywhere": (p, p - 0.08 * strength * 4 * p * (1 - p)),
+        "waves": (p, p + 0.6 * strength * wave),
+        "one region": (p, p - 0.25 * strength * ((p > 0.8) & (p < 0.95))),
+        "rare events": (rare, rare * (1 + 0.8 * strength)),
     }
 
 
@@ -62,7 +66,7 @@ def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[di
                 y = (rng.random(n) < p).astype(np.int8)  # the predictions of the population, and calibrated
                 for measure in MEASURES:
                     rejected[measure] += brolly.calibration_test(
-                        y, p, measure=measure, n_resamples=19, rng=rng
+                        y, p, statistic=measure, n_resamples=19, rng=rng
                     ).rejects(0.05)
             for measure, count in rejected.items():
                 yield {
@@ -72,27 +76,30 @@ def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[di
 
 
 def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[dict[str, Any]]:
-    """How often miscalibrated forecasters are."""
+    """How often miscalibrated forecasters are rejected."""
     null, draws = max(19, round((NULL + 1) * share) - 1), max(2, round(DRAWS * share))
-    p = np.sort(np.random.default_rng(1).random(ROWS))
-    atoms = as_atoms(brolly.Sample(np.zeros(ROWS, int), p))
     for measure in measures:
         _say(f"power, {measure}")
-        evaluate = as_statistic(measure).on(atoms)
-        rng = np.random.default_rng(2)
-        coin = atoms.coin(p)
-        chance = np.sort([evaluate(atoms.redraw(rng, coin)) for _ in range(null)])
+        chance: dict[bytes, Floats] = {}  # values of calibrated forecasters, by their predictions
         for strength in STRENGTHS:
-            for name, rate in alternatives(p, strength).items():
-                rng = np.random.default_rng([3, zlib.crc32(name.encode())])
-                coin = atoms.coin(np.clip(rate, 0.0, 1.0))
-                seen = np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(draws)])
-                p_value = (1 + null - np.searchsorted(chance, seen)) / (null + 1)
+            for name, (p, rate) in alternatives(strength).items():
+                atoms = as_atoms(brolly.Sample(np.zeros(ROWS, int), p))
+                evaluate = as_test_statistic(measure).on(atoms)
+                if p.tobytes() not in chance:
+                    chance[p.tobytes()] = np.sort(_values(atoms, evaluate, p, null, np.random.default_rng(2)))
+                seen = _values(atoms, evaluate, rate, draws, np.random.default_rng([3, zlib.crc32(name.encode())]))
+                p_value = (1 + null - np.searchsorted(chance[p.tobytes()], seen)) / (null + 1)
                 rejected = int((p_value <= 0.05).sum())
                 yield {
                     "alternative": name, "strength": strength, "measure": measure, "n": ROWS, "draws": draws,
                     "rejected": rejected, "alpha": 0.05, "truth": f"{evaluate(atoms.expected(rate)):.6g}",
                 }  # fmt: skip
+
+
+def _values(atoms: Atoms, evaluate: Evaluate, rate: Floats, size: int, rng: np.random.Generator) -> Floats:
+    """The statistic of samples with these event probabilities."""
+    coin = atoms.coin(np.clip(rate, 0.0, 1.0))
+    return np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(size)])
 
 
 def _write(path: Path, lines: Iterator[dict[str, Any]]) -> None:

@@ -40,7 +40,7 @@ def test_the_parts_are_what_their_functions_say():
     assert a.grid_choice.to_dict() == brolly.choose_grid(sample).to_dict()
     assert a.guarantee.to_dict() == brolly.guarantee(sample).to_dict()
     assert a.regret.to_dict() == brolly.regret_curve(sample, grid=a.shown_grid).to_dict()
-    assert a.test.statistic == every["soft_binned_cdl"]
+    assert a.test.value == every["soft_binned_cdl"]
     assert a.task.regret == brolly.swap_regret(sample, task=task)
     assert a.loss_interval[0] <= a.regret.loss
     assert 0 < a.loss_at_least.bound < a.regret.loss

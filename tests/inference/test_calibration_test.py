@@ -9,25 +9,33 @@ import numpy as np
 import pytest
 
 import brolly
+from brolly.inference.combined import Combined
+from brolly.inference.resampling_units import as_atoms
+from brolly.inference.statistic import as_test_statistic
 from brolly.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", ["combined", *QUICK])
 def test_the_null_is_that_of_all_outcomes(name):
-    """Four rows have 16 outcomes: the exact upper tail of each measure, against the share of draws in it."""
+    """Four rows have 16 outcomes: the exact upper tail of each statistic, against the share of draws in it."""
     p, y = np.array([0.2, 0.5, 0.5, 0.9]), np.array([1, 0, 1, 1])
-    measure = CATALOGUE[name]
+    statistic = as_test_statistic(name).function
+
+    def measure(outcome, p):
+        return statistic(brolly.Sample(outcome, p))
+
     value, tail = measure(y, p), 0.0
     for outcome in itertools.product([0, 1], repeat=4):
         outcome = np.array(outcome)
         if name == "log_score" or measure(outcome, p) >= value - 1e-9:
             worse = measure(outcome, p) >= value - 1e-9
             tail += worse * float(np.prod(np.where(outcome, p, 1 - p)))
-    test = brolly.calibration_test(y, p, measure=name, n_resamples=2000, rng=1)
+    shown = "brier_score" if name == "combined" else name
+    test = brolly.calibration_test(y, p, statistic=name, measure=shown, n_resamples=2000, rng=1)
     assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 2000))
-    assert test.statistic == pytest.approx(value)
+    assert (test.statistic, test.measure, test.value) == (name, shown, CATALOGUE[shown](y, p))
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
@@ -46,11 +54,23 @@ def test_the_size_is_at_most_alpha(n):
 def test_certain_predictions_that_come_true_are_never_rejected():
     test = brolly.calibration_test([0, 1, 1], [0.0, 1.0, 1.0], n_resamples=19, rng=0)
     assert test.p_value == 1.0
-    assert test.statistic == test.null_mean == 0.0
+    assert test.value == test.null_mean == 0.0
 
 
 def test_a_certain_prediction_that_fails_is_impossible_under_calibration():
     assert brolly.calibration_test([1, 1], [0.0, 1.0], n_resamples=99, rng=0).p_value == 0.01
+    y, p = [0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.9, 0.0]
+    assert brolly.calibration_test(y, p, n_resamples=99, rng=0).p_value == 0.01
+
+
+def test_a_statistic_that_is_nan_is_no_evidence():
+    def sometimes(sample):
+        return float("nan") if sample.event_rate > 0.5 else 1.0
+
+    y, p = [0, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]
+    assert brolly.calibration_test(y, p, statistic=lambda _: float("nan"), n_resamples=19, rng=0).p_value == 1.0
+    assert brolly.calibration_test(y, p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
+    assert brolly.calibration_test([0, 0, 0, 1], p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,17 +104,24 @@ def test_the_result_says_it_all():
     assert done[-1] == (99, 99)
     assert test.rejects()
     assert not test.rejects(0.005)
-    assert test.excess == test.statistic - test.null.mean()
+    assert test.excess == test.value - test.null.mean()
     assert test.null_band == (test.null_quantile(0.025), test.null_quantile(0.975))
     assert (np.diff(test.null) >= 0).all()
     with pytest.raises(ValueError, match="read-only"):
         test.null[0] = 1
-    assert json.loads(json.dumps(test.to_dict()))["seed"] == 3
-    assert repr(test).startswith("CalibrationTest(statistic=0.0")
-    assert "a calibrated forecaster would hardly get that (p = 0.01)" in str(test)
+    told = json.loads(json.dumps(test.to_dict(), allow_nan=False))
+    assert (told["seed"], told["statistic"], told["value"]) == (3, "combined", brolly.soft_binned_cdl(y, p))
+    assert repr(test).startswith(
+        "CalibrationTest(p_value=0.01, statistic='combined', measure='soft_binned_cdl', value=0.0"
+    )
+    assert str(test).startswith(
+        "Calibration is rejected at the 5% level (p = 0.01, statistic: combined, 500 rows).\nsoft_binned_cdl = 0.0"
+    )
     assert "<p>" in test._repr_html_()
     calm = brolly.calibration_test([1], [0.5], n_resamples=19, rng=0)
-    assert "on 1 row: chance alone can explain it (p = 1)" in str(calm)
+    assert str(calm).startswith("Calibration is not rejected (p = 1, statistic: combined, 1 row).")
+    endless = brolly.calibration_test([0, 1], [1.0, 0.5], measure="log_score", n_resamples=19, rng=0)
+    assert endless.to_dict()["value"] is None
 
 
 def test_one_seed_one_result():
@@ -121,6 +148,8 @@ def test_an_interrupt_comes_through():
         ({"n_resamples": 5}, "n_resamples must be an integer from 19 to 10,000,000; it is 5"),
         ({"n_resamples": True}, "n_resamples must be an integer from 19 to 10,000,000; it is True"),
         ({"rng": -1}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is -1"),
+        ({"statistic": "ece"}, "statistic must be a function or one of combined, soft_binned_cdl, .*it is 'ece'"),
+        ({"measure": "combined"}, "measure must be a function or one of soft_binned_cdl, .*it is 'combined'"),
         ({"rng": "x"}, "rng must be None, a non-negative integer or a numpy.random.Generator; it is 'x'"),
     ],
 )
@@ -144,3 +173,57 @@ def test_cells_too_coarse_to_redraw_scdl_are_warned_of():
     assert "too fine" in test.to_dict()["warnings"][0]
     assert brolly.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
     assert brolly.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()
+
+
+def alternatives(p):
+    """Event probabilities that are wrong in one way each."""
+    return {
+        "overconfident": p**0.65 / (p**0.65 + (1 - p) ** 0.65),
+        "underconfident": p**1.6 / (p**1.6 + (1 - p) ** 1.6),
+        "too high": p - 0.45 * p * (1 - p),
+        "alternating": np.clip(p + 0.7 * np.sin(20 * np.pi * p) * np.minimum(p, 1 - p), 0, 1),
+    }
+
+
+@pytest.mark.parametrize("kind", ["overconfident", "underconfident", "too high", "alternating"])
+def test_the_default_statistic_finds_errors_of_every_kind(kind):
+    """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first three."""
+    p = np.sort(np.random.default_rng(0).random(400))
+    atoms = as_atoms(brolly.Sample(np.zeros(400), p))
+    evaluate, rng = Combined(atoms), np.random.default_rng(1)
+    coin, wrong = atoms.coin(p), atoms.coin(alternatives(p)[kind])
+    critical = np.quantile([evaluate(atoms.redraw(rng, coin)) for _ in range(400)], 0.95)
+    found = np.mean([evaluate(atoms.redraw(rng, wrong)) > critical for _ in range(60)])
+    assert found > 0.7
+
+
+@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells", "uneven cells", "certain"])
+def test_residuals_along_the_functions_have_variance_1(kind):
+    rng = np.random.default_rng(2)
+    n = 600
+    p = (
+        rng.random(n).round(1)
+        if kind == "ties"
+        else np.where(rng.random(n) < 0.3, rng.integers(0, 2, n), rng.random(n))
+    )
+    p = p if kind in ("ties", "certain") else rng.random(n)
+    w = rng.exponential(size=n) if kind in ("weights", "uneven cells") else None
+    sample = brolly.Sample((rng.random(n) < p).astype(int), p, sample_weight=w)
+    atoms = as_atoms(sample.compress(64) if "cells" in kind else sample)
+    combined, coin = Combined(atoms), atoms.coin(atoms.prob)
+    z = []
+    for _ in range(3000):
+        residual = atoms.redraw(rng, coin).positive - atoms.weight * atoms.distinct
+        z.append(np.add.reduceat(residual, combined._start) @ combined._along)
+    z = np.array(z)[:, :6]
+    assert np.abs(z.mean(axis=0)).max() < 5 / np.sqrt(3000)
+    assert np.abs(z.T @ z / 3000 - np.eye(z.shape[1])).max() < 0.15
+
+
+def test_few_predictions_are_looked_at_in_every_direction():
+    """Three predictions, symmetric: the log odds and the first cosine say the same, the next one does not."""
+    p = np.repeat([0.2, 0.5, 0.8], 50)
+    atoms = as_atoms(brolly.Sample(np.zeros(150), p))
+    assert Combined(atoms)._along.shape == (3, 3)
+    y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)  # up, down, up
+    assert brolly.calibration_test(y, p, rng=0).p_value < 0.01

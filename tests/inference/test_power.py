@@ -13,7 +13,7 @@ import brolly
 from brolly.inference.power import distorted
 
 FAMILIES = ["overconfident", "underconfident", "too_high", "too_low"]
-CUTOFF = {"measure": "cutoff_calibration_error", "n_resamples": 99, "rng": 0}
+CUTOFF = {"statistic": "cutoff_calibration_error", "measure": "cutoff_calibration_error", "n_resamples": 99, "rng": 0}
 
 
 def predictions(n=800, seed=0):
@@ -73,6 +73,19 @@ def test_compressed_samples_say_the_same():
     sample = brolly.Sample(np.zeros(2000), p)
     one, two = (brolly.minimum_detectable(s, **CUTOFF) for s in (sample, sample.compress(4096)))
     assert one.value == pytest.approx(two.value, rel=0.15)
+
+
+def test_the_statistic_decides_and_the_measure_tells():
+    p = predictions(300)
+    found = {
+        name: brolly.minimum_detectable(np.zeros(300), p, statistic=name, measure="brier_score", n_resamples=99, rng=0)
+        for name in ("combined", "soft_binned_cdl")
+    }
+    assert found["combined"].mean_shift < 0.8 * found["soft_binned_cdl"].mean_shift
+    assert (found["combined"].statistic, found["combined"].measure) == ("combined", "brier_score")
+    slope = found["combined"].parameter
+    q = p**slope / (p**slope + (1 - p) ** slope)
+    assert found["combined"].value == pytest.approx(np.mean(q * (1 - p) ** 2 + (1 - q) * p**2))
 
 
 def test_too_few_rows_show_nothing():

@@ -109,13 +109,17 @@ def test_looks_grow_only_where_the_p_value_is_small(monkeypatch):
     """Ten times the draws after 20 of 200 or fewer reach the value; the p-value is that of the last look alone."""
     sizes = []
 
-    def look(sample, *, n_resamples, **_):
+    def first(sample, *, n_resamples, **_):
         sizes.append(n_resamples)
-        reach = {199: sample.n, 1999: sample.n // 10}.get(n_resamples, 0)
-        return SimpleNamespace(statistic=0.5, null_mean=0.1, p_value=(1 + reach) / (1 + n_resamples), warnings=())
+        return SimpleNamespace(value=0.5, null_mean=0.1, p_value=(1 + sample.n) / (1 + n_resamples), warnings=())
 
-    monkeypatch.setattr(module, "calibration_test", look)
-    segments = {n: brolly.Sample([0, 1] * n, [0.5, 0.5] * n) for n in (10, 9, 2)}  # 2 n rows: 20, 18 and 4 draws reach
+    def further(sample, statistics, size, rng):
+        sizes.append(size)
+        return (1 + (sample.n // 10 if size == 1999 else 0)) / (1 + size), None
+
+    monkeypatch.setattr(module, "calibration_test", first)
+    monkeypatch.setattr(module, "exact_p_value", further)
+    segments = {n: brolly.Sample([0, 1] * n, [0.5, 0.5] * n) for n in (10, 9, 2)}  # 20, 18 and 4 draws reach the value
     found = brolly.segment_tests(segments, min_rows=1, n_resamples=5000)
     assert sizes == [199, 199, 1999, 5000, 199, 1999, 5000]
     np.testing.assert_array_equal(found.p_value, [21 / 200, 1 / 5001, 1 / 5001])
@@ -125,17 +129,15 @@ def test_looks_grow_only_where_the_p_value_is_small(monkeypatch):
     assert brolly.segment_tests(segments, min_rows=1, fdr=0.001).n_resamples == 2 * 2999  # one of three needs 2999
 
 
-def test_p_values_of_the_last_look_are_valid():
+def test_p_values_of_the_last_look_are_valid(monkeypatch):
     """Three looks at uniform p-values: the chance of a p-value up to x is at most x, for every x."""
     draw = np.random.default_rng(0)
-    sample = brolly.Sample([0, 1] * 10, [0.25, 0.75] * 10)
 
-    def look(*_, n_resamples, **__):
-        return SimpleNamespace(p_value=draw.integers(1, n_resamples + 2) / (n_resamples + 1))
+    def look(_, __, size, ___):
+        return draw.integers(1, size + 2) / (size + 1), None
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "calibration_test", look)
-        p = np.sort([module._last_look(sample, "brier_score", 19_999, draw).p_value for _ in range(20_000)])
+    monkeypatch.setattr(module, "exact_p_value", look)
+    p = np.sort([module._p_value(look(0, 0, 199, 0)[0], None, 19_999, draw) for _ in range(20_000)])
     above = np.arange(1, len(p) + 1) / len(p) - p
     assert above.max() < 0.01  # Kolmogorov and Smirnov at 1%: 0.0115 for 20,000
 

@@ -1,8 +1,9 @@
-"""The exact test: could a perfectly calibrated forecaster have got this value?"""
+"""An exact test of calibration, and the values of a measure that calibrated forecasters have."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -14,45 +15,58 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
 from brolly.errors import ResolutionWarning
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, quantile
-from brolly.inference.resampling_units import as_atoms
-from brolly.inference.statistic import Measuring, Statistic, as_statistic
+from brolly.inference.resampling import (
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    draw_many,
+    finite,
+    quantile,
+)
+from brolly.inference.resampling_units import Draw, as_atoms
+from brolly.inference.statistic import Measuring, Statistic, as_statistic, as_test_statistic
 
 _CELLS_A_BIN = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class CalibrationTest:
-    """Whether chance alone explains a measure's value.
+    """The result of a test of calibration.
 
     Attributes
     ----------
-    statistic : float
-        The measure of the sample.
     p_value : float
-        How often a perfectly calibrated forecaster with the same predictions gets as much: no more than this. Small
-        values speak against calibration; a large one does not speak for it.
+        The probability that a perfectly calibrated forecaster with the same predictions has a statistic as large is
+        at most this. Small values speak against calibration; a large one does not speak for it.
+    statistic : str
+        The statistic of the test.
     measure : str
-        Which measure.
+        The measure.
+    value : float
+        The measure of the sample.
     null_mean : float
-        What the measure is on average for a calibrated forecaster on so many rows.
+        The mean of the measure for calibrated forecasters with the same predictions.
     null_band : tuple of float
-        Between which values 95% of the calibrated ones lie.
+        The interval that contains 95% of their values.
     null : ndarray
-        All values drawn, increasing.
+        All values of the measure that were drawn, increasing.
     n_resamples : int
-        How many.
+        The number of draws.
     n : int
         The number of rows.
     seed : int or None
-        The seed, where it was given as one.
+        The seed, if one was given.
     warnings : tuple of str
         Reasons to read the result with care.
     """
 
-    statistic: float
     p_value: float
+    statistic: str
     measure: str
+    value: float
     null_mean: float
     null_band: tuple[float, float]
     null: Floats
@@ -66,30 +80,31 @@ class CalibrationTest:
 
     @property
     def excess(self) -> float:
-        """How much of the statistic is more than chance gives on average; below 0 if it is less."""
-        return self.statistic - self.null_mean
+        """The value less the mean of calibrated forecasters; below 0 if it is smaller."""
+        return self.value - self.null_mean
 
     def rejects(self, alpha: float = 0.05) -> bool:
-        """Whether the test at level `alpha` says that the forecaster is not calibrated.
+        """Return whether the test rejects calibration at level `alpha`.
 
-        Of calibrated forecasters it says so of a share `alpha` at most, whatever the number of rows.
+        It rejects at most a share `alpha` of calibrated forecasters, whatever the number of rows.
         """
         return self.p_value <= check_share(alpha, "alpha")
 
     def null_quantile(self, share: float) -> float:
-        """The value that a calibrated forecaster stays below with this probability."""
+        """Return the value of the measure that a calibrated forecaster does not exceed with this probability."""
         return quantile(self.null, check_share(share, "share"))
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the single draws in built-in types, ready for JSON."""
+        """Return everything but the draws in built-in types, ready for JSON; None where a number is not finite."""
         return {
             "result": "calibration_test",
             "method": "exact Monte Carlo test: predictions kept, outcomes redrawn",
-            "measure": self.measure,
             "statistic": self.statistic,
             "p_value": self.p_value,
-            "null_mean": self.null_mean,
-            "null_band": list(self.null_band),
+            "measure": self.measure,
+            "value": finite(self.value),
+            "null_mean": finite(self.null_mean),
+            "null_band": [finite(end) for end in self.null_band],
             "confidence_level": 0.95,
             "n_resamples": self.n_resamples,
             "n": self.n,
@@ -99,17 +114,17 @@ class CalibrationTest:
 
     def __repr__(self) -> str:
         return (
-            f"CalibrationTest(statistic={self.statistic:.6g}, p_value={self.p_value:.4g}, measure={self.measure!r}, "
-            f"n_resamples={self.n_resamples}, n={self.n})"
+            f"CalibrationTest(p_value={self.p_value:.4g}, statistic={self.statistic!r}, measure={self.measure!r}, "
+            f"value={self.value:.6g}, n_resamples={self.n_resamples}, n={self.n})"
         )
 
     def __str__(self) -> str:
         low, high = self.null_band
-        verdict = "a calibrated forecaster would hardly get that" if self.rejects() else "chance alone can explain it"
+        verdict = "calibration is rejected at the 5% level" if self.rejects() else "calibration is not rejected"
         return (
-            f"{self.measure} = {self.statistic:.4g} on {rows(self.n)}: {verdict} (p = {self.p_value:.3g}).\n"
-            f"Calibrated forecasters with these predictions get {self.null_mean:.4g} on average, and 95% of them "
-            f"between {low:.4g} and {high:.4g}."
+            f"{verdict.capitalize()} (p = {self.p_value:.3g}, statistic: {self.statistic}, {rows(self.n)}).\n"
+            f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
+            f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
         )
 
     def _repr_html_(self) -> str:
@@ -122,16 +137,17 @@ def calibration_test(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    statistic: str | Measuring = "combined",
     measure: str | Measuring = "soft_binned_cdl",
     n_resamples: int = 999,
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> CalibrationTest:
-    r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every measure.
+    r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every statistic.
 
-    No sample has a miscalibration of exactly 0: some is always there by chance. The test tells how much, and whether
-    there is more. It does not tell whether the excess matters, which `confidence_interval` and `guarantee` do:
-    with enough rows a harmless miscalibration is significant too.
+    No sample has a miscalibration of exactly 0: chance always adds some. The test tells whether there is more than
+    chance explains. It does not tell whether the excess matters, which `confidence_interval` and `guarantee` do: with
+    enough rows a harmless miscalibration is significant too.
 
     Parameters
     ----------
@@ -140,22 +156,26 @@ def calibration_test(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts; taken as given, not as random.
+        The weight of each row; taken as given, not as random.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
+    statistic : str or callable
+        The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`, or a function
+        that takes one `Sample`. Large values must speak against calibration.
     measure : str or callable
-        A name of `list_measures()`, or a function that takes one `Sample`. Large values must speak against calibration.
+        The measure that is reported next to its values for calibrated forecasters: a name of `list_measures()`, or a
+        function that takes one `Sample`. It does not change the p-value.
     n_resamples : int
-        How many calibrated forecasters are drawn. The p-value is a multiple of ``1/(n_resamples + 1)``.
+        The number of calibrated forecasters drawn. The p-value is a multiple of ``1/(n_resamples + 1)``.
     rng : None, int or numpy.random.Generator
-        The source of chance; the same seed gives the same result.
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with the number of forecasters drawn so far and in all.
+        Called now and then with the number of forecasters drawn so far and in total.
 
     Returns
     -------
     CalibrationTest
-        The statistic, its p-value, and what calibrated forecasters get.
+        The p-value, and the measure next to its values for calibrated forecasters.
 
     Warns
     -----
@@ -164,25 +184,33 @@ def calibration_test(
 
     Notes
     -----
-    The predictions are kept and the outcomes redrawn, :math:`y^*_t \sim \mathrm{Bernoulli}(p_t)`, B times:
+    The predictions are kept and the outcomes redrawn, :math:`y^*_t \sim \mathrm{Bernoulli}(p_t)`, B times. With the
+    statistic T,
 
     .. math:: \text{p-value} = \frac{1 + \#\{b : T^*_b \ge T\}}{B + 1}.
 
-    If the forecaster is calibrated row by row (:math:`\mathrm{P}(y_t = 1) = p_t`, independently), the sample is
-    one more draw of the same kind, its rank among all B + 1 is uniform up to ties, and
-    :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and measure: no asymptotics. Redrawn
-    samples and the observed one go through the same code, so that rounding cannot break a tie in one direction
-    only. Rows that depend on each other (clusters, time series) are not redrawn rightly: there the test rejects too
-    often. So it takes no `groups`; `confidence_interval` does.
+    If the forecaster is calibrated row by row (:math:`\mathrm{P}(y_t = 1) = p_t`, independently), the sample is one
+    more draw of the same kind, its rank among all B + 1 is uniform up to ties, and
+    :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and statistic: no asymptotics. Redrawn
+    samples and the observed one go through the same code, so that rounding cannot break a tie in one direction only.
+    A statistic that is NaN counts as no evidence. Rows that depend on each other (clusters, time series) are not
+    redrawn rightly: there the test rejects too often. So it takes no `groups`; `confidence_interval` does.
+
+    *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the log odds, cosines
+    of growing frequency). Chi-squared tests of the first 1, 2, 4, ..., 64 of them, and of the first two each alone,
+    are combined by the mean of 1/p. The result is one number of the sample, so the test is as exact as with any
+    other. It is near the best single statistic for overconfidence, errors in one region, errors that alternate and
+    rare events; docs/inference-resampling.md has the power. SCDL is a weak statistic: its value is what those who act
+    can rely on.
 
     On a compressed sample the events of each cell are redrawn as a binomial number with the mean prediction of the
     cell. The exact law, of rows whose predictions differ by up to 1/m, has the same mean and a variance smaller by a
     share of :math:`1/(4 m^2 p (1-p))` at most: no simulation could tell for ``m = 2**16``. Where weights differ
-    within a cell, their sum and their sum of squares are kept. The observed statistic is there taken of the same pooled
-    cells, so the test is of the measure as far as cells can tell it.
+    within a cell, their sum and their sum of squares are kept. The observed statistic is there taken of the same
+    pooled cells, so the test is of the statistic as far as cells can tell it.
 
-    A resample of SCDL costs one pass over the distinct predictions, without sorting; other measures cost what they cost
-    on sorted rows.
+    A resample of SCDL or of "combined" costs one pass over the distinct predictions, without sorting; other
+    statistics cost as much as on sorted rows.
 
     References
     ----------
@@ -201,27 +229,47 @@ def calibration_test(
     (0.001, True)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    statistic = as_statistic(measure)
+    tested, shown = as_test_statistic(statistic), as_statistic(measure)
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng)
-    atoms = as_atoms(sample)
-    evaluate, coin = statistic.on(atoms), atoms.coin(atoms.prob)
-    observed = evaluate(atoms.observed())
-    threads = statistic.threads
-    null = draw_many(lambda stream: [evaluate(atoms.redraw(stream, coin))], size, generator, progress, threads=threads)
-    null = np.sort(null[:, 0])
+    p_value, null = exact_p_value(sample, (tested, shown), size, generator, progress)
     return CalibrationTest(
-        statistic=float(statistic.function(sample)),
-        p_value=(1 + int((null >= observed).sum())) / (size + 1),
-        measure=statistic.name,
+        p_value=p_value,
+        statistic=tested.name,
+        measure=shown.name,
+        value=float(shown.function(sample)),
         null_mean=float(null.mean()),
         null_band=(quantile(null, 0.025), quantile(null, 0.975)),
         null=null,
         n_resamples=size,
         n=sample.n,
         seed=seed,
-        warnings=coarse(sample, statistic, float(null.mean())),
+        warnings=coarse(sample, shown, float(null.mean())),
     )
+
+
+def exact_p_value(
+    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng, progress: Progress | None = None
+) -> tuple[float, Floats]:
+    """The p-value of the first statistic, and the values of the last for calibrated forecasters, increasing."""
+    atoms = as_atoms(sample)
+    functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
+
+    def evaluate(draw: Draw) -> list[float]:
+        return [function(draw) for function in functions]
+
+    observed = evaluate(atoms.observed())[0]
+    threads = min(statistic.threads for statistic in statistics)
+    draws = draw_many(
+        lambda stream: evaluate(atoms.redraw(stream, coin)),
+        size,
+        rng,
+        progress,
+        width=len(functions),
+        threads=threads,
+    )
+    as_large = int((~(draws[:, 0] < observed)).sum())  # NaN is no evidence
+    return (1 + as_large) / (size + 1), np.sort(draws[:, -1])
 
 
 def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, shifted
 from brolly.inference.resampling_units import as_atoms
-from brolly.inference.statistic import Measuring, as_statistic
+from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
 
 Alternative = Literal["overconfident", "underconfident", "too_high", "too_low"]
 
@@ -55,8 +55,8 @@ class MinimumDetectable:
     alternative : str
         The family.
     critical_value : float
-        What the measure of a sample must exceed for the test to reject.
-    power, alpha, measure, n_resamples, n, seed
+        The value that the statistic of a sample must exceed for the test to reject.
+    power, alpha, statistic, measure, n_resamples, n, seed
         As asked for; the number of rows.
     """
 
@@ -64,6 +64,7 @@ class MinimumDetectable:
     parameter: float
     mean_shift: float
     alternative: str
+    statistic: str
     critical_value: float
     power: float
     alpha: float
@@ -75,7 +76,7 @@ class MinimumDetectable:
     def to_dict(self) -> dict[str, Any]:
         """All of it in built-in types, ready for JSON (where what is infinite is None)."""
         numbers = {name: getattr(self, name) for name in ("value", "parameter", "mean_shift")}
-        facts = ("alternative", "critical_value", "power", "alpha", "measure", "n_resamples", "n", "seed")
+        facts = ("alternative", "statistic", "critical_value", "power", "alpha", "measure", "n_resamples", "n", "seed")
         return {
             "result": "minimum_detectable",
             "method": "simulated power of the exact test",
@@ -110,6 +111,7 @@ def minimum_detectable(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    statistic: str | Measuring = "combined",
     measure: str | Measuring = "soft_binned_cdl",
     power: float = 0.8,
     alpha: float = 0.05,
@@ -127,10 +129,12 @@ def minimum_detectable(
     ----------
     y_true, y_prob, sample_weight, pos_label
         As for `calibration_test`; of a `Sample`, compressed or not, the predictions and weights alone are used.
+    statistic : str or callable
+        The statistic of the test, as in `calibration_test`.
     measure : str or callable
-        The statistic of the test, and what the answer is told in.
+        The measure that the answer is given in: a name of `list_measures()`, or a function that takes one `Sample`.
     power : float
-        How often the test is to find it.
+        The probability with which the test should reject.
     alpha : float
         The level of the test.
     alternative : {"overconfident", "underconfident", "too_high", "too_low"}
@@ -166,7 +170,7 @@ def minimum_detectable(
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    statistic, size = as_statistic(measure), check_resamples(n_resamples)
+    tested, shown, size = as_test_statistic(statistic), as_statistic(measure), check_resamples(n_resamples)
     power, alpha = check_share(power, "power"), check_share(alpha, "alpha")
     if alternative not in _FAMILIES:
         raise InputError(f"alternative must be one of {', '.join(_FAMILIES)}; it is {alternative!r}")
@@ -175,7 +179,7 @@ def minimum_detectable(
         raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
     generator, seed = as_seed(rng)
     atoms = as_atoms(sample)
-    evaluate = statistic.on(atoms)
+    evaluate = tested.on(atoms)
     key, done = int(generator.integers(2**63)), 0
 
     def draws(chance: Floats) -> Floats:
@@ -198,14 +202,15 @@ def minimum_detectable(
     shift = np.abs(population.positive - weight * atoms.distinct).sum() / weight.sum()
     reached = strength <= _STRONGEST
     return MinimumDetectable(
-        value=evaluate(population) if reached else math.inf,
+        value=shown.on(atoms)(population) if reached else math.inf,
         parameter=parameter if reached else math.inf,
         mean_shift=float(shift) if reached else math.inf,
         alternative=alternative,
         critical_value=critical,
         power=power,
         alpha=alpha,
-        measure=statistic.name,
+        statistic=tested.name,
+        measure=shown.name,
         n_resamples=size,
         n=sample.n,
         seed=seed,

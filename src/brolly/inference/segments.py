@@ -16,12 +16,13 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import BrollyWarning, InputError
-from brolly.inference.calibration_test import CalibrationTest, calibration_test
+from brolly.inference.calibration_test import calibration_test, exact_p_value
 from brolly.inference.intervals import confidence_interval
 from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share
-from brolly.inference.statistic import Measuring, as_statistic
+from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
+_STATISTIC = "combined"
 _SHOWN = 20
 _FIRST_LOOK, _CLOSE = 199, 20  # draws of the first look; a look with more draws than this above the value is the last
 _FEWEST, _MOST = 999, 99_999  # draws of the last look, by default
@@ -59,7 +60,7 @@ class SegmentTests:
     min_rows : int
         Segments with fewer rows are not tested.
     measure : str
-        The measure.
+        The measure of `value`, `null_mean` and the intervals.
     n_resamples : int
         The number of draws at the last look.
     seed : int or None
@@ -177,7 +178,8 @@ def segment_tests(
     segments : Segments, or mapping from segment to Sample
         What ``scan(..., by=...)`` returns.
     measure : str or callable
-        The test statistic, as in `calibration_test`.
+        The measure that is reported for each segment: a name of `list_measures()`, or a function that takes one
+        `Sample`. The p-values are from the default statistic of `calibration_test`.
     fdr : float
         The false discovery rate.
     method : {"bh", "by"}
@@ -300,8 +302,9 @@ def _tests(
     columns, notes = np.full((3, len(segments)), np.nan), list[str]()
     for at, sample in enumerate(segments.values()):
         if sample.n >= min_rows:
-            test = _last_look(sample, measure, size, streams[at])
-            columns[:, at] = test.statistic, test.null_mean, test.p_value
+            first = min(_FIRST_LOOK, size)
+            test = calibration_test(sample, statistic=_STATISTIC, measure=measure, n_resamples=first, rng=streams[at])
+            columns[:, at] = test.value, test.null_mean, _p_value(test.p_value, sample, size, streams[at])
             notes += test.warnings[:1]
         else:
             columns[0, at] = as_statistic(measure).function(sample)
@@ -310,14 +313,13 @@ def _tests(
     return columns, [f"{len(notes):,} of the tests come with a warning, the first: {notes[0]}"] if notes else []
 
 
-def _last_look(sample: Sample, measure: str | Measuring, most: int, rng: Rng) -> CalibrationTest:
-    """The test with ten times as many fresh draws again and again, as long as its p-value is small."""
-    size = min(_FIRST_LOOK, most)
-    while True:
-        test = calibration_test(sample, measure=measure, n_resamples=size, rng=rng)
-        if size == most or round(test.p_value * (size + 1)) > _CLOSE:
-            return test
+def _p_value(first: float, sample: Sample, most: int, rng: Rng) -> float:
+    """The p-value of the last look: ten times as many fresh draws again and again, as long as it is small."""
+    size, p_value = min(_FIRST_LOOK, most), first
+    while size < most and round(p_value * (size + 1)) <= _CLOSE:
         size = min(10 * (size + 1) - 1, most)
+        p_value, _ = exact_p_value(sample, [as_test_statistic(_STATISTIC)], size, rng)
+    return p_value
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:

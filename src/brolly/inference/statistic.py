@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,8 @@ from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
 from brolly.errors import InputError
 from brolly.inference._soft_sums import halved, soft_sums
-from brolly.inference.resampling_units import Atoms, Draw
+from brolly.inference.combined import Combined
+from brolly.inference.resampling_units import Atoms, Draw, as_atoms
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import GridSearch, soft_binned_cdl
@@ -37,11 +39,13 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A measure of the catalogue, or any function of one `Sample` (`measure` is then None)."""
+    """A measure of the catalogue, any function of one `Sample`, or a statistic of `STATISTICS`."""
 
     name: str
     function: Measuring
     measure: Measure | None
+    on: Callable[[Atoms], Evaluate]  # makes the function that evaluates resampled atoms
+    threads: int = 1  # on which evaluation runs in parallel: kernels that release the interpreter
 
     @property
     def bounded(self) -> bool:
@@ -50,7 +54,7 @@ class Statistic:
 
     @property
     def pools(self) -> bool:
-        """Whether it looks at the rows of each distinct prediction on their own."""
+        """Whether it compares each distinct prediction with its own rows."""
         return self.measure is not None and self.measure.pools_predictions
 
     @property
@@ -63,26 +67,32 @@ class Statistic:
         """Whether it is SCDL."""
         return self.measure is not None and self.measure.function is soft_binned_cdl
 
-    @property
-    def threads(self) -> int:
-        """On how many threads redrawn samples are worth evaluating: SCDL's kernels let go of the interpreter."""
-        return available_threads() if self.soft_binned else 1
 
-    def on(self, atoms: Atoms) -> Evaluate:
-        """The function that takes redrawn samples of these atoms, always by the same way."""
-        if self.measure is None or not self.soft_binned:
-            return Pooled(atoms, self.function)
-        return SoftBinned(atoms, self.function, soft=self.measure.options.get("rounding") != "hard")
-
-
-def as_statistic(measure: str | Measuring) -> Statistic:
-    """Accept a name of the catalogue or a function."""
+def as_statistic(measure: str | Measuring, parameter: str = "measure") -> Statistic:
+    """Return the statistic of a name in the catalogue or of a function."""
     if not callable(measure):
         if measure not in CATALOGUE:
-            raise InputError(f"measure must be a function or one of {', '.join(CATALOGUE)}; it is {measure!r}")
+            names = ", ".join(CATALOGUE if parameter == "measure" else (*STATISTICS, *CATALOGUE))
+            raise InputError(f"{parameter} must be a function or one of {names}; it is {measure!r}")
         measure = CATALOGUE[measure]
     known = measure if isinstance(measure, Measure) else CATALOGUE.of(measure)
-    return Statistic(str(getattr(measure, "name", getattr(measure, "__name__", "measure"))), measure, known)
+    name = str(getattr(measure, "name", getattr(measure, "__name__", "measure")))
+    if known is not None and known.function in FAST:
+        return Statistic(name, measure, known, partial(FAST[known.function], measure=known), available_threads())
+    return Statistic(name, measure, known, partial(Pooled, function=measure))
+
+
+def as_test_statistic(statistic: str | Measuring) -> Statistic:
+    """Return the statistic of a name in `STATISTICS` or in the catalogue, or of a function."""
+    if callable(statistic) or statistic not in STATISTICS:
+        return as_statistic(statistic, "statistic")
+    made = STATISTICS[statistic]
+
+    def function(sample: Sample) -> float:
+        atoms = as_atoms(sample)
+        return made(atoms)(atoms.observed())
+
+    return Statistic(statistic, function, None, made)
 
 
 class Pooled:
@@ -111,9 +121,9 @@ class SoftBinned:
     Which grid comes first depends on the predictions alone, so each outcome has one way to its value.
     """
 
-    def __init__(self, atoms: Atoms, function: Measuring, *, soft: bool) -> None:
-        self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, soft
-        self._pooled = Pooled(atoms, function)
+    def __init__(self, atoms: Atoms, measure: Measure) -> None:
+        self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
+        self._pooled = Pooled(atoms, measure)
         self._total = float(self._weight.sum())
         # Chance alone moves sums over the rows by about this share, and SCDL balances at a grid of a few times 1/it.
         noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
@@ -175,3 +185,10 @@ def _points(m: int) -> NDArray[np.int64]:
     if m not in _INDICES:
         _INDICES[m] = np.arange(m + 1)
     return _INDICES[m]
+
+
+FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {soft_binned_cdl: SoftBinned}
+"""Measures that are evaluated on resampled atoms by a class of their own."""
+
+STATISTICS: dict[str, Callable[[Atoms], Evaluate]] = {"combined": Combined}
+"""Test statistics that are no measures: they depend on the number of rows."""

@@ -1,0 +1,85 @@
+"""The default statistic of `calibration_test`: residuals along many functions of the prediction at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brolly.core.arrays import Floats
+from brolly.inference.resampling_units import Atoms, Draw
+
+_RUNS, _FUNCTIONS = 256, 64
+_ORDERS = (1, 2, 4, 8, 16, 32)
+_TINY = 1e-300
+
+
+class Combined:
+    r"""Evidence against calibration of any kind: log10 of the mean of 1/p over tests of growing order.
+
+    Residuals (events less weight times prediction) are summed in at most 256 runs of neighbouring predictions with
+    equal shares of the variance, and projected on orthonormal functions of the prediction: a constant, the log odds,
+    then cosines of growing frequency. Under calibration the projections z_1, z_2, ... are uncorrelated with variance 1.
+    The tests are chi-squared tests of z_1, ..., z_k for k = 1, 2, 4, ..., 64, and of z_1 and z_2 each alone (shift and
+    overconfidence are the most frequent errors). Their nominal p-values only weigh the parts: the exact p-value is that
+    of the resampling test. An outcome that was predicted to be impossible makes the statistic infinite.
+    """
+
+    def __init__(self, atoms: Atoms) -> None:
+        from scipy.special import gammaincc
+
+        self._tail = gammaincc
+        self._prob, self._weight = atoms.distinct, atoms.weight
+        variance = atoms.squares * self._prob * (1 - self._prob)
+        self._certain = variance <= 0
+        share = variance / max(float(variance.sum()), _TINY)
+        before = np.cumsum(share) - share / 2
+        self._start = np.flatnonzero(np.diff(np.minimum(before * _RUNS, _RUNS - 1).astype(np.int64), prepend=-1))
+        odds = np.zeros(len(variance))
+        inside = self._prob[~self._certain]
+        odds[~self._certain] = np.log(inside) - np.log1p(-inside)
+        held, at, odds = (np.add.reduceat(x, self._start) for x in (variance, before * share, odds * share))
+        self._along = _orthonormal(held, at, odds)
+        last = self._along.shape[1]
+        self._orders = np.array([*(k for k in _ORDERS if k < last), *[last] * (last > 0)], np.int64)
+
+    def __call__(self, draw: Draw) -> float:
+        weight = self._weight if draw.weight is None else draw.weight
+        residual = draw.positive - weight * self._prob
+        if residual[self._certain].any():
+            return math.inf
+        if not len(self._orders):
+            return 0.0
+        squared = (np.add.reduceat(residual, self._start) @ self._along) ** 2
+        order = np.concatenate([self._orders, [1] * len(squared[:2])])
+        total = np.concatenate([np.cumsum(squared)[self._orders - 1], squared[:2]])
+        return float(np.log10(np.mean(1 / np.maximum(self._tail(order / 2, total / 2), _TINY))))
+
+
+def _orthonormal(variance: Floats, at: Floats, odds: Floats) -> Floats:
+    """Functions of the run, one a column, along which the residuals are uncorrelated with variance 1.
+
+    Gram and Schmidt by hand, twice where rounding shows: LAPACK's own threads cost more than they gain at this size.
+    """
+    some = variance > 0  # runs of predictions that are all 0 or 1 have no residuals
+    share = variance[some] / max(float(variance.sum()), _TINY)
+    place, root = at[some] / share, np.sqrt(variance[some])
+    made = np.empty((min(_FUNCTIONS, len(share)), len(share)))
+    found = 0
+    for k in range(2 * len(made) + 1):  # more than are needed: some may be combinations of those before
+        if found == len(made):
+            break
+        function = odds[some] / share if k == 1 else np.cos(np.pi * place * max(k - 1, 0))
+        column = function * root
+        start = length = math.sqrt(float(column @ column))
+        for _ in range(2):
+            column = column - (made[:found] @ column) @ made[:found]
+            before, length = length, math.sqrt(float(column @ column))
+            if length > 0.5 * before:
+                break
+        if length > 1e-8 * start:
+            made[found] = column / length
+            found += 1
+    along = np.zeros((len(some), found))
+    along[some] = (made[:found] / root).T
+    return along
