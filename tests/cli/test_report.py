@@ -133,7 +133,7 @@ def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):
     def interrupted(*_values, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("brolly.cli.assess.assess", interrupted)
+    monkeypatch.setattr("brolly.cli.report.assess", interrupted)
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html"]) == 130
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in Path().iterdir()] == ["rain.csv"]

@@ -193,7 +193,7 @@ TEXTS = [
     "\ud800",
 ]
 words = st.sampled_from([*FILES, *OPTIONS, *TEXTS]) | st.text(max_size=6)
-COMMANDS = ["measure", "policy", "decide", "store", "monitor"]
+COMMANDS = ["policy", "decide", "store", "monitor"]
 GIVEN = {
     "measure": ["a.csv", "--prob", "p", "--outcome", "y"],
     "policy": ["a.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "out.json"],

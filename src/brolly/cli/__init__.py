@@ -97,7 +97,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from brolly.cli import assess, completion, decide, demo, measure, monitor, paper, policy, report, store
+    from brolly.cli import assess, completion, decide, demo, monitor, paper, policy, report, store
 
     parser = _Parser(
         prog="brolly",
@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(whole=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (assess, report, measure, policy, decide, store, monitor, demo, paper, completion):
+    for command in (assess, report, policy, decide, store, monitor, demo, paper, completion):
         command.add_command(commands)
     return parser
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.assess import assess
-from brolly.cli.assess import quietly
 from brolly.cli.demo_data import as_csv, forecasts
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.report import add_page, finish
+from brolly.cli.report import add_page, finish, quietly
 from brolly.core.atomic_write import check_output, write_atomic, write_errors
 from brolly.decisions.task import DecisionTask
 

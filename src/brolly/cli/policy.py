@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.text import wrapped
 from brolly.cli.columns import add_columns, check_result, files_read, read
-from brolly.cli.options import add_costs, share
 from brolly.cli.output import one_line, say
 from brolly.cli.verdict import rows_read
 from brolly.core.text import at_most
@@ -53,14 +53,36 @@ def add_command(commands: Commands) -> None:
     )
     parser.set_defaults(run=run)
     add_columns(parser)
-    add_costs(parser)
-    parser.add_argument("--threshold", metavar="P", type=share, help="instead of costs: act from this probability on")
+    parser.add_argument("--cost-fp", metavar="COST", type=_cost, help="what acting costs where the event stays out")
+    parser.add_argument("--cost-fn", metavar="COST", type=_cost, help="what waiting costs where the event happens")
+    parser.add_argument(
+        "--threshold", metavar="P", type=_probability, help="instead of costs: act from this probability on"
+    )
     parser.add_argument(
         "--actions", metavar=("LOW", "HIGH"), nargs=2, default=["wait", "act"], help="names, for 'wait' and 'act'"
     )
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed rounds all rows anew")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the policy to write, as JSON")
     parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+
+
+def _cost(text: str) -> float:
+    """A cost as an option has it: what is wrong is said with the option's name, not the library's."""
+    return _number(text, 0.0, math.inf, "a positive, finite number")
+
+
+def _probability(text: str) -> float:
+    return _number(text, 0.0, 1.0, "a number above 0 and below 1")
+
+
+def _number(text: str, low: float, high: float, rule: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not low < number < high:
+        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
+    return number
 
 
 def run(arguments: argparse.Namespace) -> int:

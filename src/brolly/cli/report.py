@@ -5,17 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import warnings
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brolly.assessment.assess import assess
 from brolly.assessment.result import Assessment
 from brolly.assessment.text import wrapped
-from brolly.cli.assess import assess_files, verdict_of
-from brolly.cli.columns import add_columns, files_read
-from brolly.cli.options import add_questions
+from brolly.cli.colour import coloured
+from brolly.cli.columns import add_columns, check_result, files_read, read
+from brolly.cli.options import add_costs, task_of
 from brolly.cli.output import one_line, say
-from brolly.errors import InputError
+from brolly.cli.progress import Progress
+from brolly.errors import BrollyWarning, InputError
 from brolly.report import to_html
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ examples:
 Files are read in pieces: they may be larger than memory.
 Exit code: 0 if there is a report, 2 if there is an error (one line says which).
 """
+COLOURS = {"trust": "green", "care": "yellow", "distrust": "red", "unknown": "bold"}
 
 
 def add_command(commands: Commands) -> None:
@@ -53,8 +57,10 @@ def add_command(commands: Commands) -> None:
     )
     parser.set_defaults(run=run)
     add_columns(parser)
-    add_questions(parser)
+    parser.add_argument("--by", metavar="COL", nargs="+", help="also judge each segment: each value of these columns")
+    add_costs(parser)
     parser.add_argument("--title", metavar="TEXT", help="what to call the report (the file's name if not said)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed draws other resamples")
     add_page(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page to write (.html)")
 
@@ -68,10 +74,21 @@ def add_page(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the file, assess it, and write the page."""
-    assessment = assess_files(arguments)
+    task = task_of(arguments)
+    if arguments.seed < 0:
+        raise InputError(f"--seed must not be negative, but is {arguments.seed}")
+    check_result(arguments)
+    rows = read(arguments, by=arguments.by)
+    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, quietly():
+        assessment = assess(rows, task=task, rng=arguments.seed, progress=progress)
     title = arguments.title or f"{files_read(arguments)}: {arguments.prob}"
     finish(assessment, arguments, arguments.output, title)
     return 0
+
+
+def quietly() -> warnings.catch_warnings[None]:
+    """Without warnings: the assessment keeps them, and the page says them."""
+    return warnings.catch_warnings(action="ignore", category=BrollyWarning)
 
 
 def finish(assessment: Assessment, arguments: argparse.Namespace, path: Path, title: str) -> None:
@@ -80,6 +97,14 @@ def finish(assessment: Assessment, arguments: argparse.Namespace, path: Path, ti
     if arguments.json:
         say(sys.stdout, json.dumps(assessment.to_dict(), indent=2, allow_nan=False) + "\n")
     elif not arguments.quiet:
-        say(sys.stdout, f"{verdict_of(assessment)}{wrapped(f'Report written to {one_line(str(path))}')}\n")
+        say(sys.stdout, f"{_verdict(assessment)}{wrapped(f'Report written to {one_line(str(path))}')}\n")
     if arguments.open and not webbrowser.open(path.resolve().as_uri()):
         raise InputError(f"no browser was found to open {path}")
+
+
+def _verdict(assessment: Assessment) -> str:
+    """The verdict as it is printed, its first sentence set off."""
+    verdict = assessment.verdict
+    said = [wrapped(one_line(sentence.text)) for sentence in verdict.sentences]
+    headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
+    return "".join(f"{text}\n" for text in (headline, "", *said))
