@@ -53,7 +53,9 @@ def test_old_windows_consoles_show_codes_instead_of_colours(monkeypatch):
     assert has_colours(Terminal())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in ("assess", "report", "demo"))])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([name, "--help"] for name in ("assess", "measure", "report", "demo"))]
+)
 def test_help_in_colour_is_the_same_text(monkeypatch, capsys, arguments):
     assert main(arguments) == 0
     plain = capsys.readouterr().out

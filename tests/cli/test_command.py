@@ -34,7 +34,7 @@ def rain(tmp_path, monkeypatch):
     return y, p, w
 
 
-ASSESS = ["assess", "rain.csv", "--prob", "p", "--outcome", "y"]
+MEASURE = ["measure", "rain.csv", "--prob", "p", "--outcome", "y"]
 
 
 DEMO = ["--prob", "probability", "--outcome", "rained"]
@@ -45,9 +45,9 @@ def python_m_brolly(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
-def test_the_verdict_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
+def test_the_result_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
     y, p, _ = rain
-    assert main(ASSESS) == 0
+    assert main(MEASURE) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(f"rain.csv: 400 rows, event rate {100 * y.mean():.3g}%\n")
@@ -66,7 +66,7 @@ def test_the_verdict_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
 def test_json_is_the_profile_and_what_was_read(rain, capsys, options, arguments):
     y, p, w = rain
     arguments = {name: w if value is True else value for name, value in arguments.items()}
-    assert main([*ASSESS, "--json", *options]) == 0
+    assert main([*MEASURE, "--json", *options]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
     sample = brolly.Sample(y, p, sample_weight=arguments.pop("sample_weight", None)).compress()
@@ -82,68 +82,67 @@ def test_json_is_the_profile_and_what_was_read(rain, capsys, options, arguments)
 
 
 def test_output_is_the_json_and_the_last_line_says_where(rain, capsys):
-    assert main([*ASSESS, "-o", "verdict.json"]) == 0
+    assert main([*MEASURE, "-o", "values.json"]) == 0
     words = capsys.readouterr().out
-    assert words.splitlines()[-1] == "Result written to verdict.json"
-    assert main([*ASSESS, "--json", "--output", "again.json"]) == 0
+    assert words.splitlines()[-1] == "Result written to values.json"
+    assert main([*MEASURE, "--json", "--output", "again.json"]) == 0
     out = capsys.readouterr().out
-    assert Path("verdict.json").read_text() == Path("again.json").read_text() == out
-    assert sorted(path.name for path in Path().iterdir()) == ["again.json", "rain.csv", "verdict.json"]
+    assert Path("values.json").read_text() == Path("again.json").read_text() == out
+    assert sorted(path.name for path in Path().iterdir()) == ["again.json", "rain.csv", "values.json"]
 
 
 def test_quiet_says_nothing_but_what_was_asked_for(rain, capsys):
-    assert main([*ASSESS, "--quiet", "-o", "verdict.json"]) == 0
+    assert main([*MEASURE, "--quiet", "-o", "values.json"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert main([*ASSESS, "--quiet", "--json"]) == 0
-    assert capsys.readouterr() == (Path("verdict.json").read_text(), "")
+    assert main([*MEASURE, "--quiet", "--json"]) == 0
+    assert capsys.readouterr() == (Path("values.json").read_text(), "")
 
 
 def test_doubts_are_part_of_the_answer(tmp_path, capsys):
     """Warnings are errors in these tests: none may be raised, yet both must be told."""
     (tmp_path / "a.csv").write_text("p,y\n0.5,1\n0.75,1\n")
-    assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y"]) == 0
+    assert main(["measure", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert out.count("Note: ") == 2
     assert "Note: every outcome is 1: nothing is known about the other outcome.\n" in out
-    assert main(["assess", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
+    assert main(["measure", str(tmp_path / "a.csv"), "--prob", "p", "--outcome", "y", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 2
 
 
-HELP = "(see 'brolly assess --help')"
+HELP = "(see 'brolly measure --help')"
 WRONG = {
-    "nothing given": (["assess"], f"the following arguments are required: FILE, --prob, --outcome {HELP}"),
-    "no outcome": (ASSESS[:4], f"the following arguments are required: --outcome {HELP}"),
-    "unknown option": ([*ASSESS, "--frob"], "unrecognized arguments: --frob (see 'brolly --help')"),
-    "no abbreviations": ([*ASSESS, "--out", "x"], "unrecognized arguments: --out x (see 'brolly --help')"),
+    "nothing given": (["measure"], f"the following arguments are required: FILE, --prob, --outcome {HELP}"),
+    "no outcome": (MEASURE[:4], f"the following arguments are required: --outcome {HELP}"),
+    "unknown option": ([*MEASURE, "--frob"], "unrecognized arguments: --frob (see 'brolly --help')"),
+    "no abbreviations": ([*MEASURE, "--out", "x"], "unrecognized arguments: --out x (see 'brolly --help')"),
     "no file": (
-        ["assess", "snow.csv", *ASSESS[2:]],
+        ["measure", "snow.csv", *MEASURE[2:]],
         "cannot read snow.csv: No such file or directory",
     ),
     "no column": (
-        [*ASSESS, "--weight", "W"],
+        [*MEASURE, "--weight", "W"],
         "rain.csv has no column 'W' (did you mean 'w'?); it has 'p', 'y', 'w', 'sky'",
     ),
     "terminal codes": (
-        [*ASSESS, "--weight", "\x1b[31m\n"],
+        [*MEASURE, "--weight", "\x1b[31m\n"],
         "rain.csv has no column '\\x1b[31m\\n'; it has 'p', 'y', 'w', 'sky'",
     ),
     "control characters in a path": (
-        ["assess", "\x1b[2J\n.csv", *ASSESS[2:]],
+        ["measure", "\x1b[2J\n.csv", *MEASURE[2:]],
         "cannot read \\x1b[2J\\n.csv: No such file or directory",
     ),
     "text outcome": (
-        [*ASSESS, "--outcome", "sky", "--quiet"],
+        [*MEASURE, "--outcome", "sky", "--quiet"],
         "sky must be 0 or 1; it holds text such as 'dry', 'wet': "
         "pass the label of the event as pos_label (--pos-label on the command line)",
     ),
-    "over the source": ([*ASSESS, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
-    "into a folder": ([*ASSESS, "-o", "."], "cannot write .: it is not a regular file"),
-    "into a device": ([*ASSESS, "-o", "/dev/null"], "cannot write /dev/null: it is not a regular file"),
-    "no such folder": ([*ASSESS, "-o", "no/a.json"], "cannot write no/a.json: No such file or directory"),
-    "endless name": ([*ASSESS, "-o", "x" * 999], f"cannot write {'x' * 999}: File name too long"),
+    "over the source": ([*MEASURE, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    "into a folder": ([*MEASURE, "-o", "."], "cannot write .: it is not a regular file"),
+    "no such folder": ([*MEASURE, "-o", "no/a.json"], "cannot write no/a.json: No such file or directory"),
+    "endless name": ([*MEASURE, "-o", "x" * 999], f"cannot write {'x' * 999}: File name too long"),
     "no such source": (
-        ["assess", "no.csv", *ASSESS[2:], "-o", "rain.csv"],
+        ["measure", "no.csv", *MEASURE[2:], "-o", "rain.csv"],
         "cannot read no.csv: No such file or directory",
     ),
 }
@@ -159,7 +158,14 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     assert list(Path().iterdir()) == [Path("rain.csv")]
 
 
-@pytest.mark.parametrize("arguments", [["frob"], [*ASSESS, "--rounding", "middle"]])
+def test_a_result_does_not_replace_a_pipe(rain, capsys):
+    os.mkfifo("pipe")
+    assert main([*MEASURE, "-o", "pipe"]) == 2
+    assert capsys.readouterr() == ("", "brolly: error: cannot write pipe: it is not a regular file\n")
+    assert Path("pipe").is_fifo()
+
+
+@pytest.mark.parametrize("arguments", [["frob"], [*MEASURE, "--rounding", "middle"]])
 def test_choices_that_do_not_exist(rain, capsys, arguments):
     """The words are argparse's, which change from one Python to the next."""
     assert main(arguments) == 2
@@ -173,21 +179,21 @@ def test_choices_that_do_not_exist(rain, capsys, arguments):
 def test_help_and_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr() == (f"brolly {brolly.__version__}\n", "")
-    for arguments in (["--help"], ["assess", "-h"]):
+    for arguments in (["--help"], ["measure", "-h"]):
         assert main(arguments) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert "  brolly assess rain.csv --prob probability --outcome rained\n" in out
+        assert "  brolly measure rain.csv --prob probability --outcome rained\n" in out
         assert max(map(len, out.splitlines())) <= 82
     assert main([]) == 2
     assert capsys.readouterr().err.startswith("usage: brolly")
 
 
 def test_python_m_brolly(rain):
-    done = python_m_brolly(*ASSESS, "-o", "verdict.json")
+    done = python_m_brolly(*MEASURE, "-o", "values.json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("\nResult written to verdict.json\n")
-    failed = python_m_brolly(*ASSESS, "--weight", "x")
+    assert done.stdout.endswith("\nResult written to values.json\n")
+    failed = python_m_brolly(*MEASURE, "--weight", "x")
     assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "brolly: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
 
@@ -202,33 +208,33 @@ def test_python_m_brolly_in_this_process(rain, capsys, monkeypatch):
 
 def test_characters_that_the_terminal_has_not(rain):
     Path("rain.csv").rename("Þurrt.csv")
-    done = python_m_brolly("assess", "Þurrt.csv", *ASSESS[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = python_m_brolly("measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert done.stdout.startswith("\\xdeurrt.csv: 400 rows")
 
 
 def test_a_reader_that_left_is_no_error(rain, capsys, monkeypatch):
-    """As in `brolly assess ... | head -1`."""
+    """As in `brolly measure ... | head -1`."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
         monkeypatch.setattr(sys, "stdout", pipe)
-        assert main([*ASSESS, "-o", "verdict.json"]) == 141
+        assert main([*MEASURE, "-o", "values.json"]) == 141
     assert capsys.readouterr().err == ""
-    assert Path("verdict.json").exists()
+    assert Path("values.json").exists()
 
 
 def test_a_full_disk_is_an_error(rain, capsys, monkeypatch):
     with Path("/dev/full").open("w") as full:
         monkeypatch.setattr(sys, "stdout", full)
-        assert main(ASSESS) == 2
+        assert main(MEASURE) == 2
     assert capsys.readouterr().err == "brolly: error: cannot write: No space left on device\n"
 
 
 def test_when_nothing_can_be_said_the_exit_code_says_it(rain, monkeypatch):
     with io.TextIOWrapper(Path("/dev/full").open("wb", buffering=0), write_through=True) as full:
         monkeypatch.setattr(sys, "stderr", full)
-        assert main([*ASSESS, "--weight", "x"]) == 2
+        assert main([*MEASURE, "--weight", "x"]) == 2
         monkeypatch.setattr(sys, "stdout", None)
         assert main([]) == 2
 
@@ -237,8 +243,8 @@ def test_streams_that_were_closed(rain, monkeypatch):
     """Python has no stdout after `>&-`, and no stderr after `2>&-`."""
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
-    assert main(ASSESS) == 0
-    assert main([*ASSESS, "--weight", "x"]) == 2
+    assert main(MEASURE) == 0
+    assert main([*MEASURE, "--weight", "x"]) == 2
 
 
 def test_the_demo(tmp_path):
@@ -251,10 +257,10 @@ def test_the_demo(tmp_path):
     (text,) = texts
     assert text.startswith("date,city,probability,rained\n2024-01-01,Bergen,0.686,0\n")
     assert text.count("\n") == 2001
-    done = python_m_brolly("assess", "rain.csv", *DEMO, "-o", "verdict.json", cwd=file.parent)
+    done = python_m_brolly("measure", "rain.csv", *DEMO, "-o", "values.json", cwd=file.parent)
     assert done.stdout.startswith("rain.csv: 2,000 rows, event rate 48.4%\nSCDL 0.0248   ")
-    assert done.stdout.endswith("\nResult written to verdict.json\n")
+    assert done.stdout.endswith("\nResult written to values.json\n")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert len(done.stdout.splitlines()) <= 12
+    assert len(done.stdout.splitlines()) <= 30
     usage = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (usage.returncode, usage.stderr) == (1, "usage: python examples/make_rain_data.py FILE\n")

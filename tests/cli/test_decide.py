@@ -91,7 +91,7 @@ def test_policies_without_names_or_without_ids(rain, capsys):
 
 
 HELP = "(see 'brolly decide --help')"
-STAKE = "say what is at stake: either --cost-fp and --cost-fn, or --threshold"
+STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
     "nothing given": (["decide"], f"the following arguments are required: FILE, --policy, --prob, -o/--output {HELP}"),
     "no policy": (
@@ -104,7 +104,7 @@ WRONG = {
     ),
     "no id": (
         [a for a in DECIDE if a not in ("--id", "day")],
-        "--id is missing: the policy rounds at random, and the id makes that repeatable",
+        "--id is missing: the policy rounds at random, and row ids make that reproducible",
     ),
     "no column": (
         [*DECIDE, "--id", "dya"],
@@ -144,7 +144,10 @@ WRONG = {
         [*POLICY, "--threshold", "35%"],
         "argument --threshold: must be a number above 0 and below 1; it is '35%' (see 'brolly policy --help')",
     ),
-    "a negative seed": ([*COSTS, "--seed", "-1"], "seed must be an integer from 0 to 2**64 - 1; it is -1"),
+    "a negative seed": (
+        [*COSTS, "--seed", "-1"],
+        "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'brolly policy --help')",
+    ),
     "a policy over the source": (
         [*COSTS, "-o", "rain.csv"],
         "rain.csv is the file to read: the result would overwrite it",

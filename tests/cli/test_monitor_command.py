@@ -52,22 +52,22 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
     assert Path("today.parquet").read_bytes() == before
 
 
-def test_watch_prints_the_table_and_the_change(capsys):
+def test_monitor_prints_the_table_and_the_change(capsys):
     assert main(["monitor", "days", "--window", "2"]) == 0
     out = capsys.readouterr().out.splitlines()
     line = brolly.monitor(brolly.load_samples("days"), window=2, rng=0)
     assert out[:-2] == str(line).splitlines()
-    assert out[-1] == "The last change was at 2026-03-09: judge the forecast by what came since."
+    assert out[-1] == "The last change was at 2026-03-09: assess the forecast on the periods since then."
 
 
-def test_watch_without_a_change(capsys):
+def test_monitor_without_a_change(capsys):
     for day in range(9, 17):
         Path(f"days/2026-03-{day:02}.parquet").unlink()
     assert main(["monitor", "days", "--fail-on-change"]) == 0
-    assert capsys.readouterr().out.endswith("\nNo change that chance would not explain.\n")
+    assert capsys.readouterr().out.endswith("\nNo change beyond chance.\n")
 
 
-def test_watch_options_have_their_effect(capsys):
+def test_monitor_options_have_their_effect(capsys):
     options = ["--confidence-level", "0.9", "--alpha", "0.02", "--seed", "3", "--independent-rows"]
     assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -77,13 +77,13 @@ def test_watch_options_have_their_effect(capsys):
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
-def test_watch_stops_a_pipeline_and_stays_quiet(capsys):
+def test_monitor_stops_a_pipeline_and_stays_quiet(capsys):
     assert main(["monitor", "days", "--fail-on-change", "--quiet"]) == 1
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["line.png", "line.svg", "line.pdf"])
-def test_watch_draws(capsys, name):
+def test_monitor_draws(capsys, name):
     assert main(["monitor", "days", "--plot", name, "--quiet"]) == 0
     assert Path(name).stat().st_size > 5000
 
@@ -98,7 +98,7 @@ def test_watch_draws(capsys, name):
         (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),
     ],
 )
-def test_watch_says_what_is_wrong_in_a_line(capsys, arguments, error):
+def test_monitor_says_what_is_wrong_in_a_line(capsys, arguments, error):
     assert main(["monitor", *arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -52,6 +52,7 @@ def test_the_page_and_the_verdict(rain, capsys):
 
 def test_every_option_has_its_effect(rain, capsys):
     options = ["--by", "city", "--cost-fp", "35", "--cost-fn", "65", "--title", "A <title>", "--seed", "5"]
+    options += ["--confidence-level", "0.9"]
     options += ["--weight", "w", "--where", "p < 0.9"]
     command = ["report", "rain.csv", "--prob", "p", "--outcome", "sky", "--pos-label", "wet", *options]
     assert main([*command, "-o", "report.html", "--json"]) == 0
@@ -60,6 +61,7 @@ def test_every_option_has_its_effect(rain, capsys):
     data = data_of("report.html")
     assert json.loads(out) == data
     assert data["seed"] == 5
+    assert data["confidence_level"] == data["guarantee"]["confidence_level"] == 0.9
     assert data["task"]["thresholds"] == [0.35]
     assert [row["label"] for row in data["segments"]["rows"]] == ["0", "1", "2"]
     assert data["weighted"]
@@ -81,9 +83,16 @@ def test_the_same_page_every_time(rain, capsys):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--cost-fp", "3"], "--cost-fp and --cost-fn belong together: only their ratio says when to act"),
-        (["--cost-fn", "3"], "--cost-fp and --cost-fn belong together: only their ratio says when to act"),
-        (["--seed", "-1"], "--seed must not be negative, but is -1"),
+        (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
+        (["--cost-fn", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
+        (
+            ["--seed", "-1"],
+            "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'brolly report --help')",
+        ),
+        (
+            ["--confidence-level", "9"],
+            "argument --confidence-level: must be a number above 0 and below 1; it is '9' (see 'brolly report --help')",
+        ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
         (["-o", "no/where.html"], "cannot write no/where.html: No such file or directory"),
     ],
@@ -133,7 +142,7 @@ def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):
     def interrupted(*_values, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("brolly.cli.report.assess", interrupted)
+    monkeypatch.setattr("brolly.cli.assess.assess", interrupted)
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html"]) == 130
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in Path().iterdir()] == ["rain.csv"]
@@ -147,7 +156,8 @@ def test_the_demo_command(tmp_path, capsys, monkeypatch):
     assert out.startswith("brolly-demo/rain.csv: 2,000 rain forecasts in four cities\n\n")
     assert out.endswith("\nReport written to brolly-demo/report.html\n")
     data = data_of("brolly-demo/report.html")
-    assert data["verdict"]["grade"] == "distrust"  # the forecaster is overconfident on purpose
+    assert data["verdict"]["grade"] == "care"  # the forecaster is overconfident on purpose
+    assert data["loss_at_least"]["bound"] > 0
     assert data["task"]["thresholds"] == [0.35]
     assert {row["label"] for row in data["segments"]["rows"]} == {"Bergen", "Hamburg", "Lisbon", "Porto"}
     assert Path("brolly-demo/rain.csv").read_text() == as_csv(forecasts())

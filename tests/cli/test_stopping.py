@@ -12,7 +12,7 @@ from helpers.processes import brolly_process, end_of, held_up
 
 from brolly.cli import main
 from brolly.cli.stopping import stoppable
-from brolly.core.atomic_write import remove_unfinished, whole
+from brolly.core.atomic_write import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
@@ -21,21 +21,22 @@ BEFORE = "import polars, duckdb, pyarrow"
 AFTER = """
 import pathlib
 plain = pathlib.Path.open
-def opened(path, *mode):
-    import polars
-    return plain(path, *mode)
+def opened(path, *mode, **options):
+    if path.suffix == ".csv":
+        import polars
+    return plain(path, *mode, **options)
 pathlib.Path.open = opened
 """
 # Code in C that looks for no signals, and would run for days, while a result is being written.
 BUSY = """
 import hashlib, os
-from brolly.cli import assess
-from brolly.core.atomic_write import whole
+from brolly.cli import results
+from brolly.core.atomic_write import atomic_output
 def write(path, text):
-    with whole(path):
+    with atomic_output(path):
         os.open("pipe", os.O_RDONLY)
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
-assess.write_whole = write
+results.write_atomic = write
 """
 # While the command loads NumPy.
 IMPORTING = """
@@ -72,7 +73,7 @@ def test_ctrl_c_while_it_waits_for_rows(first):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_busy_library_is_not_waited_for(number):
     Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
-    command = ["assess", "a.csv", *COLUMNS, "-o", "a.json"]
+    command = ["measure", "a.csv", *COLUMNS, "-o", "a.json"]
     with brolly_process(*command, first=BUSY) as process, held_up(process, "pipe"):
         assert any(name.startswith(".brolly-") for name in files())
         process.send_signal(number)
@@ -119,7 +120,7 @@ def test_in_another_thread_signals_are_left_alone(capsys):
 
 
 def test_unfinished_files_are_removed():
-    with whole(Path("a.txt")) as temporary:
+    with atomic_output(Path("a.txt")) as temporary:
         assert temporary.exists()
         remove_unfinished()
         assert not temporary.exists()

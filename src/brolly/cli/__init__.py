@@ -1,4 +1,4 @@
-"""The command line: reads arguments, calls the library, and says in words what came out."""
+"""The command line: read arguments, call the library, print the result."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?
 _EPILOG = """\
 examples:
   brolly demo --open
+  brolly measure rain.csv --prob probability --outcome rained
   brolly assess rain.csv --prob probability --outcome rained
   brolly report rain.csv --prob probability --outcome rained -o report.html
   brolly policy rain.csv --prob probability --outcome rained \\
@@ -32,12 +33,12 @@ examples:
   brolly decide today.csv --policy policy.json --prob probability --id city \\
       -o decided.csv
 
-'brolly assess --help' explains the command, and so with the others.
+'brolly COMMAND --help' explains a command.
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong with the arguments in one line, and help in colour where there are colours."""
+    """Report wrong arguments in one line, and print help in colour where there are colours."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -97,7 +98,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from brolly.cli import assess, completion, decide, demo, monitor, paper, policy, report, store
+    from brolly.cli import assess, completion, decide, demo, measure, monitor, paper, policy, report, store
 
     parser = _Parser(
         prog="brolly",
@@ -106,10 +107,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(whole=parser)  # for completion, which is made from it
+    parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (assess, report, policy, decide, store, monitor, demo, paper, completion):
+    for command in (assess, measure, report, policy, decide, store, monitor, demo, paper, completion):
         command.add_command(commands)
     return parser
 

@@ -1,4 +1,4 @@
-"""Colours, for terminals that show them and people who want them."""
+"""Colours on terminals that show them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 
 
 def has_colours(stream: TextIO | None) -> bool:
-    """Whether to colour what goes to a stream: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    """Whether to colour what goes to a stream: terminals, unless NO_COLOR is set (no-color.org)."""
     if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty() and (os.name != "nt" or "WT_SESSION" in os.environ)
 
 
 def coloured(text: str, style: str, stream: TextIO | None) -> str:
-    """The text in bold or a colour, where the stream has them."""
+    """Return the text in bold or a colour, where the stream has them."""
     return f"{_STYLES[style]}{text}{_RESET}" if has_colours(stream) else text
 
 
 def coloured_help(text: str, stream: TextIO | None) -> str:
-    """A help text with its headings and options set off; not a character is added that can be seen."""
+    """Return a help text with coloured headings and options; the visible characters stay the same."""
     if not has_colours(stream):
         return text
     text = _HEADING.sub(lambda found: f"{_STYLES['bold']}{found[1]}{_RESET}", text)

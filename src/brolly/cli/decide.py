@@ -1,4 +1,4 @@
-"""``brolly decide``: what to do, for each row of a file."""
+"""``brolly decide``: apply a policy to each row of a file."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.assessment.text import wrapped
-from brolly.cli.output import one_line, say
+from brolly.cli.options import add_quiet, new_command
+from brolly.cli.output import one_line
 from brolly.cli.progress import Progress
+from brolly.cli.results import say_paragraphs, written
 from brolly.core.atomic_write import check_output
+from brolly.core.text import rows as rows_text
 from brolly.decisions.policy import RoundingPolicy, load_policy
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.files import describe_formats
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
-Say what to do, for each row of a file of predicted probabilities.
+Apply a policy to each row of a file of predicted probabilities.
 
 The file is copied with a column 'action' added. The same id and probability
-get the same action every time, in whatever file, order and place.
+always get the same action, in any file, order and process.
 """
 _EPILOG = f"""\
 examples:
@@ -42,38 +45,31 @@ examples:
         "appears when it is complete, and never if anything goes wrong."
     )
 }
-Exit code: 0 if all is decided, 2 if there is an error (one line says which).
+Exit code: 0 if all is decided, 2 if there is an error (one line on stderr).
 """
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "decide",
-        help="say what to do for each row of a file, by a policy",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "apply a policy to each row of a file"
+    parser = new_command(commands, run, "decide", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of predicted probabilities")
-    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as 'brolly policy' writes it")
+    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'brolly policy'")
     parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
-    parser.add_argument("--id", metavar="COL", help="column that says what each row is called: integers or text")
+    parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the file to write")
-    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the policy, apply it to the file, and say how often it does what."""
+    """Apply the policy to the file, and print how often each action was taken."""
     need_pyarrow()
     from brolly.engines.append_columns import append_columns  # which imports PyArrow
 
     policy = load_policy(arguments.policy)
     if arguments.id is None and policy.rounding == "soft":
-        raise InputError("--id is missing: the policy rounds at random, and the id makes that repeatable")
+        raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
     check_output(arguments.output, Path(arguments.file), Path(arguments.policy))
     taken: Counter[str] = Counter()
     columns = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
@@ -87,12 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
         )
     if not arguments.quiet:
-        say(sys.stdout, _summary(arguments, policy, rows, taken))
+        counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
+        decided = f"{one_line(arguments.file)}: {rows_text(rows)} decided{counts and ': ' + counts}"
+        say_paragraphs([decided, written("Result", arguments.output)])
     return 0
 
 
 def _counting(policy: RoundingPolicy, taken: Counter[str]) -> Any:
-    """The policy, with its actions counted where they have names."""
+    """The policy, counting its actions where they have names."""
 
     def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
         if not policy.task.actions:
@@ -103,9 +101,3 @@ def _counting(policy: RoundingPolicy, taken: Counter[str]) -> Any:
         return np.array(policy.task.actions).take(index)
 
     return decide
-
-
-def _summary(arguments: argparse.Namespace, policy: RoundingPolicy, rows: int, taken: Counter[str]) -> str:
-    counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
-    said = f"{one_line(arguments.file)}: {rows:,} {'row' if rows == 1 else 'rows'} decided{counts and ': ' + counts}"
-    return f"{wrapped(said)}\n{wrapped(f'Result written to {one_line(str(arguments.output))}')}\n"

@@ -1,59 +1,61 @@
-"""``brolly demo``: what brolly does, on forecasts that come with it."""
+"""``brolly demo``: a report on rain forecasts that come with brolly."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import assess
+from brolly.cli.assess import without_warnings
 from brolly.cli.demo_data import as_csv, forecasts
+from brolly.cli.options import add_quiet, new_command
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.report import add_page, finish, quietly
+from brolly.cli.report import add_page, finish
 from brolly.core.atomic_write import check_output, write_atomic, write_errors
 from brolly.decisions.task import DecisionTask
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
-Show what brolly does, on 2,000 rain forecasts by somebody who is too sure.
+Write a report on 2,000 rain forecasts that come with brolly.
 
-Writes the forecasts (rain.csv) and a report on them (report.html) to a folder.
-Taking an umbrella for nothing costs 35, getting wet 65.
+The forecaster is overconfident. The forecasts (rain.csv) and the report
+(report.html) are written to a folder. An umbrella for nothing (a false alarm)
+costs 35, getting wet (a miss) costs 65.
 """
 _EPILOG = """\
 examples:
   brolly demo --open
   brolly demo build/demo --quiet
 
-What it does is the same as
+The same as
   brolly report brolly-demo/rain.csv --prob probability --outcome rained \\
       --by city --cost-fp 35 --cost-fn 65 -o brolly-demo/report.html
 """
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "demo",
-        help="show what brolly does, on forecasts that come with it",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "write a report on forecasts that come with brolly"
+    parser = new_command(commands, run, "demo", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", type=Path, default=Path("brolly-demo"), help="where to (brolly-demo)"
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        type=Path,
+        default=Path("brolly-demo"),
+        help="default: brolly-demo",
     )
     add_page(parser)
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make the forecasts, and the report on them."""
+    """Write the forecasts and the report."""
     data, page = arguments.folder / "rain.csv", arguments.folder / "report.html"
     with write_errors(arguments.folder):
         arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -62,12 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
     write_atomic(data, as_csv(rows))
     if not arguments.quiet and not arguments.json:
         say(sys.stdout, f"{one_line(str(data))}: {len(rows):,} rain forecasts in four cities\n\n")
-    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, quietly():
+    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
         assessment = assess(
             [row.rained for row in rows],
             [row.probability for row in rows],
             by={"city": [row.city for row in rows]},
             task=DecisionTask.from_costs(false_positive=35, false_negative=65, actions=("no umbrella", "umbrella")),
+            rng=0,
             progress=progress,
         )
     finish(assessment, arguments, page, "Rain forecasts in four cities (brolly demo)")

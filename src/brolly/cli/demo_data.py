@@ -1,7 +1,7 @@
 """The forecasts of the demo: an overconfident rain forecaster in four cities, 2,000 forecasts in all.
 
-The forecaster sees which days are wet, but says 97% where 80% would do, and 11% where 30% would do.
-The same rows come out every time.
+The forecaster says 97% where it rains with probability 80%, and 11% where it rains with probability 30%. The rows are
+the same every time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OVERCONFIDENCE = 2.5  # by how much the log-odds are stretched; 1 would be a cal
 
 
 class Forecast(NamedTuple):
-    """What was said for a day in a city, and whether it rained."""
+    """A forecast for a day in a city, and whether it rained."""
 
     date: str
     city: str

@@ -1,31 +1,31 @@
-"""``brolly monitor``: a forecast over time, and when it changed."""
+"""``brolly monitor``: SCDL and its guarantee over time, and when the forecast changed."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brolly import __version__
+from brolly.cli.options import add_json, add_quiet, add_seed, new_command, probability
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.core.atomic_write import atomic_output, check_output, write_atomic
+from brolly.cli.results import write_json
+from brolly.core.atomic_write import atomic_output, check_output
 from brolly.engines.store import load_samples
 from brolly.errors import InputError
 from brolly.inference.monitoring import Timeline, monitor
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
-Print what acting on a forecast can cost, period by period, and when it changed.
+Print SCDL and the guaranteed expected loss period by period, and when the
+forecast changed.
 
-The folder holds one stored sample for each period (see 'brolly store'), whose
-names put them in order: 2026-03-02.parquet. A change is marked where a test
-says that chance alone would hardly explain it, not where a number crosses a
-threshold.
+The folder holds one stored sample for each period (see 'brolly store'), ordered
+by name: 2026-03-02.parquet. Changes are found by a test, not by a limit on SCDL.
 """
 _EPILOG = """\
 examples:
@@ -33,45 +33,41 @@ examples:
   brolly monitor days --window 28 --plot timeline.png
 
 Exit code: 0, or 1 with --fail-on-change if a change was found, or 2 if there is
-an error (one line says which).
+an error (one line on stderr).
 """
 CHANGED = 1
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "monitor",
-        help="print SCDL and its guarantee over time, and when the forecast changed",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "print SCDL and its guarantee over time, and when the forecast changed"
+    parser = new_command(commands, run, "monitor", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument("folder", metavar="DIR", help="a folder of stored samples, one .parquet file a period")
     parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
     parser.add_argument(
-        "--confidence-level", metavar="C", type=float, default=0.95, help="of each bound (default: 0.95)"
+        "--confidence-level",
+        metavar="C",
+        type=probability,
+        default=0.95,
+        help="confidence level of each guarantee (default: 0.95)",
     )
     parser.add_argument(
-        "--alpha", metavar="A", type=float, default=0.01, help="how often no change may be called one (default: 0.01)"
+        "--alpha", metavar="A", type=probability, default=0.01, help="false alarm rate of the test (default: 0.01)"
     )
     parser.add_argument(
         "--independent-rows",
         action="store_true",
-        help="rows of a period do not depend on each other: finds smaller changes, from fewer periods",
+        help="rows of a period are independent: finds smaller changes, from fewer periods",
     )
-    parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the random rearrangements (default: 0)")
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="also draw it, as .png, .svg or .pdf")
+    add_seed(parser)
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="also draw the timeline: .png, .svg or .pdf")
     parser.add_argument("--fail-on-change", action="store_true", help="exit with code 1 if a change was found")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON instead of a table")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="also write the result as JSON to this file")
-    parser.add_argument("--quiet", action="store_true", help="print neither the table nor progress")
+    add_json(parser)
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Load, monitor, and say what came out."""
+    """Load the samples, monitor them, and print the timeline."""
     for path in (arguments.output, arguments.plot):
         if path is not None:
             check_output(path)
@@ -88,9 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             rng=arguments.seed,
             progress=progress,
         )
-    document = json.dumps({"brolly": __version__, **timeline.to_dict()}, indent=2, allow_nan=False) + "\n"
-    if arguments.output is not None:
-        write_atomic(arguments.output, document)
+    document = write_json({"brolly": __version__, **timeline.to_dict()}, arguments.output)
     if arguments.plot is not None:
         _draw(timeline, arguments.plot)
     if arguments.json:
@@ -101,11 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _last(timeline: Timeline) -> list[str]:
-    """What it comes to, in a line."""
+    """The changes in a line."""
     if not timeline.changes:
-        return ["", "No change that chance would not explain."]
+        return ["", "No change beyond chance."]
     since = timeline.changes[-1].label
-    return ["", f"The last change was at {since}: judge the forecast by what came since."]
+    return ["", f"The last change was at {since}: assess the forecast on the periods since then."]
 
 
 def _draw(timeline: Timeline, path: Path) -> None:

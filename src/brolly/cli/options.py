@@ -1,24 +1,163 @@
-"""What is at stake, as options say it."""
+"""Options that several commands share, and what follows from them: reading the files, building the decision."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
 
+from brolly.cli.progress import Progress
+from brolly.core.atomic_write import check_output
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
+from brolly.engines.files import describe_formats
+from brolly.engines.scan import scan
+from brolly.engines.sources import expand
 from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]
+
+
+def new_command(
+    commands: Commands, run: Callable[[argparse.Namespace], int], name: str, summary: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """Add a command: its name, the function that runs it, and its help texts."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add the files, their columns and the selection of rows."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="+",
+        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'",
+    )
+    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
+    parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")
+    parser.add_argument("--weight", metavar="COL", help="column of row weights")
+    parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
+    parser.add_argument(
+        "--where", metavar="CONDITION", help="which rows to use, such as \"p is not null and region = 'north'\""
+    )
+
+
+def add_by(parser: argparse.ArgumentParser) -> None:
+    """Add the columns that segment the rows."""
+    parser.add_argument("--by", metavar="COL", nargs="+", help="columns that segment the rows")
 
 
 def add_costs(parser: argparse.ArgumentParser) -> None:
-    """What is at stake, by two costs."""
-    parser.add_argument("--cost-fp", metavar="COST", type=float, help="what acting costs where the event stays out")
-    parser.add_argument("--cost-fn", metavar="COST", type=float, help="what waiting costs where the event happens")
+    """Add the costs of the user's own decision."""
+    parser.add_argument("--cost-fp", metavar="COST", type=_cost, help="cost of a false alarm (act, but no event)")
+    parser.add_argument("--cost-fn", metavar="COST", type=_cost, help="cost of a miss (wait, but the event happens)")
 
 
-def task_of(arguments: argparse.Namespace) -> DecisionTask | None:
-    """The decision that the costs describe, or None where none are given."""
-    false_positive, false_negative = arguments.cost_fp, arguments.cost_fn
-    if false_positive is None and false_negative is None:
+def add_assessment(parser: argparse.ArgumentParser) -> None:
+    """Add the options of an assessment."""
+    add_by(parser)
+    add_costs(parser)
+    parser.add_argument(
+        "--confidence-level",
+        metavar="C",
+        type=probability,
+        default=0.95,
+        help="confidence level of the guarantee, the intervals and the test (default: 0.95)",
+    )
+    add_seed(parser)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add the seed of the random numbers."""
+    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="seed of the random numbers (default: 0)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the options that give the result as JSON."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON instead of text")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="also write the result as JSON to this file")
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the option to print nothing."""
+    parser.add_argument("--quiet", action="store_true", help="print neither text nor progress")
+
+
+def probability(text: str) -> float:
+    """Read a number strictly between 0 and 1; errors then name the option, not the library's parameter."""
+    return _number(text, 0.0, 1.0, "a number above 0 and below 1")
+
+
+def _cost(text: str) -> float:
+    return _number(text, 0.0, math.inf, "a positive, finite number")
+
+
+def _number(text: str, low: float, high: float, rule: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not low < number < high:
+        raise argparse.ArgumentTypeError(f"must be {rule}; it is {text!r}")
+    return number
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 to 2**64 - 1; it is {text!r}")
+    return int(text)
+
+
+def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "act")) -> DecisionTask | None:
+    """Return the decision that the costs describe, or None where none are given."""
+    costs = (arguments.cost_fp, arguments.cost_fn)
+    if costs == (None, None):
         return None
-    if false_positive is None or false_negative is None:
-        raise InputError("--cost-fp and --cost-fn belong together: only their ratio says when to act")
-    return DecisionTask.from_costs(false_positive=false_positive, false_negative=false_negative)
+    if None in costs:
+        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
+    return DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)
+
+
+def check_result(arguments: argparse.Namespace) -> None:
+    """Refuse, before the work, an output that cannot be written or is one of the files to read."""
+    if arguments.output is not None:
+        check_output(arguments.output, *map(Path, expand(arguments.file)))
+
+
+@overload
+def read(arguments: argparse.Namespace) -> Sample: ...
+@overload
+def read(arguments: argparse.Namespace, *, by: list[str] | None) -> Sample | Segments: ...
+def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:
+    """Read the rows of the files named, with progress on a terminal."""
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        return scan(
+            arguments.file,
+            arguments.prob,
+            arguments.outcome,
+            weight=arguments.weight,
+            pos_label=arguments.pos_label,
+            where=arguments.where,
+            by=by,
+            progress=progress,
+        )
+
+
+def files_read(arguments: argparse.Namespace) -> str:
+    """Name the file, or the first of several and their number."""
+    first: str = arguments.file[0]
+    return first if len(arguments.file) == 1 else f"{first} and {len(arguments.file) - 1} more"

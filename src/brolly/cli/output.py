@@ -1,4 +1,4 @@
-"""What leaves the program: words that any terminal can show."""
+"""Writing to the terminal: text that any terminal can show."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TextIO
 
 
 def one_line(text: str) -> str:
-    """The text with whatever would move a terminal's cursor written out."""
+    """Escape whatever would move a terminal's cursor."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def say(stream: TextIO | None, text: str) -> None:
-    """Write text, with characters that the stream has no code for written out."""
+    """Write text, escaping characters that the stream cannot encode."""
     if stream is None:  # closed before Python started
         return
     encoding = stream.encoding or "utf-8"
@@ -20,7 +20,7 @@ def say(stream: TextIO | None, text: str) -> None:
 
 
 def let_go(stream: TextIO | None) -> None:
-    """Send what is still unwritten nowhere, so that Python does not fail over it while it shuts down."""
+    """Discard what is still unwritten, so that Python does not fail over it while it shuts down."""
     if stream is not None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""``brolly paper``: the tables, figures and statements of the paper, computed anew."""
+"""``brolly paper``: recompute the tables, figures and statements of the paper."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from brolly.cli.options import add_quiet, add_seed, new_command
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _PARTS = ("table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond")
 _DESCRIPTION = """\
-Compute the tables, figures and statements of the paper anew.
+Recompute the tables, figures and statements of the paper.
 
 Bairaktari, Hu, Nguyen, Ullman: 'Testable and Actionable Calibration for Full
-Swap Regret' (arXiv:2605.17749). Everything is set beside what the paper prints.
+Swap Regret' (arXiv:2605.17749). Every number stands beside the printed one.
 """
 _EPILOG = """\
 examples:
@@ -31,27 +32,20 @@ Writes one page, index.html, and for each part tables (CSV) and pictures (PNG,
 SVG; they need matplotlib: pip install 'brolly[plots]'). A run that was stopped
 goes on where it was. The same seed gives the same numbers.
 Exit code: 0 if all was computed and every statement held but for the slips that
-are known, 1 if another one did not hold, 2 if there is an error (one line says
-which).
+are known, 1 if another one did not hold, 2 if there is an error (one line on
+stderr).
 """
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "paper",
-        help="compute the paper's tables, figures and statements anew",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "recompute the tables, figures and statements of the paper"
+    parser = new_command(commands, run, "paper", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "part", nargs="?", choices=("all", *_PARTS), default="all", help="what to compute (default: all)"
     )
-    parser.add_argument("--repeats", metavar="N", type=int, help="how often to repeat (default: as in the paper)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="where the random numbers start (default: 0)")
+    parser.add_argument("--repeats", metavar="N", type=int, help="number of repetitions (default: as in the paper)")
+    add_seed(parser)
     parser.add_argument(
         "--only", metavar="NAME", action="append", default=[], help="check this statement alone (claims)"
     )
@@ -61,11 +55,11 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, default=Path("paper"), help="folder for the files (default: paper)"
     )
-    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compute, write, and say what came out."""
+    """Compute, write, and print the tables."""
     from brolly.paper.claims import unexpected  # here, as no other command needs the package
     from brolly.paper.run import run_paper
 

@@ -1,4 +1,4 @@
-"""How far a long read has come, for whoever sits at the terminal."""
+"""Progress of long work, on a terminal."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _WIDTH = 30  # of the bar
 
 
 class Progress:
-    """Call it with the rows read so far: it says so on a terminal, once the read takes long.
+    """Call it with the rows done so far: it shows them on a terminal, once the work takes long.
 
-    Where the rows in all are known, as its second argument, it draws a bar too.
+    It draws a bar where the number of all rows is known, as its second argument.
 
     Parameters
     ----------
     stream : text stream or None
-        Where to say it: nothing is said where it is not a terminal.
+        Where to show it; nothing is shown where it is not a terminal.
     quiet : bool
-        Say nothing at all.
+        Whether to show nothing at all.
     patience : float
-        How many seconds may pass in silence.
+        Seconds to wait before anything is shown.
     what : str
         What is counted.
     """
@@ -40,7 +40,7 @@ class Progress:
         self.say(f"{_bar(rows, total)}{rows:,} {self._what}")
 
     def say(self, text: str) -> None:
-        """The same for work that is told in words."""
+        """Show a text instead of a count."""
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
@@ -63,7 +63,7 @@ class Progress:
 
 
 def _bar(done: int, total: int) -> str:
-    """How much of all that is, drawn; nothing where all is not known."""
+    """A bar; empty where the number of all rows is not known."""
     if not total:
         return ""
     share = min(1.0, done / total)

@@ -1,35 +1,30 @@
-"""``brolly report``: one page that a manager can read and a statistician can trust."""
+"""``brolly report``: the assessment of the predictions in files, as one HTML page."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-import warnings
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from brolly.assessment.assess import assess
 from brolly.assessment.result import Assessment
-from brolly.assessment.text import wrapped
-from brolly.cli.colour import coloured
-from brolly.cli.columns import add_columns, check_result, files_read, read
-from brolly.cli.options import add_costs, task_of
-from brolly.cli.output import one_line, say
-from brolly.cli.progress import Progress
-from brolly.errors import BrollyWarning, InputError
-from brolly.report import to_html
+from brolly.cli.assess import assess_files, say_verdict
+from brolly.cli.options import add_assessment, add_columns, add_quiet, files_read, new_command
+from brolly.cli.output import say
+from brolly.cli.results import say_paragraphs, written
+from brolly.errors import InputError
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
 Write a report on the predicted probabilities in files: one HTML page.
 
-The verdict in words comes first, then pictures, tables and the method. A slider
-asks what a false alarm and a miss cost you, and says what to do. The page works
-in any browser without a network, and can be mailed as it is.
+The verdict comes first, then charts, tables and the method. A slider takes what
+a false alarm and a miss cost, and gives advice for that threshold. The page
+works in any browser without a network and can be mailed as it is.
 """
 _EPILOG = """\
 examples:
@@ -40,71 +35,42 @@ examples:
       --pos-label default --weight amount -o report.html --json > numbers.json
 
 Files are read in pieces: they may be larger than memory.
-Exit code: 0 if there is a report, 2 if there is an error (one line says which).
+Exit code: 0 if there is a report, 2 if there is an error (one line on stderr).
 """
-COLOURS = {"trust": "green", "care": "yellow", "distrust": "red", "unknown": "bold"}
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "report",
-        help="write a report on the probabilities in files: one HTML page",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "write a report on the probabilities in files: one HTML page"
+    parser = new_command(commands, run, "report", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
-    parser.add_argument("--by", metavar="COL", nargs="+", help="also judge each segment: each value of these columns")
-    add_costs(parser)
-    parser.add_argument("--title", metavar="TEXT", help="what to call the report (the file's name if not said)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another seed draws other resamples")
+    add_assessment(parser)
+    parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     add_page(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page to write (.html)")
+    add_quiet(parser)
 
 
 def add_page(parser: argparse.ArgumentParser) -> None:
-    """What may become of a page, and what is said of it."""
+    """Add what to do with the page, and what to print."""
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--json", action="store_true", help="print all numbers as JSON instead of the verdict")
-    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the file, assess it, and write the page."""
-    task = task_of(arguments)
-    if arguments.seed < 0:
-        raise InputError(f"--seed must not be negative, but is {arguments.seed}")
-    check_result(arguments)
-    rows = read(arguments, by=arguments.by)
-    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, quietly():
-        assessment = assess(rows, task=task, rng=arguments.seed, progress=progress)
-    title = arguments.title or f"{files_read(arguments)}: {arguments.prob}"
-    finish(assessment, arguments, arguments.output, title)
+    """Assess the files and write the page."""
+    assessment = assess_files(arguments)
+    finish(assessment, arguments, arguments.output, arguments.title or f"{files_read(arguments)}: {arguments.prob}")
     return 0
 
 
-def quietly() -> warnings.catch_warnings[None]:
-    """Without warnings: the assessment keeps them, and the page says them."""
-    return warnings.catch_warnings(action="ignore", category=BrollyWarning)
-
-
 def finish(assessment: Assessment, arguments: argparse.Namespace, path: Path, title: str) -> None:
-    """Write the page, say what is in it, and open it if that is wanted."""
-    to_html(assessment, path, title=title)
+    """Write the page, print the verdict, and open the page if asked to."""
+    assessment.to_html(path, title=title)
     if arguments.json:
         say(sys.stdout, json.dumps(assessment.to_dict(), indent=2, allow_nan=False) + "\n")
     elif not arguments.quiet:
-        say(sys.stdout, f"{_verdict(assessment)}{wrapped(f'Report written to {one_line(str(path))}')}\n")
+        say_verdict(assessment)
+        say_paragraphs([written("Report", path)])
     if arguments.open and not webbrowser.open(path.resolve().as_uri()):
         raise InputError(f"no browser was found to open {path}")
-
-
-def _verdict(assessment: Assessment) -> str:
-    """The verdict as it is printed, its first sentence set off."""
-    verdict = assessment.verdict
-    said = [wrapped(one_line(sentence.text)) for sentence in verdict.sentences]
-    headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
-    return "".join(f"{text}\n" for text in (headline, "", *said))

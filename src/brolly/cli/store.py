@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from brolly.cli.columns import add_columns, check_result, read
+from brolly.cli.options import add_columns, add_quiet, check_result, new_command, read
 from brolly.cli.output import one_line, say
+from brolly.core.text import rows
 from brolly.engines.store import save_sample
 
 if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+    from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
 Compress the predictions and outcomes in files to one small Parquet file.
 
-All that brolly computes can be computed from it, whatever the number of rows.
-Stored samples can be merged: write one a day, and monitor them.
+Its size does not depend on the number of rows, and SCDL, the regret curve and
+the guarantee are kept. Stored samples can be merged: store one a day, and
+monitor them.
 """
 _EPILOG = """\
 examples:
@@ -28,19 +30,12 @@ examples:
 
 
 def add_command(commands: Commands) -> None:
-    """Describe the command and its options."""
-    parser = commands.add_parser(
-        "store",
-        help="compress files to one small file that can be merged and monitored",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
+    """Add the command and its options."""
+    summary = "compress files to one small file that can be merged and monitored"
+    parser = new_command(commands, run, "store", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the .parquet file to write")
-    parser.add_argument("--quiet", action="store_true", help="print neither words nor progress")
+    add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,6 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     sample = read(arguments)
     save_sample(sample, arguments.output)
     if not arguments.quiet:
-        rows = "1 row" if sample.n == 1 else f"{sample.n:,} rows"
-        say(sys.stdout, f"{rows}, compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}\n")
+        size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"
+        say(sys.stdout, f"{rows(sample.n)}, {size}\n")
     return 0

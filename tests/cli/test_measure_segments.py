@@ -24,7 +24,7 @@ P = rng.random(N).round(4)
 REGION = rng.choice(["east", "west"], N)
 REGION[:40] = "tiny"
 Y = (rng.random(N) < np.where(REGION == "west", P**3, P)).astype(int)
-ASSESS = ["assess", "data/*.parquet", "--prob", "p", "--outcome", "y"]
+MEASURE = ["measure", "data/*.parquet", "--prob", "p", "--outcome", "y"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,16 +49,16 @@ def profile_of(of):
 
 
 def test_a_table_with_a_line_for_each_segment(capsys):
-    assert main([*ASSESS, "--by", "region"]) == 0
+    assert main([*MEASURE, "--by", "region"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(f"data/*.parquet: 1,200 rows, event rate {100 * Y.mean():.3g}%\n")
     lines = out.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("region"))
-    assert lines[head].split() == ["region", "rows", "events", "SCDL", "act", "on", "loses", "at", "most"]
+    assert lines[head].split() == ["region", "rows", "event", "rate", "SCDL", "grid", "loss", "at", "most"]
     for line, region in zip(lines[head + 1 :], ["east", "tiny", "west"], strict=False):
         of = region == REGION
-        few = ["few", "rows:", "not", "judged"] if region == "tiny" else []
+        few = ["few", "rows"] if region == "tiny" else []
         profile = None if few else profile_of(of)
         cells = line.split()
         assert cells[:3] == [region, f"{of.sum()}", f"{100 * Y[of].mean():.3g}%"]
@@ -68,7 +68,7 @@ def test_a_table_with_a_line_for_each_segment(capsys):
 
 
 def test_json_has_the_segments(capsys):
-    arguments = [*ASSESS, "--by", "region", "day", "--where", "region != 'tiny'", "--json", "--fail-above", "0.1"]
+    arguments = [*MEASURE, "--by", "region", "day", "--where", "region != 'tiny'", "--json", "--fail-above", "0.1"]
     status = main(arguments)
     found = json.loads(capsys.readouterr().out)
     keys = [part["segment"] for part in found["segments"]]
@@ -76,7 +76,7 @@ def test_json_has_the_segments(capsys):
     assert found["by"] == ["region", "day"]
     assert found["where"] == "region != 'tiny'"
     assert found["n"] == (REGION != "tiny").sum() == sum(part["n"] for part in found["segments"])
-    assert not any(part["few_rows"] for part in found["segments"])
+    assert not any(part["small"] for part in found["segments"])
     assert (found["fail_above"], found["above"]) == (0.1, status == 1)
     of = (REGION == "west") & (np.arange(N) >= 600)
     expected = profile_of(of).to_dict()
@@ -96,7 +96,7 @@ def test_the_limit(capsys):
         (whole / 2, False, 1, f"FAILED: SCDL is above {whole / 2:g} for all rows.\n"),
         (0, True, 1, "FAILED: SCDL is above 0 for all rows and 2 of 3 segments.\n"),
     ):
-        arguments = [*ASSESS, "--fail-above", repr(float(limit)), *(["--by", "region"] if by else [])]
+        arguments = [*MEASURE, "--fail-above", repr(float(limit)), *(["--by", "region"] if by else [])]
         assert main(arguments) == status
         assert words in capsys.readouterr().out
         assert main([*arguments, "--quiet"]) == status
@@ -105,9 +105,9 @@ def test_the_limit(capsys):
 
 def test_a_calibrated_segment_and_one_without_a_name(capsys):
     pq.write_table(pa.table({"p": [0.5] * 200, "y": [0, 1] * 100, "g": [None] * 200}), "even.parquet")
-    assert main(["assess", "even.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "-o", "out.json"]) == 0
+    assert main(["measure", "even.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "-o", "out.json"]) == 0
     out = capsys.readouterr().out
-    assert "(none)   200     50%  1.53e-05  1/65536       0.00306%\n" in out  # as finely as the grid can tell
+    assert "(none)   200         50%  1.53e-05  1/65536      0.00306%\n" in out  # as finely as the grid can tell
     assert out.endswith("\nResult written to out.json\n")
     assert json.loads(Path("out.json").read_text())["segments"][0]["segment"] == {"g": None}
 
@@ -115,7 +115,7 @@ def test_a_calibrated_segment_and_one_without_a_name(capsys):
 def test_infinite_segments_are_words_in_json(capsys):
     columns = {"p": [0.5] * 200, "y": [0, 1] * 100, "g": [math.inf, -math.inf] * 100}
     pq.write_table(pa.table(columns), "inf.parquet")
-    assert main(["assess", "inf.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "--json"]) == 0
+    assert main(["measure", "inf.parquet", "--prob", "p", "--outcome", "y", "--by", "g", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["segments"]
     assert [part["segment"] for part in found] == [{"g": "-inf"}, {"g": "inf"}]
 
@@ -123,20 +123,20 @@ def test_infinite_segments_are_words_in_json(capsys):
 def test_long_names_and_lines_in_names_keep_the_table_in_shape(capsys):
     columns = {"p": [0.5] * 200, "y": [0, 1] * 100, "a\nb": ["x" * 300] * 200}
     pq.write_table(pa.table(columns), "long.parquet")
-    assert main(["assess", "long.parquet", "--prob", "p", "--outcome", "y", "--by", "a\nb"]) == 0
+    assert main(["measure", "long.parquet", "--prob", "p", "--outcome", "y", "--by", "a\nb"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith(r"a\nb  ") and line.endswith("loses at most") for line in lines)
+    assert any(line.startswith(r"a\nb  ") and line.endswith("loss at most") for line in lines)
     assert any(line.startswith("x" * 37 + "...   200") for line in lines)
     assert max(map(len, lines)) <= 100
 
 
 def test_several_files(capsys):
     files = ["data/0.parquet", "data/400.parquet", "data/800.parquet"]
-    assert main(["assess", *files, *ASSESS[2:]]) == 0
+    assert main(["measure", *files, *MEASURE[2:]]) == 0
     assert capsys.readouterr().out.startswith("data/0.parquet and 2 more: 1,200 rows, ")
-    assert main(["assess", *files, *ASSESS[2:], "--json"]) == 0
+    assert main(["measure", *files, *MEASURE[2:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == files
-    assert main(["policy", *files, *ASSESS[2:], "--threshold", "0.3", "-o", "policy.json"]) == 0
+    assert main(["policy", *files, *MEASURE[2:], "--threshold", "0.3", "-o", "policy.json"]) == 0
     assert capsys.readouterr().out.startswith("data/0.parquet and 2 more: 1,200 rows, ")
 
 
@@ -171,7 +171,7 @@ def test_errors_are_one_line_and_exit_code_2(capsys, spoil, options, message):
     if spoil is not None:
         spoil()
     before = sorted(Path().rglob("*"))
-    status = main([*ASSESS, *options])
+    status = main([*MEASURE, *options])
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
     assert err.startswith(f"brolly: error: {message}")
@@ -182,7 +182,7 @@ def test_errors_are_one_line_and_exit_code_2(capsys, spoil, options, message):
 def test_a_killed_scan_leaves_nothing_behind():
     """Killed outright while it reads: no output, and nothing half-written."""
     os.mkfifo("slow.csv")
-    command = ["assess", "slow.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"]
+    command = ["measure", "slow.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"]
     with brolly_process(*command) as process, held_up(process, "slow.csv"):
         process.kill()
         assert end_of(process)[0] == -signal.SIGKILL
@@ -191,7 +191,7 @@ def test_a_killed_scan_leaves_nothing_behind():
 
 def test_names_that_are_no_utf8(capsys):
     shutil.copy("data/0.parquet", os.fsdecode(b"\xff.parquet"))
-    assert main(["assess", os.fsdecode(b"\xff.parquet"), *ASSESS[2:]]) == 0
+    assert main(["measure", os.fsdecode(b"\xff.parquet"), *MEASURE[2:]]) == 0
     assert capsys.readouterr().out.startswith("\\udcff.parquet: 400 rows")
-    assert main(["assess", os.fsdecode(b"\xfe.parquet"), *ASSESS[2:]]) == 2
+    assert main(["measure", os.fsdecode(b"\xfe.parquet"), *MEASURE[2:]]) == 2
     assert capsys.readouterr().err == "brolly: error: cannot read \\udcfe.parquet: No such file or directory\n"

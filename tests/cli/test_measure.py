@@ -1,7 +1,8 @@
-"""The words: short, plain, and no stronger than the result they are made from."""
+"""`brolly measure`: short, plain, and no stronger than the values it prints."""
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from pathlib import Path
@@ -10,17 +11,19 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.cli.verdict import verdict
+from brolly.assessment.text import wrapped
+from brolly.cli import main
+from brolly.cli.measure import description
 
 
-def words(y, p, *, m=2**16, rounding="soft", weight=None, **options):
-    """The verdict on these rows, compressed as the command compresses them."""
-    sample = brolly.Sample(y, p, sample_weight=weight)
+def words(y, p, *, m=2**16, rounding="soft"):
+    """What is said of SCDL on these rows, compressed as the command compresses them."""
+    sample = brolly.Sample(y, p)
     sample = sample if m is None else sample.compress(m)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", brolly.BrollyWarning)
         profile = brolly.soft_binned_profile(sample, rounding=rounding)
-    return verdict("rain.csv", sample, profile, weight=None if weight is None else "amount", **options), profile
+    return "".join(f"{wrapped(text)}\n" for text in description(profile)), profile
 
 
 def overconfident(n=2000):
@@ -29,10 +32,27 @@ def overconfident(n=2000):
     return rng.random(n) < 0.4 + p / 5, p
 
 
-def test_the_whole_verdict():
-    text, profile = words(*overconfident(), output=Path("out/verdict.json"))
-    assert (profile.m_star, round(profile.regret_bound, 4)) == (32, 0.1431)
-    assert text == (
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the command runs."""
+    y, p = overconfident()
+    p = p.round(4)
+    lines = [f"{a},{int(b)},{i % 2 + 1}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    (tmp_path / "rain.csv").write_text("p,y,amount\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return y, p
+
+
+MEASURE = ["measure", "rain.csv", "--prob", "p", "--outcome", "y"]
+
+
+def test_all_that_is_printed(rain, capsys):
+    y, p = rain
+    assert main([*MEASURE, "-o", "values.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    head, _, table = out.partition("differ.\n\n")
+    assert f"{head}differ.\n" == (
         "rain.csv: 2,000 rows, event rate 49.7%\n"
         "SCDL 0.0403   (0 is perfect, 0.5 is the worst)\n"
         "\n"
@@ -40,35 +60,40 @@ def test_the_whole_verdict():
         "the rounded value: then, on these rows, no decision, whatever its costs, loses\n"
         "more than 14.4% of what is at stake per case (best minus worst outcome),\n"
         "compared with the best change of actions in hindsight.\n"
-        "Hurt most: those who act above a probability between 0.75 and 0.78.\n"
+        "Largest loss: decisions with a threshold between 0.75 and 0.78.\n"
         "This describes these rows only. Part of it is chance (the fewer the rows, the\n"
         "larger the part), and new rows can differ.\n"
-        "Result written to out/verdict.json\n"
     )
+    values = brolly.measure_all(brolly.Sample(y, p).compress())
+    lines = table.splitlines()
+    assert [line.split() for line in lines[:-1]] == [[name, f"{value:.4f}"] for name, value in values.items()]
+    assert lines[-1] == "Result written to values.json"
+    found = json.loads(Path("values.json").read_text())
+    assert found["measures"] == values.to_dict()["values"]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_weights_are_said_so(rain, capsys):
+    assert main([*MEASURE, "--weight", "amount"]) == 0
+    assert capsys.readouterr().out.startswith("rain.csv: 2,000 rows weighted by amount (1,800 effective rows), ")
 
 
 def test_hard_rounding_is_said_so():
     assert "Round each probability down to a multiple of 1/" in words(*overconfident(), rounding="hard")[0]
 
 
-def test_weights_are_said_so():
-    y, p = overconfident(200)
-    text, _ = words(y, p, weight=np.r_[np.ones(100), np.full(100, 3.0)])
-    assert text.startswith("rain.csv: 200 rows weighted by amount (effectively 160), event rate ")
-
-
 def test_perfect_calibration():
     """0 out of 100 at 0, 1 out of 2 at 1/2: nobody is hurt most."""
     text, profile = words([0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, m=None)
     assert profile.worst_threshold is None
-    assert text.splitlines()[1:6] == [
+    assert text.splitlines()[:5] == [
         "SCDL 0   (0 is perfect, 0.5 is the worst)",
         "",
-        "The probabilities match what happened on these rows, as closely as this can be",
+        "The probabilities match the outcomes of these rows as closely as can be",
         "measured: nobody who acts on them, whatever the decision and its costs, would",
         "gain by changing actions in hindsight.",
     ]
-    assert "Hurt most" not in text
+    assert "Largest loss" not in text
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-9, 0.5])
@@ -76,23 +101,22 @@ def test_a_value_finer_than_the_compression_is_a_bound(p):
     """What compression cannot see is not called calibrated: it is told how small it must be."""
     text, profile = words([0, 1] * 100 if p == 0.5 else [0] * 200, [p] * 200)
     assert profile.m_star == 2**16
-    assert text.splitlines()[1] == "SCDL at most 1.53e-05   (0 is perfect, 0.5 is the worst)"
+    assert text.splitlines()[0] == "SCDL at most 1.53e-05   (0 is perfect, 0.5 is the worst)"
     assert "multiple of 1/65536" in text
     assert "The probabilities match" not in text
-    assert "Hurt most" not in text
-    assert "Note: the value is below" in text
+    assert "Largest loss" not in text
 
 
 def test_a_tiny_value_on_rows_is_known():
     text, _ = words([0] * 200, [1e-9] * 200, m=None)
     assert "Round each" in text
-    assert "Hurt most" in text
+    assert "Largest loss" in text
 
 
 def test_a_bound_of_everything_is_no_promise():
     text, profile = words([0, 1] * 100, [1.0, 0.0] * 100)
     assert profile.regret_bound == 1
-    assert "That is too far off to promise anything: somebody who acts on these" in text
+    assert "That is too large to bound any loss: somebody who acts on these probabilities" in text
     assert "Round each" not in text
 
 
@@ -103,21 +127,3 @@ def test_the_bound_is_rounded_up():
         text, profile = words(rng.random(len(p)) < p, p)
         said = re.search(r"more than ([\d.]+)% of", text.replace("\n", " "))[1]
         assert profile.regret_bound <= float(said) / 100 <= 1.01 * profile.regret_bound
-
-
-def test_it_is_short_and_narrow():
-    y, p = overconfident(99)
-    text, _ = words(y, p, output=Path("verdict.json"))
-    assert "Note: only 99 rows" in text
-    assert len(text.splitlines()) <= 13
-    assert max(map(len, text.splitlines())) <= 80
-    one, _ = words([1], [0.3])
-    assert one.startswith("rain.csv: 1 row, event rate 100%\n")
-
-
-def test_names_cannot_move_the_cursor():
-    sample = brolly.Sample(*overconfident(200))
-    profile = brolly.soft_binned_profile(sample)
-    text = verdict("\x1b[2J\n.csv", sample, profile, weight="a\rb", output=Path("c\td"))
-    assert text.startswith("\\x1b[2J\\n.csv: 200 rows weighted by a\\rb (effectively 200)")
-    assert text.endswith("\nResult written to c\\td\n")

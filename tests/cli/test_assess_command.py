@@ -1,0 +1,79 @@
+"""`brolly assess` is `brolly.assess`: the same numbers, the same verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.cli import main
+
+COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
+
+
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the command runs; gives its rows as the command reads them."""
+    rng = np.random.default_rng(3)
+    p = rng.random(400).round(4)
+    y = (rng.random(400) < p**2).astype(int)
+    lines = [f"{a},{b},{i % 3}\n" for i, (a, b) in enumerate(zip(p, y, strict=True))]
+    (tmp_path / "rain.csv").write_text("p,y,city\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return y, p
+
+
+def test_the_command_is_the_function(rain, capsys):
+    options = ["--by", "city", "--cost-fp", "35", "--cost-fn", "65", "--confidence-level", "0.9", "--seed", "7"]
+    assert main(["assess", *COLUMNS, *options, "--json", "-o", "a.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out == Path("a.json").read_text()
+    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    sample = brolly.scan("rain.csv", "p", "y", by=["city"])
+    assert json.loads(out) == brolly.assess(sample, task=task, confidence_level=0.9, rng=7).to_dict()
+
+
+def test_the_verdict_is_printed(rain, capsys):
+    y, p = rain
+    assert main(["assess", *COLUMNS, "-o", "a.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    expected = brolly.assess(brolly.Sample(y, p).compress(), rng=0)
+    assert out == f"{expected}\nResult written to a.json\n"
+
+
+def test_the_report_says_the_same(rain, capsys):
+    assert main(["assess", *COLUMNS]) == 0
+    assess = capsys.readouterr().out
+    assert main(["report", *COLUMNS, "-o", "report.html"]) == 0
+    assert capsys.readouterr().out == f"{assess}Report written to report.html\n"
+
+
+def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
+    """Warnings are errors in these tests: none may be raised, yet the verdict states them."""
+    monkeypatch.chdir(tmp_path)
+    Path("rain.csv").write_text("p,y\n0.5,1\n0.75,1\n")
+    assert main(["assess", *COLUMNS, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main(["assess", *COLUMNS]) == 0
+    assert "Note: every outcome is 1: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
+        (
+            ["--cost-fp", "-3", "--cost-fn", "3"],
+            "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'brolly assess --help')",
+        ),
+        (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
+    assert main(["assess", *COLUMNS, *options]) == 2
+    assert capsys.readouterr() == ("", f"brolly: error: {error}\n")
