@@ -57,7 +57,7 @@ class SegmentAccumulator:
         self._cells = HashedCells(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        self._cells.add(rows, segment_numbers(self._index, batch, self._spec.by))
+        self._cells.add(rows, self._segments(batch))
 
     def grouped(self) -> GroupedCells:
         spec = self._spec
@@ -65,10 +65,9 @@ class SegmentAccumulator:
             by=spec.by, keys=self._index.keys, store=self._cells.packed(), weight_name=spec.names.weight
         )
 
-
-def segment_numbers(index: SegmentIndex, batch: pa.RecordBatch, by: tuple[str, ...]) -> Ints:
-    """Return the number of each row's segment; without columns in `by` all rows are one segment."""
-    return index.number_rows([_encoded(batch.column(name), name) for name in by], batch.num_rows)
+    def _segments(self, batch: pa.RecordBatch) -> Ints:
+        columns = [_encoded(batch.column(name), name) for name in self._spec.by]
+        return self._index.number_rows(columns, batch.num_rows)
 
 
 def _encoded(column: pa.Array, name: str) -> Codes:

@@ -3,60 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from brolly.core.arrays import Ints
-from brolly.core.grid.hashed_cells import HashedCells
-from brolly.core.input.labels import SegmentIndex
 from brolly.core.input.multiclass import check_labels, check_view, top_label, unknown_label, violations
 from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.sample.segments import GroupedCells
-from brolly.engines.accumulators import RowAccumulator, make_accumulator, segment_numbers
+from brolly.engines.accumulators import RowAccumulator, SegmentAccumulator, make_accumulator
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import Array, NumberColumn, as_numpy, is_text, split_nulls
 from brolly.engines.ingest import BatchIngest, read_column, read_values, weight_violations
 from brolly.errors import InputError
 
 
-class ClassAccumulator:
-    """The sums of the rows by class, and by segment where there are segments.
-
-    Parameters
-    ----------
-    spec : ColumnSpec
-        The columns.
-    labels : list
-        The labels of the classes.
-    m : int
-        The grid of the compression.
-    """
+class ClassAccumulator(SegmentAccumulator):
+    """The sums of the rows by class, and by segment where there are segments."""
 
     def __init__(self, spec: ColumnSpec, labels: list[Any], m: int) -> None:
-        self._spec = spec
+        super().__init__(spec, m)
         self._labels = labels
-        self._index = SegmentIndex()
-        self._cells = HashedCells(m, weighted=spec.weight is not None)
 
     def add_classes(
         self, which: Ints, prob: Array, weight: Array | None, batch: pa.RecordBatch, names: ColumnNames
     ) -> None:
         """Add each row once for each class."""
-        segment = segment_numbers(self._index, batch, self._spec.by) * len(self._labels)
+        segment = self._segments(batch) * len(self._labels)
         for k in range(len(self._labels)):
             self._cells.add(as_rows(which == k, prob[:, k], weight, names=names), segment + k)
 
     def grouped(self) -> GroupedCells:
-        """Return the sums of all rows; a class is a segment, after those of the columns."""
-        spec = self._spec
-        return GroupedCells(
-            by=(*spec.by, "class"),
-            keys=[(*key, label) for key in self._index.keys for label in self._labels],
-            store=self._cells.packed(),
-            weight_name=spec.names.weight,
-        )
+        """Return the sums of all rows; a class is the last label of a segment."""
+        sums = super().grouped()
+        keys = [(*key, label) for key in sums.keys for label in self._labels]
+        return replace(sums, by=(*sums.by, "class"), keys=keys)
 
 
 class MulticlassIngest(BatchIngest):
@@ -68,8 +51,8 @@ class MulticlassIngest(BatchIngest):
         The columns.
     labels : list or None
         The labels of the classes in the outcome column; None for the names of the columns, or 0, 1, ...
-    accumulator : RowAccumulator or ClassAccumulator
-        What adds up the rows: the top label of each, or each class against the rest.
+    accumulator : RowAccumulator
+        What adds up the rows: a `ClassAccumulator` each class against the rest, any other the top label.
     parse : bool
         Whether text is read as numbers, as in a CSV file.
     """
@@ -78,7 +61,7 @@ class MulticlassIngest(BatchIngest):
         self,
         spec: ColumnSpec,
         labels: list[Any] | None,
-        accumulator: RowAccumulator | ClassAccumulator,
+        accumulator: RowAccumulator,
         *,
         parse: bool,
     ) -> None:
@@ -152,9 +135,6 @@ def multiclass_ingest(
     if spec.pos_label is not None:
         raise InputError("pos_label is for two classes; give the labels of several with labels")
     called = None if labels is None else check_labels(labels, len(spec.prob))
-    accumulator: RowAccumulator | ClassAccumulator
-    if check_view(view) == "one-vs-rest":
-        accumulator = ClassAccumulator(spec, called or list(spec.prob), m)
-    else:
-        accumulator = make_accumulator(spec, m)
+    one_vs_rest = check_view(view) == "one-vs-rest"
+    accumulator = ClassAccumulator(spec, called or list(spec.prob), m) if one_vs_rest else make_accumulator(spec, m)
     return MulticlassIngest(spec, called, accumulator, parse=parse)

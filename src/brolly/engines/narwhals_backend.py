@@ -75,7 +75,9 @@ def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any])
     if spec.pos_label is None:
         columns.append(outcome.cast(nw.Float64).alias("brolly_y"))
     else:
-        label = _label(spec.pos_label, schema[spec.outcome], spec.outcome)
+        kind, value = schema[spec.outcome], spec.pos_label
+        message = f"pos_label must be a label of {spec.outcome}, which holds values of type {kind}; it is {value!r}"
+        label = _converted(value, kind, message)
         # Null for a null label: not every engine returns null for a comparison with null.
         event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
         columns.append(event.alias("brolly_y"))
@@ -86,14 +88,12 @@ def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any])
     return frame.select(*(nw.col(name) for name in spec.by), *columns)
 
 
-def _label(label: Any, kind: Any, column: str) -> Any:
-    """Convert `pos_label`, which the command line gives as text, to the type of the column."""
+def _converted(value: Any, kind: Any, message: str) -> Any:
+    """Convert a value, which may be text, to the type of a column, or raise the message."""
     try:
-        return _as_type(label, kind)
+        return _as_type(value, kind)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(
-            f"pos_label must be a label of {column}, which holds values of type {kind}; it is {label!r}"
-        ) from None
+        raise InputError(message) from None
 
 
 def _as_type(value: Any, kind: Any) -> Any:
@@ -160,10 +160,8 @@ def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[
 
 
 def _literal(value: Any, kind: Any, column: str) -> Any:
-    try:
-        return _as_type(value, kind)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"where cannot compare {column}, which holds values of type {kind}, with {value!r}") from None
+    message = f"where cannot compare {column}, which holds values of type {kind}, with {value!r}"
+    return _converted(value, kind, message)
 
 
 def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:

@@ -24,24 +24,12 @@ _MAGIC = re.compile(r"[*?]|\[.+\]")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One source of rows.
+    """One source of rows."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in error messages.
-    batches : callable
-        Called without arguments, it yields the rows once.
-    rows : int
-        Their number; 0 if it is not known in advance.
-    parse : bool
-        Whether text is read as numbers.
-    """
-
-    name: str
-    batches: Callable[[], Iterator[pa.RecordBatch]]
-    rows: int = 0
-    parse: bool = False
+    name: str  # in error messages
+    batches: Callable[[], Iterator[pa.RecordBatch]]  # yields the rows, once
+    rows: int = 0  # their number; 0 if it is not known in advance
+    parse: bool = False  # whether text is read as numbers
 
 
 def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
