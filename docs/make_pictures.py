@@ -22,7 +22,7 @@ SHOWN = [name for name, measure in brolly.list_measures().items() if measure.kin
 
 
 def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Three forecasters, 10,000 rows each: outcomes and predictions."""
+    """Return outcomes and predictions of three forecasters, 10,000 rows each."""
     rng = np.random.default_rng(0)
     n = 10_000
     p = rng.random(n)
@@ -37,7 +37,7 @@ def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def draw_measures(values: dict[str, brolly.Measurements]) -> None:
-    """The three samples, and what each measure says of them."""
+    """Draw the three samples and the value of each measure."""
     figure = plt.figure(figsize=(9, 9), layout="constrained")
     grid = figure.add_gridspec(2, 3, height_ratios=[1, 2.6])
     for column, (name, (y, p)) in enumerate(samples().items()):
@@ -51,7 +51,7 @@ def draw_measures(values: dict[str, brolly.Measurements]) -> None:
         ax.plot((edges[1:] + edges[:-1]) / 2, rate, ".", color=COLOURS[name])
         ax.set(title=name, xlabel="prediction", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         if column == 0:
-            ax.set_ylabel("how often it happened")
+            ax.set_ylabel("event rate")
     ax = figure.add_subplot(grid[1, :])
     at = np.arange(len(SHOWN))[::-1]
     for k, name in enumerate(values):
@@ -67,7 +67,7 @@ def draw_measures(values: dict[str, brolly.Measurements]) -> None:
 
 
 def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
-    """Seconds against rows, for every measure; the best of three calls."""
+    """Draw seconds against rows for every measure: the minimum of three calls."""
     figure, ax = plt.subplots(figsize=(8, 6.5), layout="constrained")
     rng = np.random.default_rng(1)
     p = rng.random(max(sizes))
@@ -79,28 +79,28 @@ def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
         ax.loglog(sizes, seconds, styles[k % 4], marker="o", markersize=3, label=name, color=mpl.colormaps["tab20"](k))
     argsort = [min(_argsort_seconds(p[:n]) for _ in range(5)) for n in sizes]
     ax.loglog(sizes, argsort, color="black", linewidth=2.5, label="np.argsort(p)")
-    ax.set(xlabel="rows", ylabel="seconds", title="What each measure costs")
+    ax.set(xlabel="rows", ylabel="seconds", title="Computing time of each measure")
     ax.grid(alpha=0.3)
     figure.legend(fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(HERE / "costs.png", dpi=110)
 
 
 def draw_deviation() -> None:
-    """How far actual roundings come out above the guarantee's mean: what examples/deviation.py found."""
+    """Draw the deviation of the realized loss from its mean, from examples/deviation.py."""
     rows = np.genfromtxt(HERE / "deviation.csv", delimiter=",", names=True)
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     ax.loglog(rows["T"], rows["worst_deviation"], "o-", color="#D55E00", label="largest of 40 roundings")
     ax.loglog(rows["T"], rows["mean_deviation"], "s--", color="#0072B2", label="mean of 40 roundings")
     line = rows["worst_deviation"][0] * (rows["T"][0] / rows["T"]) ** 0.5
-    ax.loglog(rows["T"], line, color="0.5", label="slope of one over the root of T")
-    ax.set(xlabel="decisions T", ylabel="regret of the worst-off,\nabove its mean over the rounding")
+    ax.loglog(rows["T"], line, color="0.5", label="slope -1/2")
+    ax.set(xlabel="decisions T", ylabel="largest regret of any decision\nminus its mean over the rounding")
     ax.grid(alpha=0.3)
     ax.legend()
     figure.savefig(HERE / "deviation.png", dpi=110)
 
 
 def draw_rates() -> None:
-    """How far the measures of T rows are from the population's: what `python -m studies.rates` found."""
+    """Draw the error of each measure on T rows, from `python -m studies.rates`."""
     data = HERE.parent / "data"
     rows = np.genfromtxt(data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
     slopes = np.genfromtxt(data / "rates-slopes.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
@@ -117,12 +117,12 @@ def draw_rates() -> None:
         ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
         ax.grid(alpha=0.3)
         ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=2)
-    axes[0].set_ylabel("mean distance from the population's value")
+    axes[0].set_ylabel("mean absolute error")
     figure.savefig(HERE / "rates.png", dpi=100)
 
 
 def draw_assessment() -> None:
-    """The overview of docs/assess.md: the same forecast, assessed."""
+    """Draw the overview of docs/assess.md, for the same forecast."""
     rng = np.random.default_rng(0)
     p = rng.random(5000)
     y = rng.random(5000) < 0.5 + (p - 0.5) / 3
@@ -143,7 +143,7 @@ def _argsort_seconds(p: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Draw all of them, or print the table."""
+    """Draw all pictures, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", action="store_true", help="print the values as a Markdown table, draw nothing")
     options = parser.parse_args()

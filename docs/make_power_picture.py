@@ -9,7 +9,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
-LOUD = {
+SHOWN = {
     "combined": ("combined (default)", "#CC0000", "-"),
     "soft_binned_cdl": ("SCDL", "#D55E00", "-"),
     "cutoff_calibration_error": ("cutoff", "#0072B2", "-"),
@@ -24,7 +24,7 @@ LOUD = {
 
 
 def main() -> None:
-    """One panel for each alternative."""
+    """Draw one panel for each alternative."""
     with (HERE / "data" / "power.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     names = list(dict.fromkeys(x["alternative"] for x in lines))
@@ -34,8 +34,8 @@ def main() -> None:
             some = [x for x in lines if (x["alternative"], x["measure"]) == (name, measure)]
             at = [float(x["strength"]) for x in some]
             power = [int(x["rejected"]) / int(x["draws"]) for x in some]
-            if measure in LOUD:
-                label, colour, style = LOUD[measure]
+            if measure in SHOWN:
+                label, colour, style = SHOWN[measure]
                 ax.plot(at, power, style, color=colour, label=label, linewidth=1.8, marker="o", markersize=3)
             else:
                 ax.plot(at, power, color="0.85", linewidth=1, zorder=0)
