@@ -57,7 +57,10 @@ def test_options_have_their_effect():
     assert not np.array_equal(brolly.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low)
 
 
-@pytest.mark.parametrize(("grid", "message"), [(3, "grid must be a power of two"), (64, "grid of 64")])
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [(3, "grid must be a power of two"), (64, "grid must not exceed 16, the grid of the compressed sample; it is 64")],
+)
 def test_grids_that_cannot_be(grid, message):
     y, p = rows(200)
     with pytest.raises(brolly.InputError, match=message):
