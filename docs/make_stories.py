@@ -97,8 +97,9 @@ def draw(name: str, a: brolly.Assessment) -> None:
     """Draw the reliability diagram and the regret curve of a story."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
-    brolly.plots.reliability(a, left)
-    brolly.plots.regret(a, right)
+    a.reliability.plot(left)
+    thresholds = a.task.task.thresholds if a.task else ()
+    brolly.plots.regret(a.regret, right, band=a.null_band, thresholds=thresholds)
     save(figure, name)
 
 
@@ -108,9 +109,9 @@ def draw_flights(a: brolly.Assessment) -> None:
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
     stored = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
     line = brolly.monitor(stored, window=14, rng=0)
-    for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a)):
+    for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
-        (brolly.plots.timeline if panel is line else brolly.plots.segments)(panel, figure.subplots())
+        panel.plot(figure.subplots())
         save(figure, name)
     print(a.segments, *a.segments.rows, line, *line.changes, line.windows[-1], sep="\n")
 

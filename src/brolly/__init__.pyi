@@ -10,7 +10,6 @@ from brolly.assessment.assess_many import assess_many as assess_many
 from brolly.assessment.components import DataSummary as DataSummary
 from brolly.assessment.components import Estimate as Estimate
 from brolly.assessment.components import Histogram as Histogram
-from brolly.assessment.components import RegretBand as RegretBand
 from brolly.assessment.components import TaskResult as TaskResult
 from brolly.assessment.reliability import Reliability as Reliability
 from brolly.assessment.reliability import reliability_curve as reliability_curve
@@ -24,6 +23,7 @@ from brolly.core.sample.sample import Sample as Sample
 from brolly.core.sample.segments import Segments as Segments
 from brolly.decisions.curve import RegretProfile as RegretProfile
 from brolly.decisions.curve import regret_curve as regret_curve
+from brolly.decisions.decision_curve import DecisionCurve as DecisionCurve
 from brolly.decisions.finite_task import FiniteTask as FiniteTask
 from brolly.decisions.grid import GridChoice as GridChoice
 from brolly.decisions.grid import choose_grid as choose_grid

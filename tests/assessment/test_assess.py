@@ -245,10 +245,10 @@ def test_what_notebooks_show():
 def test_arrays_cannot_be_changed():
     y, p = forecasts(200)
     a = brolly.assess(y, p, **FAST)
-    for array in (a.reliability.null_low, a.histogram.share, a.regret_band.high, a.reliability.bins.low):
+    for array in (a.reliability.null_low, a.histogram.share, a.null_band.regret_high, a.reliability.bins.low):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-    assert_array_equal(a.regret_band.threshold, [found.threshold for found in a.advice])
+    assert_array_equal(a.null_band.thresholds, [found.threshold for found in a.advice])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is drawn is what the assessment holds; the user's axes and settings are theirs."""
+"""What is drawn is what the result holds; the user's axes and settings are theirs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from brolly import plots
 from brolly.core.sample.segments import Segments
 
 mpl.use("Agg")
-PANELS = ["reliability", "regret", "profile", "measures", "segments"]
 FAST = {"rng": 0, "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
 
 
@@ -42,6 +41,30 @@ def assessment(kind="overconfident"):
         return brolly.assess(y, p, by=by, task=task, **FAST)
 
 
+@functools.cache
+def results():
+    """One of every result that can be drawn, by the function of `brolly.plots` that draws it."""
+    rng = np.random.default_rng(7)
+    p = rng.random(400)
+    y = rng.random(400) < p**2
+    days = {f"day {k}": brolly.Sample(y[k::8], p[k::8]).compress() for k in range(8)}
+    return {
+        "reliability": brolly.reliability_curve(y, p, rng=0),
+        "regret": brolly.regret_curve(y, p, grid=16),
+        "decision_curve": brolly.regret_curve(y, p, grid=16).decision_curve(),
+        "profile": brolly.soft_binned_profile(y, p),
+        "grid_choice": brolly.choose_grid(y, p),
+        "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
+        "comparison": brolly.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
+        "segments": assessment().segments,
+        "timeline": brolly.monitor(days, window=2, rng=0),
+    }
+
+
+PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
+PANELS += ["segments", "timeline"]
+
+
 @pytest.fixture(autouse=True)
 def _closed():
     yield
@@ -60,10 +83,10 @@ def band(ax):
 
 def test_reliability_draws_the_bins():
     a = assessment()
-    ax = plots.reliability(a)
+    ax = a.reliability.plot()
     bins, off = a.reliability.bins, a.reliability.off
     assert 0 < off.sum() < len(off)
-    for label, at in (("event rate", ~off), ("event rate, surely off", off)):
+    for label, at in (("event rate", ~off), ("event rate, beyond chance", off)):
         assert_array_equal(line(ax, label).get_xydata(), np.column_stack([bins.prediction, bins.event_rate])[at])
     (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
     ends = np.array([s[:, 1] for s in bars.get_segments()])
@@ -71,25 +94,23 @@ def test_reliability_draws_the_bins():
     assert {*zip(bins.prediction, a.reliability.null_low, strict=True)} <= band(ax)
     assert {*zip(bins.prediction, a.reliability.null_high, strict=True)} <= band(ax)
     (under,) = ax.child_axes
-    assert_allclose([bar.get_height() for bar in under.patches], a.histogram.share)
-    assert_allclose([bar.get_x() for bar in under.patches], a.histogram.edges[:-1])
-    assert ax.get_title() == f"Reliability, in steps of 1/{bins.grid}"
+    assert_allclose([bar.get_height() for bar in under.patches], bins.share)
+    assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in under.patches], bins.prediction)
+    assert ax.get_title() == f"Reliability diagram, grid 1/{bins.grid}"
 
 
 def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
     a = assessment()
-    ax = plots.regret(a)
-    assert_array_equal(line(ax, "this forecast").get_xydata(), np.column_stack([a.regret.threshold, a.regret.regret]))
-    assert_allclose(line(ax, f"hurt most: {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst])
+    ax = plots.regret(a.regret, band=a.null_band, thresholds=a.task.task.thresholds)
+    assert_array_equal(line(ax, "forecast").get_xydata(), np.column_stack([a.regret.threshold, a.regret.regret]))
+    assert_allclose(line(ax, f"largest, at {a.regret.worst.threshold:.3g}").get_xydata(), [a.regret.worst])
     assert_allclose(line(ax, "your decision").get_xdata(), [0.35, 0.35])
-    assert {*zip(a.regret_band.threshold, a.regret_band.high, strict=True)} <= band(ax)
+    assert {*zip(a.null_band.thresholds, a.null_band.regret_high, strict=True)} <= band(ax)
 
 
 def test_every_threshold_of_a_task_is_marked_and_named_once():
-    rng = np.random.default_rng(0)
-    p = rng.random(300)
     task = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]])
-    ax = plots.regret(brolly.assess(rng.random(300) < p, p, task=task, **FAST))
+    ax = plots.regret(results()["regret"], thresholds=task.thresholds)
     marked = [x.get_xdata()[0] for x in ax.get_lines() if x.get_linestyle() == ":"]
     assert_allclose(marked, task.thresholds)
     assert [t.get_text() for t in ax.get_legend().get_texts()].count("your decision") == 1
@@ -97,27 +118,27 @@ def test_every_threshold_of_a_task_is_marked_and_named_once():
 
 def test_balance_draws_both_sides_and_where_they_meet():
     a = assessment()
-    ax = plots.profile(a)
+    ax = a.profile.plot()
     m, some = a.profile.grids, a.profile.losses > 0
-    assert_array_equal(line(ax, "1/m, the rounding").get_xydata(), np.column_stack([m, 1 / m]))
-    drawn = line(ax, "SCDL$_m$, the loss").get_xydata()
+    assert_array_equal(line(ax, "1/m, from rounding").get_xydata(), np.column_stack([m, 1 / m]))
+    drawn = line(ax, "SCDL on the grid 1/m").get_xydata()
     assert_array_equal(drawn, np.column_stack([m, a.profile.losses])[some])
-    mark = line(ax, f"m* = {a.profile.m_star}, SCDL {a.profile.value:.3g}")
+    mark = line(ax, f"SCDL {a.profile.value:.3g}, m* = {a.profile.m_star}")
     assert_array_equal(mark.get_xydata(), [[a.profile.m_star, a.profile.value]])
 
 
 def test_balance_says_where_the_value_is_a_bound_and_where_there_is_none():
     a = assessment("compressed")
     assert not a.profile.resolved
-    line(plots.profile(a), f"m* = {a.profile.m_star}, SCDL at most {a.profile.value:.3g}")
-    ax = plots.profile(assessment("perfect"))
-    assert ax.get_title() == "Balance: perfectly calibrated rows"
-    assert not any(str(x.get_label()).startswith("m*") for x in ax.get_lines())
+    line(a.profile.plot(), f"SCDL at most {a.profile.value:.3g}, m* = {a.profile.m_star}")
+    ax = assessment("perfect").profile.plot()
+    assert ax.get_title() == "SCDL by grid: perfectly calibrated rows"
+    assert not any(str(x.get_label()).endswith("m*") for x in ax.get_lines())
 
 
 def test_measures_draws_values_and_intervals_but_no_scores():
     a = assessment()
-    ax = plots.measures(a)
+    ax = plots.measures(a.measures)
     shown = [e for e in a.measures if not e.is_score]
     assert [t.get_text() for t in ax.get_yticklabels()] == [e.measure.symbol for e in shown]
     spans = [list(x.get_xdata()) for x in ax.get_lines() if len(x.get_xdata()) == 2]
@@ -128,7 +149,7 @@ def test_measures_draws_values_and_intervals_but_no_scores():
 
 def test_segments_draws_the_largest_first_and_names_as_text():
     a = assessment()
-    ax = plots.segments(a)
+    ax = a.segments.plot()
     shown = a.segments.first(40)
     points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
     assert points == [s.value for s in shown]
@@ -143,42 +164,76 @@ def test_too_many_segments_are_said_to_be_left_out():
     rng = np.random.default_rng(1)
     p = rng.random(450)
     a = brolly.assess(rng.random(450) < p, p, by=np.arange(450) % 45, **FAST)
-    ax = plots.segments(a)
+    ax = a.segments.plot()
     assert len(ax.get_yticklabels()) == 40
     assert ax.get_title() == "Segments (5 more not shown)"
 
 
-def test_without_segments_there_is_nothing_to_draw():
-    p = np.linspace(0, 1, 200)
-    with pytest.raises(brolly.InputError, match="the assessment has no segments: pass by= to assess"):
-        plots.segments(brolly.assess(p > 0.5, p, **FAST))
+def test_decision_curve_draws_the_forecast_and_what_it_competes_with():
+    found = results()["decision_curve"]
+    ax = found.plot()
+    for label, values in (
+        ("forecast", found.forecast),
+        ("best swap in hindsight", found.best),
+        ("always act", found.always),
+    ):
+        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([found.threshold, values]))
+    assert_array_equal(line(ax, "never act").get_ydata(), [0, 0])
+
+
+def test_grid_choice_draws_losses_bounds_and_the_choice():
+    found = results()["grid_choice"]
+    ax = found.plot()
+    assert_array_equal(line(ax, "largest loss, exactly").get_xydata(), np.column_stack([found.grids, found.losses]))
+    assert_array_equal(line(ax, "the paper's bound").get_ydata(), found.bounds)
+    mark = line(ax, f"smallest: {found.loss:.3g} at m = {found.grid}")
+    assert_array_equal(mark.get_xydata(), [[found.grid, found.loss]])
+
+
+def test_calibration_test_draws_the_value_among_those_of_calibrated_forecasts():
+    found = results()["calibration_test"]
+    ax = found.plot()
+    assert sum(bar.get_height() for bar in ax.patches) == found.n_resamples
+    assert line(ax, f"these rows: {found.value:.3g}").get_xdata()[0] == found.value
+    assert line(ax, f"their mean: {found.null_mean:.3g}").get_xdata()[0] == found.null_mean
+
+
+def test_comparison_draws_the_difference_with_its_interval():
+    found = results()["comparison"]
+    ax = found.plot()
+    spans = [list(x.get_xdata()) for x in ax.get_lines() if len(x.get_xdata()) == 2]
+    assert spans == [[0, 0], [found.low, found.high]]
+    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
+    assert points == [found.value_a, found.value_b, found.difference]
+    assert ax.get_title().startswith("b is better (95% interval, p = ")
 
 
 @pytest.mark.parametrize("kind", ["overconfident", "one row", "few", "one class", "compressed", "perfect"])
 def test_every_kind_can_be_drawn(kind):
     a = assessment(kind)
     a.plot().canvas.draw()
-    plots.segments(a).figure.canvas.draw()
+    a.segments.plot().figure.canvas.draw()
 
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_the_users_axes_are_used_and_new_ones_made_otherwise(panel):
     figure, (left, right) = plt.subplots(1, 2)
-    draw = getattr(plots, panel)
-    assert draw(assessment(), right) is right
+    result = results()[panel]
+    assert result.plot(right) is right
     assert right.has_data()
     assert not left.has_data()
     assert plt.get_fignums() == [figure.number]
-    assert draw(assessment()).figure is not figure
+    assert getattr(plots, panel)(result).figure is not figure
 
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_nothing_is_cut_off_at_400_pixels(panel):
     figure, ax = plt.subplots(figsize=(4, 3.2), dpi=100, layout="constrained")
-    getattr(plots, panel)(assessment(), ax)
+    results()[panel].plot(ax)
     figure.canvas.draw()
-    names = ax.get_yticklabels() if panel in ("measures", "segments") else []
-    for part in (ax.title, ax.xaxis.label, ax.yaxis.label, ax.get_legend(), *names):
+    names = ax.get_yticklabels() if panel == "segments" else []
+    parts = [ax.title, ax.xaxis.label, ax.yaxis.label, *([ax.get_legend()] if ax.get_legend() else []), *names]
+    for part in parts:
         box = part.get_window_extent()
         assert -2 <= box.x0 <= box.x1 <= 402, part
         assert -2 <= box.y0 <= box.y1 <= 322, part
@@ -187,7 +242,7 @@ def test_nothing_is_cut_off_at_400_pixels(panel):
 @pytest.mark.parametrize("panel", PANELS)
 def test_in_grey_marks_differ_by_more_than_colour(panel):
     """Whatever has a name in the legend has a marker, a line style or a filling of its own."""
-    ax = getattr(plots, panel)(assessment())
+    ax = results()[panel].plot()
     styles = [
         (x.get_marker(), x.get_linestyle(), x.get_markerfacecolor() == "white")
         for x in ax.get_lines()
@@ -211,17 +266,18 @@ def test_the_overview_has_four_panels_the_headline_and_the_users_options():
     a = assessment()
     figure = plots.overview(a, figsize=(8, 6), dpi=60)
     titles = [ax.get_title().partition(",")[0] for ax in figure.axes]
-    assert titles == ["Reliability", "Regret", "Balance", "Measures"]
+    assert titles == ["Reliability diagram", "Regret curve", "SCDL by grid", "Measures"]
     assert figure.get_suptitle() == a.verdict.headline
     assert (figure.get_size_inches() == (8, 6)).all()
     assert figure.dpi == 60
 
 
-def test_a_name_is_in_the_titles():
+def test_a_name_is_in_the_title():
     p = np.linspace(0, 1, 200)
     several = brolly.assess_many({"a $b": (p > 0.5, p)}, **FAST)
-    assert plots.profile(several["a $b"]).get_title() == r"a \$b: Balance"
-    assert list(several.plot()) == ["a $b"]
+    (figure,) = several.plot().values()
+    assert figure.get_suptitle().startswith(r"a \$b: ")
+    figure.canvas.draw()
 
 
 def test_without_matplotlib_the_command_that_installs_it_is_named():
@@ -235,9 +291,13 @@ try:
     a.plot()
 except brolly.MissingExtraError as error:
     print(error)
+try:
+    a.reliability.plot()
+except brolly.MissingExtraError as error:
+    print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "drawing needs Matplotlib: pip install 'brolly[plots]'\n", done.stderr
+    assert done.stdout == 2 * "drawing needs Matplotlib: pip install 'brolly[plots]'\n", done.stderr
 
 
 def test_assessing_does_not_load_matplotlib():

@@ -25,13 +25,13 @@ def test_what_is_drawn_is_what_was_found(line):
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
-    assert brolly.plots.timeline(line, ax) is ax
+    assert line.plot(ax) is ax
     bound, value, change = ax.lines
     np.testing.assert_array_equal(bound.get_ydata(), [w.bound for w in line.windows])
     np.testing.assert_array_equal(value.get_ydata(), [w.value for w in line.windows])
     assert change.get_xdata()[0] == 11.5
     assert [text.get_text() for text in ax.texts] == [r"day \$12\$"]
-    assert ax.get_title() == "What acting can cost, the last 3 periods"
+    assert ax.get_title() == "SCDL over the last 3 periods"
     assert [text.get_text() for text in ax.get_xticklabels()][:2] == [r"day \$0\$", r"day \$3\$"]
     plt.close("all")
 
@@ -40,6 +40,6 @@ def test_one_period_and_new_axes():
     import matplotlib.pyplot as plt
 
     ax = brolly.plots.timeline(brolly.monitor({"Mon": brolly.Sample([0, 1], [0.2, 0.7]).compress()}))
-    assert ax.get_title() == "What acting can cost, each period"
+    assert ax.get_title() == "SCDL over one period"
     assert len(ax.lines) == 2
     plt.close("all")

@@ -130,36 +130,6 @@ class Histogram:
         return {name: getattr(self, name).tolist() for name in self.__slots__}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegretBand:
-    """The regret curve that a perfectly calibrated forecast with these predictions shows by chance.
-
-    Attributes
-    ----------
-    threshold : ndarray
-    low, high : ndarray
-        Its regret lies between these at each threshold by itself, with the assessment's confidence.
-    highest : float
-        Its regret stays below this at all thresholds at once, with the same confidence.
-    """
-
-    threshold: Floats
-    low: Floats
-    high: Floats
-    highest: float
-
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.low, self.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "null_threshold": self.threshold.tolist(),
-            "null_low": self.low.tolist(),
-            "null_high": self.high.tolist(),
-            "null_highest": self.highest,
-        }
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskResult:
     """The loss of the user's own decision: acting on the predictions as they are, and on rounded ones.

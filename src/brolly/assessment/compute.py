@@ -11,7 +11,7 @@ import numpy as np
 
 from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
-from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, TaskResult
 from brolly.assessment.rate_intervals import rate_intervals
 from brolly.assessment.reliability import Reliability, for_resampling, shown_grid
 from brolly.assessment.result import Assessment
@@ -23,7 +23,7 @@ from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.decisions.task import DecisionTask
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.bands import null_band
+from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
 from brolly.inference.guarantee import Guarantee, guarantee
 from brolly.inference.intervals import confidence_interval
@@ -97,7 +97,7 @@ class AssessmentParts:
     loss_interval: tuple[float, float]
     least: LossAtLeast | None
     reliability: Reliability
-    band: RegretBand
+    band: NullBand
     advice: tuple[ThresholdAdvice, ...]
     task: TaskResult | None
     estimates: tuple[Estimate, ...]
@@ -114,7 +114,7 @@ class AssessmentParts:
             reliability=self.reliability,
             histogram=Histogram.of(sample),
             regret=self.curve,
-            regret_band=self.band,
+            null_band=self.band,
             loss_interval=self.loss_interval,
             loss_at_least=self.least,
             profile=self.profile,
@@ -220,20 +220,19 @@ def _loss_on(grid: int) -> Callable[[Sample], float]:
 
 def _against_chance(
     sample: Sample, curve: RegretProfile, settings: Settings, rng: np.random.Generator
-) -> tuple[Reliability, RegretBand, tuple[ThresholdAdvice, ...]]:
+) -> tuple[Reliability, NullBand, tuple[ThresholdAdvice, ...]]:
     """Compute the bins and the regret beside what chance shows, and the advice for each threshold."""
     level, grid = settings.confidence_level, curve.grid
     assert grid is not None
     bins = soft_bins(sample, grid, confidence_level=level)
     at = thresholds(settings.task.thresholds if settings.task else ())
     null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
-    band = RegretBand(threshold=at, low=null.regret_low, high=null.regret_high, highest=null.regret_limit)
-    rates, columns = rate_intervals(sample, confidence_level=level), (at, curve(at), band.high)
+    rates, columns = rate_intervals(sample, confidence_level=level), (at, curve(at), null.regret_high)
     advice = tuple(
         advise(rates, mu, regret=regret, null_high=high)
         for mu, regret, high in zip(*(column.tolist() for column in columns), strict=True)
     )
-    return Reliability.of(bins, null), band, advice
+    return Reliability.of(bins, null), null, advice
 
 
 def _estimate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.soft_bins import SoftBins, soft_bins
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _COARSEST, _FINEST = 8, 128  # grids whose bins make a readable picture
 _CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
@@ -61,6 +64,12 @@ class Reliability:
         """Which bins miss the band of calibrated forecasts, by intervals that hold for all bins at once."""
         off: NDArray[np.bool_] = (self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low)
         return off
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the reliability diagram into axes (default: new ones); see `brolly.plots.reliability`."""
+        from brolly.plots import reliability
+
+        return reliability(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagram in built-in types, ready for JSON."""

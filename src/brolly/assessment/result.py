@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brolly.assessment.advice import ThresholdAdvice
-from brolly.assessment.components import DataSummary, Estimate, Histogram, RegretBand, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram, TaskResult
 from brolly.assessment.reliability import Reliability
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.text import ADVICE_METHOD
@@ -18,6 +18,7 @@ from brolly.assessment.verdict import Verdict
 from brolly.core.atomic_write import write_atomic
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
+from brolly.inference.bands import NullBand
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee import Guarantee
 from brolly.inference.loss_at_least import LossAtLeast
@@ -49,8 +50,8 @@ class Assessment:
         The distribution of the predictions.
     regret : RegretProfile
         The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
-    regret_band : RegretBand
-        The regret that a perfectly calibrated forecast shows by chance.
+    null_band : NullBand
+        The regret and the event rates that a perfectly calibrated forecast with these predictions shows by chance.
     loss_interval : tuple of float
         A bootstrap interval of the largest loss of any decision in the population, acting on `shown_grid`.
     loss_at_least : LossAtLeast or None
@@ -87,7 +88,7 @@ class Assessment:
     reliability: Reliability
     histogram: Histogram
     regret: RegretProfile
-    regret_band: RegretBand
+    null_band: NullBand
     loss_interval: tuple[float, float]
     loss_at_least: LossAtLeast | None
     profile: SoftBinnedProfile
@@ -164,7 +165,16 @@ class Assessment:
 
     def _regret(self) -> dict[str, Any]:
         low, high = self.loss_interval
-        return {**self.regret.to_dict(), "loss_low": low, "loss_high": high, **self.regret_band.to_dict()}
+        null = self.null_band
+        return {
+            **self.regret.to_dict(),
+            "loss_low": low,
+            "loss_high": high,
+            "null_threshold": null.thresholds.tolist(),
+            "null_low": null.regret_low.tolist(),
+            "null_high": null.regret_high.tolist(),
+            "null_highest": null.regret_limit,
+        }
 
     def _profile(self) -> dict[str, Any]:
         scdl = {e.measure.name: e for e in self.measures}.get("soft_binned_cdl")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,9 @@ from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
 from brolly.inference.segments import segment_tests
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 MEASURE = "soft_binned_cdl"
 _INTERVALS = 50  # segments that get an interval: as many as anyone looks at
@@ -117,6 +120,12 @@ class SegmentTable:
         """Return the `n` segments with the smallest p-values: the largest value first, small segments last."""
         kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
         return tuple(sorted(kept, key=lambda s: (s.small, -s.value)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw SCDL of each segment into axes (default: new ones); see `brolly.plots.segments`."""
+        from brolly.plots import segments
+
+        return segments(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table in built-in types, ready for JSON."""

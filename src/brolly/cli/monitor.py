@@ -103,10 +103,9 @@ def _last(timeline: Timeline) -> list[str]:
 
 
 def _draw(timeline: Timeline, path: Path) -> None:
-    from brolly.plots.monitoring_plot import timeline as draw
     from brolly.plots.style import new_figure
 
     figure = new_figure(figsize=(8, 4.5))
-    draw(timeline, figure.add_subplot())
+    timeline.plot(figure.add_subplot())
     with atomic_output(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")

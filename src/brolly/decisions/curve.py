@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,13 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
+from brolly.decisions.decision_curve import DecisionCurve
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
+from brolly.errors import InputError
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _ROUNDING = 1e-15  # losses up to this are rounding error
 
@@ -80,6 +85,30 @@ class RegretProfile(Frozen):
         benefit = np.append(inner, last)
         freeze(benefit)
         return benefit
+
+    def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
+        """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99."""
+        mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
+        if not mu.size or not ((mu >= 0) & (mu < 1)).all():
+            raise InputError("threshold must be some numbers in [0, 1)")
+        table, total, odds = self._curve.table, self._curve.total, mu / (1 - mu)
+        acts = np.searchsorted(table.prob, mu, "left")  # the first prediction at which the forecast says to act
+        true, false = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative))
+        forecast = true[acts] - odds * false[acts]
+        return DecisionCurve(
+            threshold=mu,
+            forecast=forecast,
+            best=forecast + self._curve.points(mu).left / (1 - mu),
+            always=true[0] - odds * false[0],
+            grid=self.grid,
+            n=self.n,
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve into axes (default: new ones) and return them; see `brolly.plots.regret`."""
+        from brolly.plots import regret
+
+        return regret(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON."""

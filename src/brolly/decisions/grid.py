@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import LARGEST_GRID, check_grid
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _ROUNDING = 1e-12  # losses within this count as equal
 
@@ -49,6 +52,12 @@ class GridChoice(Frozen):
 
     def __post_init__(self) -> None:
         freeze(self.grids, self.losses, self.bounds)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss of each grid into axes (default: new ones); see `brolly.plots.grid_choice`."""
+        from brolly.plots import grid_choice
+
+        return grid_choice(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON."""

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,9 @@ from brolly.inference.resampling import (
 )
 from brolly.inference.resampling_units import Draw, as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic, as_test_statistic
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _CELLS_A_BIN = 8
 
@@ -93,6 +96,12 @@ class CalibrationTest:
     def null_quantile(self, share: float) -> float:
         """Return the value of the measure that a calibrated forecaster does not exceed with this probability."""
         return quantile(self.null, check_share(share, "share"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the value among those of calibrated forecasts; see `brolly.plots.calibration_test`."""
+        from brolly.plots import calibration_test
+
+        return calibration_test(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the draws in built-in types, ready for JSON; None where a number is not finite."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,9 @@ from brolly.inference.resampling import (
 )
 from brolly.inference.resampling_units import Rng, as_atoms, as_groups, by_row
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 Ends = Callable[[float], tuple[float, float]]
 
@@ -81,6 +84,12 @@ class Comparison:
     def better(self) -> str | None:
         """The forecaster with the lower value, "a" or "b"; None if the interval contains 0."""
         return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the difference with its interval into axes (default: new ones); see `brolly.plots.comparison`."""
+        from brolly.plots import comparison
+
+        return comparison(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; None where a number is not finite."""

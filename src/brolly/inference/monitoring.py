@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from brolly.inference.change_points import Change, Shuffle, find_changes
 from brolly.inference.guarantee import guarantee
 from brolly.inference.resampling import Progress, Seed, as_seed
 from brolly.measures.soft_binned import soft_binned_profile
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +70,12 @@ class Timeline:
     shuffle: str
     n_resamples: int
     seed: int | None
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the windows and changes into axes (default: new ones); see `brolly.plots.timeline`."""
+        from brolly.plots import timeline
+
+        return timeline(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """The timeline as built-ins."""

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from brolly.core.grid.rounded import Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
@@ -84,6 +87,12 @@ class SoftBinnedProfile(Frozen):
     def resolved(self) -> bool:
         """Whether the value is that of the rows; False if it is the smallest value that the compression can tell."""
         return bool(2 * self.m_star <= self.grids[-1]) or math.isinf(self.m_star)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw SCDL on each grid into axes (default: new ones); see `brolly.plots.profile`."""
+        from brolly.plots import profile
+
+        return profile(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON (an infinite `m_star` becomes None)."""

@@ -1,48 +1,69 @@
-"""The balance: the loss on each grid against the width of its cells, and where they meet."""
+"""Curves over grids: SCDL on each grid, and the loss of acting on each grid."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from brolly.assessment.result import Assessment
-from brolly.plots.style import BLUE, ORANGE, VERMILION, as_axes, caption
+from brolly.decisions.grid import GridChoice
+from brolly.measures.soft_binned import SoftBinnedProfile
+from brolly.plots.style import BLUE, ORANGE, VERMILION, as_axes, grid_axis, legend, log_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PLAIN = 1 << 12  # finer grids are better read as powers of two
 
-
-def profile(a: Assessment, ax: Axes | None = None) -> Axes:
-    """SCDL on every grid, and one over the grid: the first grows, the second falls, and SCDL is where they meet.
+def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
+    """Draw SCDL on every grid 1/m, and 1/m itself: SCDL is where the two meet.
 
     Parameters
     ----------
-    a : Assessment
+    found : SoftBinnedProfile
     ax : matplotlib Axes, optional
-        Where to draw; new axes if not said.
+        Where to draw. Default: new axes.
 
     Returns
     -------
     matplotlib Axes
     """
-    ax, profile = as_axes(ax), a.profile
-    m = profile.grids
-    ax.plot(m, 1 / m, color=ORANGE, linestyle="--", marker="s", markersize=4, label="1/m, the rounding")
-    some = profile.losses > 0
-    ax.plot(m[some], profile.losses[some], color=BLUE, marker="o", markersize=4, label="SCDL$_m$, the loss")
-    if not math.isinf(profile.m_star):
-        # Where the value is only a bound (a compression too coarse to tell) the mark says so.
-        bound = "" if profile.resolved else "at most "
-        label = f"m* = {profile.m_star}, SCDL {bound}{profile.value:.3g}"
-        ax.axvline(profile.m_star, color=VERMILION, linestyle=":", linewidth=1)
-        ax.plot([profile.m_star], [profile.value], marker="D", color=VERMILION, linestyle="none", label=label)
-    ax.set_xscale("log", base=2)
-    if m[-1] <= _PLAIN:
-        ax.xaxis.set_major_formatter("{x:g}")
+    ax, m = as_axes(ax), found.grids
+    ax.plot(m, 1 / m, color=ORANGE, linestyle="--", marker="s", markersize=4, label="1/m, from rounding")
+    some = found.losses > 0
+    ax.plot(m[some], found.losses[some], color=BLUE, marker="o", markersize=4, label="SCDL on the grid 1/m")
+    if not math.isinf(found.m_star):
+        bound = "" if found.resolved else "at most "
+        label = f"SCDL {bound}{found.value:.3g}, m* = {found.m_star}"
+        ax.axvline(found.m_star, color=VERMILION, linestyle=":", linewidth=1)
+        ax.plot([found.m_star], [found.value], marker="D", color=VERMILION, linestyle="none", label=label)
+    grid_axis(ax, int(m[-1]))
     ax.set_yscale("log")
-    ax.set(xlabel="grid: predictions rounded to 1/m", ylabel="loss")
-    ax.set_title(caption(a.name, "Balance" if not math.isinf(profile.m_star) else "Balance: perfectly calibrated rows"))
-    ax.legend(loc="best", fontsize="small", framealpha=0.8)
+    log_axis(ax.yaxis)
+    ax.set(xlabel="m (grid 1/m)", ylabel="share of the stakes")
+    ax.set_title("SCDL by grid" if not math.isinf(found.m_star) else "SCDL by grid: perfectly calibrated rows")
+    legend(ax)
+    return ax
+
+
+def grid_choice(choice: GridChoice, ax: Axes | None = None) -> Axes:
+    """Draw the largest loss of any decision on these rows, for predictions rounded to each grid.
+
+    Parameters
+    ----------
+    choice : GridChoice
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax, m = as_axes(ax), choice.grids
+    ax.plot(m, choice.bounds, color=ORANGE, linestyle="--", marker="s", markersize=4, label="the paper's bound")
+    ax.plot(m, choice.losses, color=BLUE, marker="o", markersize=4, label="largest loss, exactly")
+    label = f"smallest: {choice.loss:.3g} at m = {choice.grid}"
+    ax.plot([choice.grid], [choice.loss], marker="D", color=VERMILION, linestyle="none", label=label)
+    grid_axis(ax, int(m[-1]))
+    ax.set_ylim(bottom=0)
+    ax.set(xlabel="m (grid 1/m)", ylabel="share of the stakes", title="Loss by grid")
+    legend(ax)
     return ax

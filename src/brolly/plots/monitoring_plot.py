@@ -1,11 +1,11 @@
-"""A forecast over time: what acting on it can cost, window by window, and when it changed."""
+"""A forecast over time: SCDL and the guarantee, window by window, and when the forecast changed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from brolly.inference.monitoring import Timeline
-from brolly.plots.style import BLUE, ORANGE, VERMILION, as_axes, plain
+from brolly.plots.style import BLUE, HEADROOM, ORANGE, VERMILION, as_axes, legend, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,41 +14,39 @@ _LABELS = 8  # period names that fit under the axis
 
 
 def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
-    """SCDL and its guarantee for each window, with a line where the forecast changed.
+    """Draw SCDL and the guaranteed expected loss of each window, with a line where the forecast changed.
 
     Parameters
     ----------
     line : Timeline
         What `brolly.monitor` returned.
     ax : matplotlib Axes, optional
-        Where to draw; new axes if not said.
+        Where to draw. Default: new axes.
 
     Returns
     -------
     matplotlib Axes
     """
     ax = as_axes(ax)
-    place = range(len(line.windows))
-    promise = f"nobody loses more than this ({line.confidence_level:.0%})"
-    ax.plot(
-        place, [w.bound for w in line.windows], color=ORANGE, linestyle="--", marker="s", markersize=3, label=promise
-    )
-    ax.plot(place, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL")
+    at, bounds = range(len(line.windows)), [w.bound for w in line.windows]
+    label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
+    ax.plot(at, bounds, color=ORANGE, linestyle="--", marker="s", markersize=3, label=label)
+    ax.plot(at, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL on these rows")
     for number, change in enumerate(line.changes):
-        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="changed" if number == 0 else None)
+        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="change" if number == 0 else None)
         ax.annotate(
             plain(change.label),
             (change.index - 0.5, 1),
             xycoords=("data", "axes fraction"),
-            xytext=(3, -12),
+            xytext=(3, -62),
             textcoords="offset points",
             color=VERMILION,
             fontsize="small",
         )
     step = -(-len(line.windows) // _LABELS)
-    ax.set_xticks(list(place)[::step], [plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
-    ax.set_ylim(bottom=0)
-    windows = "each period" if line.length == 1 else f"the last {line.length} periods"
-    ax.set(ylabel="share of what is at stake", title=f"What acting can cost, {windows}")
-    ax.legend(loc="best", fontsize="small", framealpha=0.8)
+    ax.set_xticks(list(at)[::step], [plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
+    ax.set_ylim(0, HEADROOM * ax.dataLim.ymax)
+    windows = "one period" if line.length == 1 else f"the last {line.length} periods"
+    ax.set(ylabel="share of the stakes", title=f"SCDL over {windows}")
+    legend(ax, "upper left")
     return ax

@@ -1,4 +1,4 @@
-"""One figure with four panels: what ``a.plot()`` draws."""
+"""One figure with four panels of an assessment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brolly.assessment.result import Assessment
 from brolly.plots.grid_curves import profile
 from brolly.plots.interval_plots import measures
 from brolly.plots.reliability_diagram import reliability
-from brolly.plots.style import new_figure
+from brolly.plots.style import new_figure, plain
 from brolly.plots.threshold_curves import regret
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
-    """The four panels in one figure: reliability, regret, profile, measures.
+    """Draw the reliability diagram, the regret curve, SCDL by grid and the measures of an assessment.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
     figsize : tuple of float
         Width and height in inches.
     dpi : float, optional
-        Dots per inch; Matplotlib's default if None.
+        Dots per inch. Default: Matplotlib's.
 
     Returns
     -------
@@ -36,11 +36,13 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
     >>> a = brolly.assess([0, 1, 1, 0] * 50, [0.2, 0.9, 0.6, 0.4] * 50)
     >>> figure = brolly.plots.overview(a)
     >>> [ax.get_title() for ax in figure.axes]
-    ['Reliability, in steps of 1/8', 'Regret, rounded to 1/8', 'Balance', 'Measures']
+    ['Reliability diagram, grid 1/8', 'Regret curve, rounded to 1/8', 'SCDL by grid', 'Measures']
     """
     figure = new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
-    for ax, draw in zip(panels.flat, (reliability, regret, profile, measures), strict=True):
-        draw(a, ax)
-    figure.suptitle(a.verdict.headline)
+    reliability(a.reliability, panels[0, 0])
+    regret(a.regret, panels[0, 1], band=a.null_band, thresholds=a.task.task.thresholds if a.task else ())
+    profile(a.profile, panels[1, 0])
+    measures(a.measures, panels[1, 1])
+    figure.suptitle(a.verdict.headline if a.name is None else plain(f"{a.name}: {a.verdict.headline}"))
     return figure

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from brolly.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; line styles and markers say the same in grey.
+Corner = Literal["best", "upper left", "upper right", "lower right"]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ as well.
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, PALE = "0.45", "0.85"
+HEADROOM = 1.35  # height of a panel over its highest point, for the legend
+_PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
 
 
 def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None = None) -> Figure:
@@ -25,22 +30,31 @@ def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None 
 
 
 def as_axes(ax: Axes | None) -> Axes:
-    """The user's axes, or new ones."""
+    """Return the user's axes, or new ones."""
     return new_figure().add_subplot() if ax is None else ax
 
 
-def percent_axis(axis: Any) -> None:
-    """Show shares in percent."""
-    from matplotlib.ticker import PercentFormatter
+def grid_axis(ax: Axes, finest: int) -> None:
+    """Make the x axis one of grids: 2, 4, 8 and so on."""
+    ax.set_xscale("log", base=2)
+    if finest <= _PLAIN_TICKS:
+        ax.xaxis.set_major_formatter("{x:g}")
 
-    axis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=None))
+
+def log_axis(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers: 0.02, 0.05, 0.1."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
-def caption(name: str | None, title: str) -> str:
-    """The title of a panel, with the name of the forecast where it has one."""
-    return title if name is None else f"{plain(name)}: {title}"
+def legend(ax: Axes, loc: Corner = "best", ncols: int = 1) -> None:
+    """Add a legend that leaves the picture visible."""
+    ax.legend(loc=loc, fontsize="small", framealpha=0.8, ncols=ncols)
 
 
 def plain(text: str) -> str:
-    """Text as it is: a dollar sign would start a formula."""
+    """Escape dollar signs, which would start a formula."""
     return text.replace("$", r"\$")

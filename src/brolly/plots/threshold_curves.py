@@ -1,47 +1,80 @@
-"""The regret curve: what trusting the forecast costs, for every threshold."""
+"""Curves over decision thresholds: the regret curve and the decision curve."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from brolly.assessment.result import Assessment
-from brolly.plots.style import BLUE, GREEN, PALE, VERMILION, as_axes, caption
+from brolly.decisions.curve import RegretProfile
+from brolly.decisions.decision_curve import DecisionCurve
+from brolly.inference.bands import NullBand
+from brolly.plots.style import BLUE, GREEN, GREY, HEADROOM, ORANGE, PALE, VERMILION, as_axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROOM = 1.35  # height over the highest point, for the legend
-_LEAST = 1e-3  # a curve that is 0 all along still needs an axis
+_LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
 
 
-def regret(a: Assessment, ax: Axes | None = None) -> Axes:
-    """What following the forecast gave up per row, for whoever acts from each threshold on.
+def regret(
+    curve: RegretProfile, ax: Axes | None = None, *, band: NullBand | None = None, thresholds: Sequence[float] = ()
+) -> Axes:
+    """Draw a regret curve: the loss per row from acting on the predictions, for each threshold.
 
-    A false alarm costs the threshold and a miss one minus it. Where the curve is within the grey band, a perfectly
-    calibrated forecast with as many rows would show as much. The diamond marks the threshold that is hurt most, the
-    dotted lines those of your own task.
+    A false alarm costs the threshold, a miss 1 minus the threshold. The diamond marks the largest regret.
 
     Parameters
     ----------
-    a : Assessment
+    curve : RegretProfile
     ax : matplotlib Axes, optional
-        Where to draw; new axes if not said.
+        Where to draw. Default: new axes.
+    band : NullBand, optional
+        The band of calibrated forecasts, drawn in grey.
+    thresholds : sequence of float
+        Thresholds to mark, such as those of your own decision.
 
     Returns
     -------
     matplotlib Axes
     """
-    ax, curve, band = as_axes(ax), a.regret, a.regret_band
-    label = f"if calibrated ({100 * a.confidence_level:.4g}%)"
-    ax.fill_between(band.threshold, 0, band.high, color=PALE, linewidth=0, label=label)
-    ax.plot(curve.threshold, curve.regret, color=BLUE, linewidth=1.5, label="this forecast")
+    ax = as_axes(ax)
+    if band is not None:
+        label = f"calibrated ({100 * band.confidence_level:.4g}%)"
+        ax.fill_between(band.thresholds, 0, band.regret_high, color=PALE, linewidth=0, label=label)
+    ax.plot(curve.threshold, curve.regret, color=BLUE, linewidth=1.5, label="forecast")
     if curve.worst.regret > 0:
         mark: dict[str, Any] = {"marker": "D", "color": VERMILION, "linestyle": "none"}
-        ax.plot([curve.worst.threshold], [curve.worst.regret], label=f"hurt most: {curve.worst.threshold:.3g}", **mark)
-    for k, mu in enumerate(a.task.task.thresholds if a.task else ()):
-        ax.axvline(mu, color=GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
-    ax.set(xlim=(0, 1), xlabel="threshold: act from this probability on", ylabel="regret per row")
-    ax.set_ylim(0, _ROOM * max(ax.dataLim.ymax, _LEAST))
-    ax.set_title(caption(a.name, f"Regret, rounded to 1/{curve.grid}"))
-    ax.legend(loc="upper left", fontsize="small", framealpha=0.8, ncols=2)
+        label = f"largest, at {curve.worst.threshold:.3g}"
+        ax.plot([curve.worst.threshold], [curve.worst.regret], label=label, **mark)
+    for k, threshold in enumerate(thresholds):
+        ax.axvline(threshold, color=GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
+    ax.set(xlim=(0, 1), xlabel="threshold", ylabel="regret per row")
+    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, _LEAST))
+    ax.set_title("Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}")
+    legend(ax, "upper left", ncols=2)
+    return ax
+
+
+def decision_curve(curve: DecisionCurve, ax: Axes | None = None) -> Axes:
+    """Draw a decision curve: the net benefit of acting on the predictions, for each threshold.
+
+    Parameters
+    ----------
+    curve : DecisionCurve
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    ax.plot(curve.threshold, curve.best, color=GREEN, linestyle=":", linewidth=1.5, label="best swap in hindsight")
+    ax.plot(curve.threshold, curve.forecast, color=BLUE, linewidth=1.5, label="forecast")
+    ax.plot(curve.threshold, curve.always, color=ORANGE, linestyle="--", linewidth=1.5, label="always act")
+    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="never act")
+    top = max(float(curve.best.max()), _LEAST)
+    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top), xlabel="threshold", ylabel="net benefit per row")
+    ax.set_title("Decision curve" if curve.grid is None else f"Decision curve, rounded to 1/{curve.grid}")
+    legend(ax, "upper right")
     return ax
