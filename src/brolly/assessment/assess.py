@@ -116,8 +116,8 @@ def assess(
     >>> a.verdict.headline
     'Do not act on these probabilities as they are.'
     >>> print(a.advice_at(0.3))
-    For predictions from 0 to 0.297 act, although the forecast says not to: the event rate there is above 0.3. Elsewhere
-    follow the forecast.
+    For predictions from 0.00684 to 0.297 act, although the forecast says not to: the event rate there is above 0.3.
+    Elsewhere follow the forecast.
     """
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
