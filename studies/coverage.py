@@ -1,13 +1,13 @@
-"""How often the intervals of `confidence_interval` hold the population's value, near calibration and far from it.
+"""How often the intervals of `confidence_interval` contain the population's value, near calibration and far from it.
 
     python -m studies.coverage docs/data/coverage.csv
 
-Draws samples from populations whose value is known and counts. The interval by inversion holds the true value if the
-sample is no outlier among those of the population on its line that has that value: so only samples of that one
+Draws samples from populations whose value is known and counts. The interval by inversion contains the true value if the
+observed value is in neither tail for the population on the path that has that value: so only samples of that one
 are drawn, a sixth of the work (the tests check that it agrees with the intervals themselves). With 39
 resamples the tails of the 95% and of the 90% interval are whole numbers of draws, so few draws cost width but no
-coverage. The widths are those of the first few intervals in full. What the file holds already is not done
-again: an interrupted run goes on where it stopped.
+coverage. The widths are those of the first few intervals in full. Lines that are in the file already are not computed
+again: an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import brolly
 from brolly.inference.population_path import PopulationPath
@@ -68,9 +69,18 @@ def cases() -> dict[str, Population]:
     return {population.name: population for population in made}
 
 
-def held(sample: brolly.Sample, measure: str, truth: float, rng: np.random.Generator) -> list[bool]:
-    """Whether the intervals by inversion, at each of the levels, hold the true value."""
-    statistic, atoms = as_statistic(measure), as_atoms(sample)
+def held(
+    sample: brolly.Sample,
+    measure: str,
+    truth: float,
+    rng: np.random.Generator,
+    *,
+    groups: NDArray[np.int64] | None = None,
+    levels: tuple[float, ...] = LEVELS,
+    resamples: int = RESAMPLES,
+) -> list[bool]:
+    """Whether the intervals by inversion, at each of the levels, contain the true value."""
+    statistic, atoms = as_statistic(measure), as_atoms(sample, groups)
     path = PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
     low, high = 0.0, 1.0
     if path.value(0.0) < truth:
@@ -81,9 +91,12 @@ def held(sample: brolly.Sample, measure: str, truth: float, rng: np.random.Gener
             low, high = (middle, high) if path.value(middle) < truth else (low, middle)
     else:
         high = 0.0
-    draws = np.sort([path.draw(rng, high)[0] for _ in range(RESAMPLES)])
-    tails = [(1 - confidence_level) / 2 for confidence_level in LEVELS]
-    return [quantile(draws, tail) <= path.observed <= quantile(draws, 1 - tail) for tail in tails]
+    draws = np.sort([path.draw(rng, high)[0] for _ in range(resamples)])
+    tails = [(1 - level) / 2 for level in levels]
+    low_enough = [path.observed <= quantile(draws, 1 - tail) for tail in tails]
+    if high == 0.0:  # no population has less, so that an observed value however small leaves this one inside
+        return low_enough
+    return [fine and quantile(draws, tail) <= path.observed for fine, tail in zip(low_enough, tails, strict=True)]
 
 
 def one(population: Population, n: int, measure: str, method: str, simulations: int) -> dict[str, Any]:
