@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 
 import brolly
 from brolly import guarantee
+from brolly.core.text import at_most
 from brolly.inference.bounds import BoundInputs, adaptive
 
 
@@ -140,10 +141,11 @@ def test_copies_of_rows_are_no_new_rows():
     assert (grouped.n, grouped.groups, grouped.effective_n) == (3000, 300, pytest.approx(300))
     assert guarantee(*copied).bound < once.bound / 2
     assert "the 300 groups of rows were drawn independently" in str(grouped)
-    with pytest.warns(brolly.FewRowsWarning, match="1 group promises nothing at this confidence"):
+    with pytest.warns(brolly.FewRowsWarning, match="1 group is too few for a guarantee at this confidence"):
         guarantee([0, 0], [0.5, 0.5], groups=["a", "a"])
     uneven = guarantee(y, p, groups=np.minimum(np.arange(300), 290))
-    assert "and that the weights and sizes of groups were fixed in advance" in str(uneven)
+    assert "given fixed sizes and weights of the groups, the 291 groups of rows were drawn" in str(uneven)
+    assert "It does not hold for groups whose size or weight depends on their rows, unless max_weight" in str(uneven)
 
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])
@@ -177,16 +179,21 @@ def test_what_it_says():
         f"Guarantee(bound={g.bound:.6g}, grid=4, plug_in=0, confidence_level=0.9, method='adaptive', n=1000)"
     )  # fmt: skip
     assert str(g) == (
-        "With 90% confidence, nobody who acts on these predictions, rounded at random to multiples of 1/4, loses on "
-        f"average more than {g.bound:.2%} of the range of their payoffs by trusting them.\n"
-        "Promised to every decision maker at once, whatever their actions and payoffs; 'loses' is against the best "
-        "fixed change of habits ('where I would do this, do that') that the rounded predictions allow. On the 1,000 "
-        f"rows the loss is 0.00%; {g.bound:.2%} is the allowance for chance.\n"
-        "It assumes that the rows were drawn independently from the population on which the predictions will be used, "
+        "With 90% confidence, the expected loss of everybody who acts on these predictions, rounded at random to "
+        f"multiples of 1/4, is at most {at_most(g.bound)} of the range of their payoffs.\n"
+        "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with the "
+        "best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. On the "
+        f"1,000 rows it is 0.00%; {g.bound:.2%} is the allowance for chance.\n"
+        "It assumes that the rows were drawn independently from the population in which the predictions will be used, "
         "and that the 2 grids tried (1/4, 1/8) did not depend on them. It fails for at most 10% of such samples."
     )
     weighted = guarantee(y, p, grid=4, sample_weight=np.arange(1000) + 1.0)
-    assert "used, and that the weights were fixed in advance, and that the grid (1/4) did not" in str(weighted)
+    assert str(weighted).splitlines()[-1] == (
+        "It assumes that, given fixed weights, such as survey or cost weights, the rows were drawn independently from "
+        "the population in which the predictions will be used, and that the grid (1/4) did not depend on them. It does "
+        "not hold for weights that depend on the predictions (importance weights), unless max_weight is stated. "
+        "It fails for at most 5% of such samples."
+    )
     html = g._repr_html_()
     assert html.count("<p>") == 3
     assert html.count("<tr>") == 3
@@ -216,9 +223,9 @@ def test_it_goes_into_json():
     assert not any(array.flags.writeable for array in (g.grids, g.bounds, g.plug_ins))
 
 
-@pytest.mark.parametrize(("n", "words"), [(1, "1 row promises"), (2, "2 rows promise")])
-def test_too_few_rows_promise_nothing(n, words):
-    message = f"{words} nothing at this confidence: nobody can lose more than all"
+@pytest.mark.parametrize(("n", "words"), [(1, "1 row is"), (2, "2 rows are")])
+def test_too_few_rows_guarantee_nothing(n, words):
+    message = f"{words} too few for a guarantee at this confidence: the bound is 100%"
     with pytest.warns(brolly.FewRowsWarning, match=message):
         g = guarantee([0] * n, [0.5] * n)
     assert g.bound == 1
@@ -233,7 +240,7 @@ def test_too_few_rows_promise_nothing(n, words):
         ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1, both excluded; it is 95"),
         ({"method": "magic"}, "method must be 'adaptive' or 'hoeffding'; it is 'magic'"),
         ({"grid": []}, "grid must name at least one grid"),
-        ({"groups": [1, 2]}, "groups need rows: a compressed sample no longer knows which rows belong together"),
+        ({"groups": [1, 2]}, "groups need rows: a compressed sample does not keep them"),
         ({"grid": 12}, "grid must be a power of two from 2 to 1,048,576; it is 12"),
         ({"grid": (4, 128)}, "grid must not exceed 64, the grid of the compressed sample; it is 128"),
     ],

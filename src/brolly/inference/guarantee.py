@@ -1,4 +1,4 @@
-"""What a sample promises about the population: nobody loses more than this, with stated confidence."""
+"""A guarantee for the population: an upper bound on the expected loss of every decision, at a stated confidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import percent
+from brolly.core.text import at_most, percent
 from brolly.decisions.payoffs import is_number
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bounds import BoundInputs, adaptive, adaptive_weighted, hoeffding
@@ -27,39 +27,40 @@ Method = Literal["adaptive", "hoeffding"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Guarantee:
-    """An upper bound on what anyone who acts on rounded predictions loses in the population.
+    """An upper bound on the expected loss of everybody who acts on rounded predictions.
 
     Attributes
     ----------
     grid : int
         The grid to act on: round predictions at random, without bias, to multiples of ``1/grid``.
     bound : float
-        With the stated confidence nobody loses more there, as a share of the range of their payoffs.
+        The upper bound on the expected loss in the population, as a share of the range of the payoffs, compared with
+        the best fixed change of actions.
     plug_in : float
         The loss on the sample, CDL(S_m).
     slack : float
         The allowance for chance: ``bound - plug_in``.
     hoeffding : float
-        What Hoeffding's inequality alone would have promised with the same confidence, on its own best grid. For
-        comparison: taking the smaller of the two after the fact is not covered by the confidence.
+        The bound by Hoeffding's inequality alone, at the same confidence, on its own best grid. For comparison only:
+        the confidence does not cover the smaller of the two.
     method : {"adaptive", "hoeffding"}
-        Which inequality the bound is from.
+        The inequality of `bound`.
     confidence_level : float
-        The chance that a sample like this gives a bound that holds is at least this.
+        The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
         The number of rows.
     groups : int or None
-        The number of groups of rows, if rows of a group depend on each other.
+        The number of groups, if rows of a group depend on each other.
     max_weight : float or None
         The largest weight that a row (with groups, a group) can have, if it was stated.
     effective_n : float
-        How many equally weighted independent rows would tell as much.
+        The number of independent rows of equal weight that carry as much information.
     grids : ndarray of int
-        The grids looked at. The bounds hold for all of them at once.
+        The grids considered. The bounds hold for all of them at once.
     bounds, plug_ins : ndarray of float
-        For each of them the bound and the loss on the sample.
+        The bound and the loss on the sample for each of them.
     warnings : tuple of str
-        Reasons to read it with care.
+        Reasons to read the result with care.
     """
 
     grid: int
@@ -86,7 +87,7 @@ class Guarantee:
         return self.bound - self.plug_in
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return everything in built-in types, ready for JSON."""
         return {
             "result": "guarantee",
             "method": self.method,
@@ -115,35 +116,40 @@ class Guarantee:
 
     def _promise(self) -> str:
         return (
-            f"With {percent(self.confidence_level)} confidence, nobody who acts on these predictions, rounded at "
-            f"random to multiples of 1/{self.grid}, loses on average more than {self.bound:.2%} of the range of "
-            "their payoffs by trusting them."
+            f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
+            f"predictions, rounded at random to multiples of 1/{self.grid}, is at most {at_most(self.bound)} of the "
+            "range of their payoffs."
         )
 
     def _meaning(self) -> str:
         return (
-            "Promised to every decision maker at once, whatever their actions and payoffs; 'loses' is against the best "
-            "fixed change of habits ('where I would do this, do that') that the rounded predictions allow. "
-            f"On the {self.n:,} rows the loss is {self.plug_in:.2%}; {self.slack:.2%} is the allowance for chance."
+            "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with "
+            "the best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. "
+            f"On the {self.n:,} rows it is {self.plug_in:.2%}; {self.slack:.2%} is the allowance for chance."
         )
 
     def _assumption(self) -> str:
-        what = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
+        one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
+        grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
+        tried = f"{grids} ({', '.join(f'1/{m}' for m in self.grids.tolist())}) did not depend on them"
+        fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
         if self.max_weight is not None:
-            one = "row" if self.groups is None else "group"
             return (
                 f"It is about the population in which each {one} counts with its weight. It assumes that the {what} "
-                f"were drawn independently and that no {one} can weigh more than {self.max_weight:g}. Weights may "
-                f"depend on the predictions. It fails for at most {percent(1 - self.confidence_level)} of such samples."
+                f"were drawn independently, that no {one} can weigh more than {self.max_weight:g}, and that {tried}. "
+                f"Weights may depend on the predictions. {fails}"
             )
-        uneven = self.effective_n < (self.groups or self.n) * (1 - 1e-12)
-        fixed = "weights" if self.groups is None else "weights and sizes of groups"
-        weights = f", and that the {fixed} were fixed in advance" if uneven else ""
-        grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
+        drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
+        if self.effective_n >= (self.groups or self.n) * (1 - 1e-12):
+            return f"It assumes that {drawn}, and that {tried}. {fails}"
+        given, void = (
+            ("weights, such as survey or cost weights", "weights that depend on the predictions (importance weights)")
+            if self.groups is None
+            else ("sizes and weights of the groups", "groups whose size or weight depends on their rows")
+        )
         return (
-            f"It assumes that the {what} were drawn independently from the population on which the predictions will be "
-            f"used{weights}, and that {grids} ({', '.join(f'1/{m}' for m in self.grids.tolist())}) did not depend "
-            f"on them. It fails for at most {percent(1 - self.confidence_level)} of such samples."
+            f"It assumes that, given fixed {given}, {drawn}, and that {tried}. It does not hold for {void}, unless "
+            f"max_weight is stated. {fails}"
         )
 
     def _repr_html_(self) -> str:
@@ -167,12 +173,13 @@ def guarantee(
     max_weight: float | None = None,
     method: Method = "adaptive",
 ) -> Guarantee:
-    r"""What nobody will lose more than by acting on these predictions, on rows yet to come.
+    r"""Bound the expected loss of everybody who acts on these predictions, in the population.
 
-    A number measured on a sample is about the sample. This one is about the population it came from: at
-    any size of sample, for any distribution of predictions and outcomes, with the confidence you ask for. It
-    holds for every decision maker at once who rounds predictions at random, without bias, to multiples of
-    ``1/m`` and takes the best action there (`RoundingPolicy` does).
+    A value measured on a sample is about the sample. This bound is about the population that the rows came from: at
+    any sample size, for any distribution of predictions and outcomes, at the confidence level asked for. It
+    holds for all decision makers at once who round predictions at random, without bias, to multiples of
+    ``1/m`` and take the best action there (as `RoundingPolicy` does). Their expected loss is compared with the best
+    fixed change of actions, such as "where I would act, wait".
 
     Parameters
     ----------
@@ -181,57 +188,61 @@ def guarantee(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts; fixed before the outcomes were seen.
+        The weight of each row. Given the weights, rows must be drawn independently from the population: fixed
+        weights such as survey or cost weights. Importance weights for another population, which depend on the
+        predictions, need `max_weight`.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     confidence_level : float
-        The chance, at least, of a sample whose bound holds.
+        The probability, at least, that the bound holds for a sample drawn as stated.
     grid : int or iterable of int, optional
-        The grids to choose from, powers of two, fixed before the rows were seen. Each costs a little. If not
-        said: 4, 8 and so on up to the first from :math:`\sqrt n` on (at least 8; n counts as
+        The grids to choose from, powers of two, chosen before the rows were seen. Every grid makes the bound a little
+        larger. Default: 4, 8, ... up to the first that is at least :math:`\sqrt n` (at least 8; n counts as
         ``Sample.effective_n``), or up to that of the compression.
     groups : array_like of shape (n,), optional
-        Which rows depend on each other (the same patient, site or day): only groups need to be independent. It
-        costs: rows of a group count as one draw. Not for compressed samples.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent. A group counts as one draw, so the bound is larger. Its size must not depend on its predictions or
+        outcomes, unless `max_weight` is stated. Not for compressed samples.
     max_weight : float, optional
         The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. Needed
         where weights depend on the predictions, as importance weights for another population do, or where the size of
-        a group tells something about it. The bound is then about the population in which rows count with their weight.
+        a group is informative. The bound is then about the population in which rows count with their weight.
     method : {"adaptive", "hoeffding"}
-        "adaptive" is far smaller where few rows are close calls, and never much larger; "hoeffding" can be
-        checked by hand.
+        "adaptive" is far smaller if few predictions are close to a threshold, and never much larger; "hoeffding" can
+        be checked by hand.
 
     Returns
     -------
     Guarantee
-        `bound` on the best `grid`; prints what is promised to whom.
+        `bound` on the best `grid`; prints the guarantee and its assumptions.
 
     Warns
     -----
     FewRowsWarning
-        Where so few rows promise nothing (the bound is 1).
+        If there are so few rows that the bound is 1.
 
     Notes
     -----
     With K grids and :math:`\delta = (1 - \text{confidence})/K`, Hoeffding's bound is :math:`\mathrm{CDL}(D_m)
     \le \mathrm{CDL}(S_m) + \sqrt{2 \ln(1/\delta) / n}`: of all tasks and swaps only the population's worst
-    matters, one function g with values in [-1, 1], whose mean on the rows is at most :math:`\mathrm{CDL}(S_m)`.
+    matters: one function g with values in [-1, 1], whose mean on the rows is at most :math:`\mathrm{CDL}(S_m)`.
 
-    The adaptive bound uses that a row where nothing is at stake (:math:`g = 0`) brings no chance with it:
+    The adaptive bound uses that a row with :math:`g = 0` contributes no chance:
 
     .. math:: e^{-x g} (\cosh x)^{-|g|} \le 1 - g \tanh x \qquad (|g| \le 1)
 
     turns into a bound on the mean of g in terms of :math:`\sup \frac1n \sum_i \lambda g_i + \ln\cosh(\lambda) |g_i|`,
-    which is a CDL that counts gains a little more and losses a little less, and as easy to compute. It is mixed
-    over five values of :math:`\lambda` that depend on n alone; half of the error budget is on Hoeffding's, so the bound
-    is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
+    which is a CDL that counts gains a little more and losses a little less, and as easy to compute. It is averaged over
+    five values of :math:`\lambda` that depend on n alone; half of the error probability goes to Hoeffding's, so the
+    bound is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
     :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/inference-bounds.md.
 
-    It is not an estimate: the loss is likely much smaller. It is void if rows depend on each other in a way that
-    `groups` does not say, if the population changes, or if the forecast was fitted on these rows.
+    It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend on each other in a
+    way that `groups` does not describe, if the population changes, or if the forecast was fitted on these rows. It is
+    about expectations: in a batch of new rows, chance comes on top.
 
-    One pass over the rows, then O(m) for each grid. A compressed sample gives the same bound where weights are equal.
-    Where they are not, the bound counts squared weights by cell, and finer cells make it a little smaller.
+    One pass over the rows, then O(m) for each grid. A compressed sample gives the same bound if weights are equal; if
+    not, the bound uses squared weights by cell, and finer cells make it a little smaller.
 
     References
     ----------
@@ -295,7 +306,7 @@ def guarantee(
 
 
 def check_max_weight(max_weight: float | None, largest: float) -> float:
-    """The largest weight possible: as stated, or the largest seen."""
+    """Return the largest possible weight: as stated, or the largest in the sample."""
     if max_weight is None:
         return largest
     if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
@@ -306,7 +317,7 @@ def check_max_weight(max_weight: float | None, largest: float) -> float:
 
 
 def _largest_weight(sample: Sample, cells: CellTable, groups: ArrayLike | None) -> float:
-    """The largest weight of a row, or of a group; of a compressed sample the most that its sums tell."""
+    """The largest weight of a row or group; for a compressed sample the largest that its sums prove."""
     if sample.grid is not None:
         return float((cells.squares / cells.weight[0]).max())
     if groups is None:
@@ -317,7 +328,7 @@ def _largest_weight(sample: Sample, cells: CellTable, groups: ArrayLike | None) 
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
-    """The grids that are tried for n rows: a function of n (and of the compression) alone."""
+    """Return the grids tried on n rows: a function of n (and of the compression) alone."""
     last = max(8, 1 << math.ceil(math.log2(math.sqrt(n))))
     return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
 
@@ -329,7 +340,7 @@ def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable,
 
 
 def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float) -> list[int]:
-    """The grids asked for, increasing, each once; the defaults if none are."""
+    """The grids asked for, increasing and distinct; or the default."""
     if grid is None:
         return default_grids(effective_n, sample.grid or LARGEST_GRID)
     asked = [grid] if isinstance(grid, int | np.integer) else list(grid)
@@ -342,5 +353,5 @@ def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarn
     if bound < 1:
         return []
     what, count = ("row", sample.n) if groups is None else ("group", groups)
-    promise = f"1 {what} promises" if count == 1 else f"{count:,} {what}s promise"
-    return [FewRowsWarning(f"{promise} nothing at this confidence: nobody can lose more than all")]
+    many = f"1 {what} is" if count == 1 else f"{count:,} {what}s are"
+    return [FewRowsWarning(f"{many} too few for a guarantee at this confidence: the bound is 100%")]
