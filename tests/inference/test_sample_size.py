@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import warnings
 
 import numpy as np
 import pytest
@@ -28,9 +29,9 @@ def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss)
     for n in {found.n, found.n + 1, 2 * found.n, *(4**k + 1 for k in range(3, 20) if 4**k >= found.n)}:
         assert bound(n, loss, confidence_level, 1) <= target
     assert found.n == 1 or bound(found.n - 1, loss, confidence_level, 1) > target
-    assert bound(found.minimum, 0, confidence_level, 0) <= target
+    assert bounds.extremes(found.minimum, 0.0, 1 - confidence_level)[0] <= target
     for n in {found.minimum - 1, found.minimum // 2, 64, 256} & set(range(1, found.minimum)):
-        assert bound(n, 0, confidence_level, 0) > target
+        assert bounds.extremes(n, 0.0, 1 - confidence_level)[0] > target
     assert found.minimum <= found.n
 
 
@@ -43,13 +44,39 @@ def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
     assert target * 0.99 < hardest.bound <= target
     few = found.minimum - 1
     perfect = np.arange(few) % 2
-    assert guarantee(perfect, perfect, confidence_level=confidence_level).bound > target
+    for options in ({}, {"grid": 4}, {"grid": 2}, {"grid": 4, "method": "hoeffding"}):
+        assert guarantee(perfect, perfect, confidence_level=confidence_level, **options).bound > target
     perfect = np.arange(found.minimum) % 2
-    assert guarantee(perfect, perfect, confidence_level=confidence_level).bound <= target
+    assert guarantee(perfect, perfect, confidence_level=confidence_level, grid=4).bound <= target
     hoeffding = guarantee(
         [0, 1] * found.hoeffding, [0.5] * 2 * found.hoeffding, confidence_level=confidence_level, method="hoeffding"
     )
     assert hoeffding.bound <= target
+
+
+@settings(max_examples=100)
+@given(st.integers(1, 10**6), st.floats(0.001, 0.5))
+def test_the_smallest_bound_falls_with_the_number_of_rows(n, delta):
+    assert bounds.extremes(n + 1, 0.0, delta)[0] <= bounds.extremes(n, 0.0, delta)[0] + 1e-11
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0.01, 10), min_size=2, max_size=80), st.booleans(), st.sampled_from([0.05, 0.3]))
+def test_weights_and_groups_do_not_make_the_smallest_bound_smaller(weight, grouped, delta):
+    n = len(weight)
+    perfect = np.arange(n) % 2
+    options = {"sample_weight": weight, "groups": np.arange(n) // 2 if grouped else None, "grid": 4}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", brolly.FewRowsWarning)
+        found = guarantee(perfect, perfect, confidence_level=1 - delta, **options).bound
+    assert found >= bounds.extremes(n, 0.0, delta)[0] - 1e-9
+
+
+def test_the_minimum_is_that_of_one_grid():
+    found = sample_size(0.05)
+    assert found.minimum == 77
+    perfect = np.arange(77) % 2
+    assert guarantee(perfect, perfect, grid=4).bound <= 0.05 < guarantee(perfect[1:], perfect[1:], grid=4).bound
 
 
 def test_it_is_monotone():
@@ -79,8 +106,9 @@ def test_how_it_prints():
     found = sample_size(0.05, loss=0.01)
     assert int(found) == operator.index(found) == found.n
     assert str(found) == (
-        f"{found.n:,} rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows "
-        f"is at most 1.00%, whatever the predictions. Fewer than {found.minimum} are never enough."
+        f"{found.n:,} rows are enough to guarantee an expected loss of at most 5.00% with 95% confidence and the "
+        "default grids, if the loss on the rows is at most 1.00%, whatever the predictions. With fewer than "
+        f"{found.minimum} rows no choice of grids can guarantee it, however good the forecast."
     )
     assert "\n" not in repr(found)
     data = json.loads(json.dumps(found.to_dict()))
@@ -95,7 +123,7 @@ def test_how_it_prints():
         "like": None,
     }
     pilot = brolly.Sample([0, 1] * 50, [0.0, 1.0] * 50)
-    words = "if they are like the 100 rows seen (their loss is 0.00%). Fewer than"
+    words = "if they are like the 100 rows given (whose loss is 0.00%). With fewer than"
     assert words in str(sample_size(0.05, like=pilot))
 
 

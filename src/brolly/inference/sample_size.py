@@ -1,4 +1,4 @@
-"""How many rows a promise of given strength needs."""
+"""The number of rows that `guarantee` needs for a bound below a target."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from brolly.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
 from brolly.inference.guarantee import default_grids
 from brolly.inference.resampling import check_share, is_share
 
-_MOST = 4**20  # rows: beyond, nobody will wait
+_MOST = 4**20  # rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SampleSize:
-    """How many rows `guarantee` needs to promise at most `target`; ``int()`` of it is `n`.
+    """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is `n`.
 
     Attributes
     ----------
     n : int
-        From so many rows on it will, whatever the distribution, if the loss on the rows is at most `loss`; or, with
-        `like`, if the rows are like these.
+        From this number of rows on the bound is at most `target` with the default grids, whatever the distribution, if
+        the loss on the rows is at most `loss`; with `like`, if the rows are like these.
     minimum : int
-        With fewer rows it never can, not even for perfect predictions of 0 and 1.
+        With fewer rows the bound exceeds `target` for every choice of grids, even for perfect predictions of 0 and 1.
     hoeffding : int
-        What Hoeffding's inequality would need in place of `n`.
+        The number that Hoeffding's inequality needs in place of `n`.
     target, confidence_level, loss : float
-        What was asked for, and the assumed loss on the rows.
+        As asked for, and the assumed loss on the rows.
     like : int or None
-        How many rows there were of which future ones were assumed to be like.
+        The number of rows of `like`.
     """
 
     n: int
@@ -50,18 +50,19 @@ class SampleSize:
         return self.n
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON."""
+        """Return everything in built-in types, ready for JSON."""
         return {"result": "sample_size", **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:
         given = (
             f"if the loss on the rows is at most {self.loss:.2%}, whatever the predictions"
             if self.like is None
-            else f"if they are like the {self.like:,} rows seen (their loss is {self.loss:.2%})"
+            else f"if they are like the {self.like:,} rows given (whose loss is {self.loss:.2%})"
         )
         return (
-            f"{self.n:,} rows are enough to promise a loss of at most {self.target:.2%} with "
-            f"{percent(self.confidence_level)} confidence, {given}. Fewer than {self.minimum:,} are never enough."
+            f"{self.n:,} rows are enough to guarantee an expected loss of at most {self.target:.2%} with "
+            f"{percent(self.confidence_level)} confidence and the default grids, {given}. With fewer than "
+            f"{self.minimum:,} rows no choice of grids can guarantee it, however good the forecast."
         )
 
 
@@ -72,23 +73,23 @@ def sample_size(
     loss: float = 0.0,
     like: Sample | None = None,
 ) -> SampleSize:
-    r"""How many rows it takes before `guarantee` can promise that nobody loses more than `target`.
+    r"""Compute the number of rows that `guarantee` needs for a bound of at most `target`.
 
-    Ask before collecting data. Without `like` the answer holds for every forecast, so it is that of the hardest:
-    one whose every row is a close call. If you have some rows already, pass them as `like`, and the answer is for a
-    forecast like theirs: usually far fewer.
+    For planning, before data are collected. Without `like` the answer holds for every forecast, so it is that of the
+    hardest one, all of whose predictions are close to a threshold. If some rows exist already, pass them as `like`: the
+    answer for a forecast like theirs is usually far smaller.
 
     Parameters
     ----------
     target : float
-        The promise: nobody loses more than this share of the range of their payoffs. Above `loss`, below 1.
+        The bound on the expected loss, as a share of the range of the payoffs. Above `loss`, below 1.
     confidence_level : float
         As for `guarantee`.
     loss : float
-        The loss you expect on the rows: CDL(S_m) on some of the grids. Chance alone makes it about
-        :math:`0.25 / \sqrt n` for a forecaster who is right.
+        The loss expected on the rows: CDL(S_m) on one of the grids. By chance alone it is about
+        :math:`0.25 / \sqrt n` for a calibrated forecaster.
     like : Sample, optional
-        Rows of the forecast, or of one like it. Takes the place of `loss`.
+        Rows of the forecast, or of a similar one. Replaces `loss`.
 
     Returns
     -------
@@ -96,19 +97,20 @@ def sample_size(
 
     Notes
     -----
-    `n` and `minimum` come from the very formulas of `guarantee`, for rows of equal weight and its default grids: the
-    largest bound that rows with that loss can have, and the smallest of all. With weights, `Sample.effective_n` has to
-    reach `n`, and a little more.
+    `n` and `minimum` come from the formulas of `guarantee` for rows of equal weight: the largest bound that rows with
+    that loss can have, with the default grids, and the smallest bound of all, with a single grid. Weights and groups
+    only make the bound larger. With weights, `Sample.effective_n` has to reach `n`, and a little more.
 
-    With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is planning, not a
-    promise: the rows to come will differ, and a small sample overstates the loss.
+    With `like` the shares of rows in all cells, and so the loss, are held fixed as n grows. This is a plan, not a
+    guarantee: the rows to come will differ, and a small sample overstates the loss.
 
     Examples
     --------
     >>> import brolly
     >>> print(brolly.sample_size(target=0.05))
-    4,379 rows are enough to promise a loss of at most 5.00% with 95% confidence, if the loss on the rows is at
-    most 0.00%, whatever the predictions. Fewer than 101 are never enough.
+    4,379 rows are enough to guarantee an expected loss of at most 5.00% with 95% confidence and the default grids,
+    if the loss on the rows is at most 0.00%, whatever the predictions. With fewer than 77 rows no choice of grids can
+    guarantee it, however good the forecast.
     """
     check_share(confidence_level, "confidence_level")
     if not 0 <= loss < 1:
@@ -120,7 +122,7 @@ def sample_size(
     delta = 1 - confidence_level
 
     def best(n: int) -> float:
-        return extremes(n, 0.0, delta / len(default_grids(n)))[0]
+        return extremes(n, 0.0, delta)[0]  # one grid has the whole delta
 
     def worst(n: int) -> float:
         return extremes(n, loss, delta / len(default_grids(n)))[1]
@@ -137,7 +139,7 @@ def sample_size(
 
 
 class _Projection:
-    """The bound that n rows would have if they were like these."""
+    """The bound on n rows like these."""
 
     def __init__(self, sample: Sample, delta: float) -> None:
         self.sample = sample
@@ -154,7 +156,7 @@ class _Projection:
 
 
 def _finest(sample: Sample) -> int:
-    """Finer grids than these rows would be tried on say of single rows what more of them will not."""
+    """The finest grid tried on these rows; finer ones would show single rows, which more rows will not repeat."""
     return default_grids(sample.effective_n, sample.grid or _MOST)[-1]
 
 
@@ -164,7 +166,7 @@ def _loss(sample: Sample) -> float:
 
 
 def _segments() -> list[tuple[int, int]]:
-    """Numbers of rows with the same grids: there each bound falls with n, from one to the next it may rise a little."""
+    """Ranges of n with the same grids: within each the bound falls; from one to the next it may rise a little."""
     ends = [64, *(4**k for k in range(4, 21))]
     return list(zip([1, *(end + 1 for end in ends)], ends, strict=False))
 
