@@ -56,7 +56,7 @@ def test_it_prints_a_table_with_the_changes_in_it():
     head, *lines = text.splitlines()
     assert head.split() == ["period", "rows", "SCDL", "at", "most", "(95%)", "rounding"]
     assert lines[3].startswith("2026-03-04")
-    assert lines[4].split()[:2] == ["changed", "here:"]
+    assert lines[4].split()[:2] == ["change:", "by"]
     assert lines[5].startswith("2026-03-05")
     assert len(lines) == 9
 

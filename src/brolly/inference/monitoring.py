@@ -1,4 +1,4 @@
-"""A forecast over time: what acting on it can cost in each window, and when it changed."""
+"""Monitor a forecast over time: SCDL and a guarantee for each window, and the dates of changes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class MonitoringWindow:
     label : str
         The last period of the window.
     n, event_rate : int, float
-        Its rows, and how often the event happened.
+        The number of rows and the share of events.
     value : float
         SCDL of these rows.
     bound : float
-        What nobody loses more of, in the population, with the confidence asked for, ...
+        The guarantee: an upper bound on the expected loss in the population, at the confidence level asked for, ...
     grid : int
-        ... acting on predictions rounded to multiples of ``1/grid``.
+        ... for predictions rounded to multiples of ``1/grid``.
     """
 
     label: str
@@ -48,18 +48,18 @@ class MonitoringWindow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeline:
-    """What `monitor` returns; `print` shows it as a table.
+    """The result of `monitor`; prints as a table.
 
     Attributes
     ----------
     windows : tuple of MonitoringWindow
         One for each period, in order of time.
     changes : tuple of Change
-        When outcomes began to relate to predictions differently; empty where chance explains everything.
+        When outcomes began to relate to predictions differently; empty if chance explains everything.
     length : int
-        How many periods a window spans (fewer at the start).
+        The number of periods in a window (fewer at the start).
     confidence_level, alpha, shuffle, n_resamples, seed
-        What was asked.
+        As asked for.
     """
 
     windows: tuple[MonitoringWindow, ...]
@@ -67,7 +67,7 @@ class Timeline:
     length: int
     confidence_level: float
     alpha: float
-    shuffle: str
+    shuffle: str | int
     n_resamples: int
     seed: int | None
 
@@ -78,7 +78,7 @@ class Timeline:
         return timeline(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """The timeline as built-ins."""
+        """Return everything in built-in types, ready for JSON."""
         return asdict(self)
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class Timeline:
         for w in self.windows:
             if w.label in changed:
                 p = changed[w.label].p_value
-                lines.append(f"{'':<{width}}  changed here: chance alone does this {p:.2g} of the time")
+                lines.append(f"{'':<{width}}  change: by chance with probability {p:.2g} at most")
             lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.grid}")
         return "\n".join(lines)
 
@@ -110,26 +110,27 @@ def monitor(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> Timeline:
-    """What acting on a forecast can cost, period by period, and when that changed.
+    """Compute SCDL and a guarantee for each period of a forecast, and find the dates of changes.
 
     Parameters
     ----------
     samples : mapping of str to Sample
         A compressed sample for each period, in order of time, all on one grid (see `load_samples`).
     window : int
-        How many periods each line of the answer merges.
+        The number of periods that each window merges.
     confidence_level : float
-        Of each line's bound, for that line alone.
+        The confidence level of the bound of each window, taken by itself.
     alpha : float
-        How often a stretch of periods without a change may be said to have one.
-    shuffle : {"periods", "rows"}
-        Whether the rows of a period may depend on each other, or all are independent (see `find_changes`).
+        The probability, at most, of finding a change in a stretch of periods without one.
+    shuffle : {"periods", "rows"} or int
+        Whether the rows of a period may depend on each other, all rows are independent, or neighbouring periods
+        resemble each other (blocks of that many periods); see `find_changes`.
     n_resamples : int
-        Random rearrangements in the test for a change.
-    rng : numpy.random.Generator or int, optional
-        The source of randomness; the same number gives the same answer.
+        The number of random orders in the test for a change.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with (done, total).
+        Called now and then with the number of steps done so far and in total.
 
     Returns
     -------
@@ -137,8 +138,8 @@ def monitor(
 
     Notes
     -----
-    Windows may overlap; the search for changes uses each period once and no window, so its answer does
-    not depend on `window`. Whoever runs it every day looks more than once: choose `alpha` with that in mind.
+    Windows may overlap; the search for changes uses each period once and no window, so its result does
+    not depend on `window`. If it runs every day, there are many tests: choose `alpha` accordingly.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def monitor(
     )
     lines = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BrollyWarning)  # few rows in a day are no news
+        warnings.simplefilter("ignore", BrollyWarning)  # single days often have few rows
         for done, (label, merged) in enumerate(zip(samples, _sliding(list(samples.values()), window), strict=True)):
             promise = guarantee(merged, confidence_level=confidence_level)
             lines.append(
@@ -190,7 +191,7 @@ def monitor(
 def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
     """The merged samples of the last `length` periods, with three merges a period however long the window.
 
-    Sums cannot be taken out again, so the window is two stacks: `old` holds, for each start, the merged
+    Sums cannot be subtracted exactly, so the window is two stacks: `old` holds, for each start, the merged
     rest of an earlier stretch; `new` the merged periods since.
     """
     old: list[Sample] = []
