@@ -1,1 +1,1 @@
-"""Studies of what brolly claims: seeded, each a command, with results committed under docs/data."""
+"""Simulation studies of what brolly claims: seeded, one command each, with results under docs/data."""

@@ -1,4 +1,4 @@
-"""Populations whose every measure is known exactly: forecasts to draw samples from.
+"""Populations with known values of every measure, to draw samples from.
 
 Each is a table of predictions, with the mass and the true event rate of each. Where the predictions are meant to be
 continuous the table has many points; it is the population, not an approximation of one, so what brolly computes from
@@ -46,7 +46,7 @@ class Population:
         return brolly.Sample(outcome, np.tile(self.prob, 2), sample_weight=weight)
 
     def losses(self, largest: int) -> dict[int, float]:
-        """CDL(D_m) by m: what anyone can lose, in the long run, by acting on predictions rounded to 1/m."""
+        """CDL(D_m) by m: the largest expected loss of a decision on predictions rounded to 1/m."""
         choice = brolly.choose_grid(self.sample, max_grid=largest)
         return dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
@@ -66,11 +66,11 @@ def _continuous() -> list[tuple[str, str, Callable[[Floats], Floats], Callable[[
         return (p * (1 - p)) ** 2
 
     return [
-        ("calibrated", "uniform predictions, all right", uniform, lambda p: p),
-        ("bell", "predictions near one half, all right", bell, lambda p: p),
+        ("calibrated", "uniform predictions, calibrated", uniform, lambda p: p),
+        ("bell", "predictions near one half, calibrated", bell, lambda p: p),
         ("overconfident", "predictions twice as far from one half as the truth", uniform, lambda p: 0.25 + p / 2),
         ("underconfident", "the true log odds are twice the predicted", bell, lambda p: logit_scaled(p, 2.0)),
-        ("nonmonotone", "the rate waves around the prediction", uniform, lambda p: p + 0.1 * np.sin(8 * np.pi * p) * p),
+        ("nonmonotone", "the rate oscillates around p", uniform, lambda p: p + 0.1 * np.sin(8 * np.pi * p) * p),
         ("skewed", "mostly low predictions, all too high", lambda p: p**-0.5 * (1 - p) ** 2, lambda p: p**1.3),
         ("rare", "events at 1%, predictions a third too low", lambda p: np.exp(-p / 0.0075), lambda p: 4 * p / 3),
         ("quadratic", "the paper's truth, half a parabola", uniform, lambda p: (1 - 2 * p) ** 2 / 2 + p / 2),
@@ -91,7 +91,7 @@ def populations(points: int = 4096) -> dict[str, Population]:
     made += [
         ("discrete", "tenths, off by 0.03 up and down in turn", tenths, counts, tenths + off),
         ("two points", "0.3 and 0.6, both off", two, mostly, np.array([0.25, 0.7])),
-        ("one point", "always 1/2 where 0.52 is right: every row is at stake", one, np.ones(1), np.array([0.52])),
+        ("one point", "always 1/2 where the event rate is 0.52", one, np.ones(1), np.array([0.52])),
     ]
     return {
         name: Population(name=name, about=about, prob=prob, mass=mass, rate=rate)

@@ -52,7 +52,7 @@ def alternatives(strength: float) -> dict[str, tuple[Floats, Floats]]:
 
 
 def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[dict[str, Any]]:
-    """How often calibrated forecasters are rejected."""
+    """The share of calibrated forecasters that are rejected."""
     everything = populations()
     for name in CALIBRATED:
         population = everything[name]
@@ -76,7 +76,7 @@ def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[di
 
 
 def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[dict[str, Any]]:
-    """How often miscalibrated forecasters are rejected."""
+    """The share of miscalibrated forecasters that are rejected."""
     null, draws = max(19, round((NULL + 1) * share) - 1), max(2, round(DRAWS * share))
     for measure in measures:
         _say(f"power, {measure}")

@@ -1,10 +1,10 @@
-"""How fast each measure of T rows comes close to that of the population: the paper's Table 1, measured.
+"""The rate at which each measure of T rows approaches that of the population: the paper's Table 1, measured.
 
     python -m studies.rates docs/data/rates.csv
 
 For every measure of the catalogue, and for the paper's binned ECE with as many bins as the cube root of T: the mean of
-``|measure(S) - measure(D)|`` over samples S of T rows, against T, for a forecaster who is right and for one who is
-overconfident; and the slope of the line through the points on log-log axes, with its standard error, in a second file
+``|measure(S) - measure(D)|`` over samples S of T rows, against T, for a calibrated and for an overconfident
+forecaster; and the slope of the line through the points on log-log axes, with its standard error, in a second file
 (docs/data/rates-slopes.csv).
 """
 
@@ -26,7 +26,7 @@ from studies.populations import populations
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)
 FORECASTERS = ("calibrated", "overconfident")
-POINTS = 2**20  # so many that hardly any two of T rows have the same prediction
+POINTS = 2**20  # hardly any two of T rows have the same prediction
 CUBE_ROOT = "binned_calibration_error[rounded; T^1/3 bins]"
 SLOW = {"lower_distance_to_calibration": 10}  # measures that cost a linear program each: every tenth sample
 
@@ -77,7 +77,7 @@ def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def write(path: Path, lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Write lines as they come, and give them back."""
+    """Write lines as they come, and return them."""
     done: list[dict[str, Any]] = []
     with path.open("w", newline="", encoding="utf-8") as file:
         for line in lines:

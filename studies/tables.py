@@ -1,4 +1,4 @@
-"""The tables of docs/inference.md, from the data under docs/data: ``python -m studies.tables`` puts them there."""
+"""Write the tables of docs/inference.md from the data under docs/data: ``python -m studies.tables``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rates() -> str:
 
 
 def filled(page: str) -> str:
-    """The page with each table between its marks."""
+    """Return the page with each table between its markers."""
     for table in (sharper, failures, rates):
         start, rest = page.split(f"<!-- {table.__name__} -->\n")
         _, stop = rest.split("<!-- end -->", 1)

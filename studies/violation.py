@@ -1,10 +1,10 @@
-"""How often the bounds of `guarantee` fail: never more than they may.
+"""The share of samples for which the bounds of `guarantee` fail.
 
     python -m studies.violation docs/data/violation.csv
 
-Draws samples from populations whose losses CDL(D_m) are known exactly and counts those where the bound is below the
-loss on any of the grids it speaks of. Twice: as users call it, and in the way that is hardest on the bound, one grid
-and a confidence of 50%. With equal weights and with weights whose effective number of rows is about half.
+Draws samples from populations whose losses CDL(D_m) are known exactly and counts those for which the bound is below
+the loss on any of its grids. Twice: with the default settings, and in the hardest setting, one grid
+and a confidence of 50%. With equal weights, and with weights for which the effective number of rows is about half.
 """
 
 from __future__ import annotations

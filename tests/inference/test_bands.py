@@ -50,5 +50,5 @@ def test_the_result_says_it_all():
 
 @pytest.mark.parametrize("thresholds", [[], [0.5, 1.5], [np.nan]])
 def test_thresholds_that_cannot_be(thresholds):
-    with pytest.raises(brolly.InputError, match=r"thresholds must be some numbers in \[0, 1\]"):
+    with pytest.raises(brolly.InputError, match=r"thresholds must be numbers in \[0, 1\], at least one"):
         brolly.null_band([0, 1], [0.4, 0.6], thresholds=thresholds)

@@ -168,9 +168,9 @@ def test_cells_too_coarse_to_redraw_scdl_are_warned_of():
     rng = np.random.default_rng(0)
     p = rng.random(2000)
     sample = brolly.Sample((rng.random(2000) < p).astype(int), p)
-    with pytest.warns(brolly.ResolutionWarning, match="SCDL redrawn from cells is about .*, too fine for grid = 64"):
+    with pytest.warns(brolly.ResolutionWarning, match="SCDL redrawn from cells is about .*, too small for grid = 64"):
         test = brolly.calibration_test(sample.compress(64), n_resamples=19, rng=0)
-    assert "too fine" in test.to_dict()["warnings"][0]
+    assert "too small" in test.to_dict()["warnings"][0]
     assert brolly.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
     assert brolly.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()
 

@@ -92,9 +92,9 @@ def test_too_few_rows_show_nothing():
     found = brolly.minimum_detectable([0, 1], [0.4, 0.6], **CUTOFF)
     assert math.isinf(found.value)
     assert found.to_dict()["value"] is None
-    assert str(found) == "2 rows are too few to show that predictions are overconfident, however much they are."
+    assert str(found) == "2 rows are too few to detect that predictions are overconfident, however strongly."
     alone = brolly.minimum_detectable([1], [0.4], **CUTOFF)
-    assert str(alone).startswith("1 row is too few to show that ")
+    assert str(alone).startswith("1 row is too few to detect that ")
 
 
 def test_the_result_says_it_all():
@@ -106,7 +106,7 @@ def test_the_result_says_it_all():
     said = json.loads(json.dumps(found.to_dict()))
     assert (said["power"], said["alpha"], said["alternative"], said["seed"]) == (0.8, 0.05, "overconfident", 0)
     assert repr(found).startswith("MinimumDetectable(value=0.")
-    assert "A test on these 200 rows finds predictions that are overconfident with probability 80%" in str(found)
+    assert "A test on these 200 rows detects that predictions are overconfident with probability 80%" in str(found)
     assert found._repr_html_().startswith("<p>")
 
 

@@ -143,7 +143,7 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     ("groups", "message"),
     [
         ([1, 2], r"groups must have one entry for each of the 4 rows; its shape is \(2,\)"),
-        ([1, 1, 1, 1], "groups must tell at least two clusters apart; all rows are in one"),
+        ([1, 1, 1, 1], "groups must have at least two different values; all rows have the same"),
         ([1, 2, np.nan, np.nan], r"groups must not contain missing values; 2 values do, the first is groups\[2\]"),
         (["a", None, "b", "b"], r"groups must not contain missing values; 1 value does, the first is groups\[1\]"),
     ],
@@ -155,7 +155,7 @@ def test_groups_that_cannot_be(groups, message):
 
 def test_compressed_samples_have_no_groups():
     sample = brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
-    with pytest.raises(brolly.InputError, match="groups need rows: a compressed sample no longer knows which"):
+    with pytest.raises(brolly.InputError, match="groups need rows: a compressed sample does not keep them"):
         as_atoms(sample, [0, 0, 1, 1])
 
 

@@ -1,1 +1,1 @@
-"""What the sample says about the population: bounds, tests, intervals, comparisons."""
+"""From the sample to the population: guarantees, tests, intervals, comparisons, monitoring."""

@@ -1,4 +1,4 @@
-"""Random numbers by the row, straight from NumPy's bit generators: the capsule of one, used by one thread."""
+"""Random numbers for rows, directly from NumPy's bit generators: one generator per thread."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport exp, fabs, floor, log, log1p, sqrt
@@ -20,10 +20,10 @@ ctypedef fused whole:
 
 
 def repeats(capsule, int64_t n):
-    """Draw n rows of n with replacement (n < 2^32): how often each was drawn.
+    """Draw n rows of n with replacement (n < 2^32); return the count of each.
 
-    Lemire's multiplication: the upper half of 32 random bits times n is the row, the lower half tells the few draws
-    to repeat so that all rows are equally likely. A byte holds each count: that a row comes 256 times has a
+    Lemire's multiplication: the upper half of 32 random bits times n is the row; the lower half shows which few draws
+    have to be repeated so that all rows are equally likely. Counts are bytes: 256 draws of one row have a
     probability below 1/256!.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
@@ -47,9 +47,9 @@ def repeats(capsule, int64_t n):
 
 
 def tosses(capsule, const whole[::1] repeated, const double[::1] chance):
-    """Heads in so many tosses of each coin, chances rounded to 32 bits.
+    """Number of heads in repeated tosses of each coin, with probabilities rounded to 32 bits.
 
-    Each toss takes the next 32 bits, whatever came before: one seed gives close results for close chances.
+    Each toss takes the next 32 bits: with one seed, close probabilities give close results.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     cdef Py_ssize_t size = repeated.shape[0], r
@@ -74,9 +74,9 @@ def tosses(capsule, const whole[::1] repeated, const double[::1] chance):
 
 
 def compared(capsule, const uint16_t[::1] first, const double[::1] rest):
-    """Heads (1) or tails of one toss for each coin: 16 random bits against the first bits of its chance.
+    """One toss of each coin, 1 for heads: 16 random bits are compared with the first bits of its probability.
 
-    Where they are equal, once in 65,536 times, a random number against the rest of it decides.
+    If they are equal, once in 65,536 times, a random number is compared with the rest of it.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     cdef Py_ssize_t n = first.shape[0], r, k, size
@@ -102,7 +102,7 @@ def compared(capsule, const uint16_t[::1] first, const double[::1] rest):
 
 
 def added_up(const uint8_t[::1] heads, const int32_t[::1] owner, Py_ssize_t size):
-    """The heads of each owner."""
+    """Sum the heads of each owner."""
     result = np.zeros(size, np.int64)
     cdef int64_t[::1] out = result
     cdef Py_ssize_t r
@@ -121,7 +121,7 @@ cdef double tail(double k) noexcept nogil:
 
 
 cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
-    """Binomial by going through its probabilities from 0 on: for few expected heads."""
+    """Binomial variable by inversion from 0 on: for few expected heads."""
     cdef double first = exp(n * log1p(-p)), odds = p / (1 - p), chance, u, k
     while True:
         u, chance, k = source.next_double(source.state), first, 0.0
@@ -129,14 +129,14 @@ cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
             u -= chance
             k += 1
             chance *= odds * (n - k + 1) / k
-            if k > 110:  # rounding has eaten the rest: the chance of so many is below 1e-60
+            if k > 110:  # reached by rounding only: the probability of so many is below 1e-60
                 break
         else:
             return k
 
 
 cdef double rejected(bitgen_t* source, double n, double p) noexcept nogil:
-    """Binomial by transformed rejection (Hormann 1993, algorithm BTRS), for n p of 10 or more and p up to 1/2."""
+    """Binomial variable by transformed rejection (Hormann 1993, algorithm BTRS), for n p of 10 or more and p up to 1/2."""
     cdef double spread = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * spread
     cdef double a = -0.0873 + 0.0248 * b + 0.01 * p, c = n * p + 0.5, box = 0.92 - 4.2 / b
     cdef double u, v, us, k, m, odds, bar
@@ -172,7 +172,7 @@ cdef int64_t binomial(bitgen_t* source, int64_t n, double p) noexcept nogil:
 
 
 def binomials(capsule, const int64_t[::1] count, const double[::1] chance):
-    """Heads in so many tosses of each coin."""
+    """Number of heads in repeated tosses of each coin."""
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     result = np.empty(count.shape[0], np.int64)
     cdef int64_t[::1] out = result
@@ -184,7 +184,7 @@ def binomials(capsule, const int64_t[::1] count, const double[::1] chance):
 
 
 def multinomial(capsule, const int64_t[::1] count):
-    """Draw as many rows as there are, with replacement: how many come from each place, one after the other."""
+    """Draw as many rows as there are, with replacement; return the count of each place."""
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     result = np.empty(count.shape[0], np.int64)
     cdef int64_t[::1] out = result

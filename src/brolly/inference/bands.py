@@ -1,4 +1,4 @@
-"""Where the regret curve and the reliability diagram of a calibrated forecaster lie by chance: bands to draw."""
+"""Bands for plots: the regret curve and the reliability diagram of a calibrated forecaster."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from brolly.inference.statistic import Pooled
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class NullBand:
-    """Between which values a calibrated forecaster with these predictions stays.
+    """The regret curve and the reliability diagram of a calibrated forecaster with these predictions, by chance.
 
     Attributes
     ----------
     thresholds : ndarray
         Decision thresholds.
     regret_low, regret_high : ndarray
-        The band of the regret curve at each of them, one at a time.
+        The band of the regret curve, at each threshold by itself.
     regret_limit : float
-        What the whole curve (at these thresholds) stays below with probability `confidence_level`.
+        The value that the whole curve (at these thresholds) does not exceed with probability `confidence_level`.
     at : ndarray
         The points ``j / bins``.
     rate_low, rate_high : ndarray
-        The band of the event rate among the rows rounded softly to each of them, one at a time; NaN where there are
-        none.
+        The band of the event rate in the soft bin at each point, by itself; NaN where there are no rows.
     bins : int
-        How many soft bins, less one.
+        The number of soft bins, less one.
     grid : int or None
-        The grid that predictions are rounded to before the regret curve is taken.
+        The grid that predictions are rounded to before the regret curve is computed.
     swaps, confidence_level, n_resamples, n, seed
         As asked for; the number of rows.
     """
@@ -62,7 +61,7 @@ class NullBand:
         freeze(self.thresholds, self.regret_low, self.regret_high, self.at, self.rate_low, self.rate_high)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON (where NaN is None)."""
+        """Return everything in built-in types, ready for JSON (where NaN is None)."""
         arrays = ("thresholds", "regret_low", "regret_high", "at", "rate_low", "rate_high")
         facts = ("regret_limit", "bins", "grid", "swaps", "confidence_level", "n_resamples", "n", "seed")
         return {
@@ -94,29 +93,29 @@ def null_band(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> NullBand:
-    """Where the regret curve and the reliability diagram of a calibrated forecaster would lie, by chance alone.
+    """Compute bands for the regret curve and the reliability diagram of a calibrated forecaster.
 
-    A curve within the band is no evidence of miscalibration; one outside it, at one place looked at by itself, is. Who
-    looks for the worst of many places must use `regret_limit`, or `calibration_test`.
+    A curve within the band is no evidence of miscalibration. A curve outside of it is, at a threshold that was chosen
+    in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label
         As for `calibration_test`; the outcomes are not used.
     thresholds : array_like, optional
-        Where the regret curve is looked at; hundredths by default.
+        The thresholds of the regret curve. Default: 0, 0.01, ..., 1.
     grid, swaps
         As for `regret_curve`.
     bins : int
         The grid of the soft bins of the reliability diagram: a power of two.
     confidence_level : float
-        The probability that a calibrated forecaster stays within.
+        The probability that a calibrated forecaster stays within the band, at each point by itself.
     n_resamples : int
-        How many calibrated forecasters are drawn.
+        The number of calibrated forecasters drawn. 199 draws are enough for a band that is drawn, not tested.
     rng : None, int or numpy.random.Generator
-        The source of chance; the same seed gives the same result.
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with the number of forecasters drawn so far and in all.
+        Called now and then with the number of forecasters drawn so far and in total.
 
     Returns
     -------
@@ -140,7 +139,7 @@ def null_band(
     grid = grid if grid is None else check_grid(grid)
     mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
-        raise InputError("thresholds must be some numbers in [0, 1]")
+        raise InputError("thresholds must be numbers in [0, 1], at least one")
     generator, seed = as_seed(rng)
     atoms = as_atoms(sample)
     pooled, coin = Pooled(atoms, lambda _: 0.0), atoms.coin(atoms.prob)
@@ -175,7 +174,7 @@ def null_band(
 
 
 def event_rates(sample: Sample, bins: int) -> Floats:
-    """The event rate of the rows rounded softly to each ``j / bins``; NaN where there are none."""
+    """Return the event rate in the soft bin at each ``j / bins``; NaN where there are no rows."""
     rounded = sample._on_grid(bins).rounded
     rates = np.full(bins + 1, np.nan)
     some = rounded.weight > 0

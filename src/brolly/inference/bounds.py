@@ -1,7 +1,7 @@
-"""Upper bounds on what anyone can lose in the population, from a sample: the formulas alone.
+"""Upper bounds on the expected loss in the population: the formulas.
 
 The proofs are in docs/inference-bounds.md. Notation: row i has the share ``v_i`` of the weight, and
-``g_i`` in [-1, 1] is what the population's worst swap of the population's worst task would have gained on it;
+``g_i`` in [-1, 1] is the gain on it of the worst swap of the worst task in the population;
 the loss in the population is the mean of g.
 """
 
@@ -21,10 +21,10 @@ from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.grid_loss import GridLoss
 from brolly.core.sample.sample import Sample
 
-# The tilts that are mixed, in units of Hoeffding's (best where every row is at stake), and how much each counts.
+# The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior weights.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 PRIORS = np.array([4, 1, 1, 1, 1]) / 8
-# The same where the number of draws is not known beforehand: tilts per draw that depend on nothing.
+# The same if the number of draws is not fixed: tilts per draw that do not depend on it.
 _EACH = 2.0 ** -np.arange(22)
 _EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
 _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
@@ -33,7 +33,7 @@ _FINE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundInputs:
-    """What the bounds read of a sample: its rows rounded to a grid, and how heavy single rows are.
+    """The inputs of a bound: rows rounded to a grid, and the weights of single rows.
 
     `n` counts independent draws: rows, or groups of them. `square` holds for each occupied bin and outcome
     (columns: no event, event) an upper bound on the sum of squared shares of the rows rounded to it.
@@ -79,7 +79,7 @@ class BoundInputs:
 
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
-    """At most how much squared weight goes to each bin: where in its cell a row lies is not known."""
+    """An upper bound on the squared weight in each bin: the place of a row within its cell is not known."""
     cell, up = split((cells.slot >> 1) / cells.m, rounded.m)  # at the lower end of the cell, where least is rounded up
     low, high = cells.squares * (1 - up), cells.squares * (up + rounded.m / cells.m)
     by_outcome = (cells.slot & 1 == y for y in (0, 1))
@@ -88,18 +88,18 @@ def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
 
 
 def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
-    """``CDL(S_m) + sqrt(2 ln(1/delta) / effective_n)``: whatever the rows look like."""
+    """Return ``CDL(S_m) + sqrt(2 ln(1/delta) / effective_n)``."""
     return min(1.0, plug_in + math.sqrt(2 * math.log(1 / delta) / effective_n))
 
 
 def tilts(effective_n: float, delta: float) -> Floats:
-    """The tilts that the adaptive bound mixes: fixed by the number of rows, not by what is in them."""
+    """Return the tilts of the adaptive bound: they depend on the number of rows only."""
     chosen: Floats = FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n)
     return chosen
 
 
 def charge(evidence: BoundInputs, tilt: float) -> Floats:
-    """What a bin's rows pay for chance, per unit of gain or loss."""
+    """The charge for chance on the rows of each bin, per unit of gain or loss."""
     return charges(evidence.shares(), evidence.square, evidence.n, evidence.effective_n, tilt)
 
 
@@ -119,10 +119,10 @@ def log_cosh(x: ArrayLike) -> Floats:
 
 
 def charged_loss(evidence: BoundInputs, tilt: float) -> float:
-    """The largest of ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all their swaps.
+    """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all swaps.
 
-    CDL of the sample where gains count for a little more than they are and losses for a little less. For a
-    swap at threshold mu that is a regret curve again, but with other weights for swaps up than for swaps down.
+    It is the CDL of the sample with gains a little larger and losses a little smaller. At threshold mu
+    that is a regret curve again, with different weights for swaps up and for swaps down.
     """
     shares, extra = evidence.shares(), charge(evidence, tilt)
     more, less = shares + extra, shares - extra
@@ -137,7 +137,7 @@ def charged_loss(evidence: BoundInputs, tilt: float) -> float:
 
 
 def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool) -> Floats:
-    """Both limits at the thresholds of the regret curve that swaps in one direction make."""
+    """Return both limits, at the thresholds, of the regret curve of swaps in one direction."""
     weight = negative + positive
     rate = np.divide(positive, weight, out=prob.copy(), where=weight > 0)
     toward = np.maximum(rate, prob) if up else np.minimum(rate, prob)
@@ -150,7 +150,7 @@ def adaptive(evidence: BoundInputs, delta: float) -> float:
 
 
 def adaptive_loss(charged: Callable[[float], float], n: float, effective_n: float, delta: float) -> float:
-    """The smallest L such that a population that loses more would show rows like these with chance at most delta.
+    """Return the smallest L such that a population with a larger loss gives such rows with probability at most delta.
 
     For each tilt ``exp(-tilt C) / (1 - L T / n)^n`` has mean at most 1 at the population's own loss L, with
     C the charged loss and T the sum of ``tanh(tilt v_i)``. So has their mixture, which therefore
@@ -174,7 +174,7 @@ def adaptive_weighted(evidence: BoundInputs, max_weight: float, delta: float) ->
 
 
 def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
-    """The smallest that `adaptive` can be for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
+    """Return the smallest value of `adaptive` for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
 
     The smallest is that of perfect predictions of 0 and 1. The largest is not above Hoeffding's bound at half the
     delta: gain and loss of a row are at most 1, so the rows pay at most ``n ln cosh(tilt / n)``.
@@ -193,7 +193,7 @@ def pulls(tilt: Floats, n: float, effective_n: float) -> Floats:
 
 
 def _even(n: float, effective_n: float) -> bool:
-    """Whether all rows weigh the same, up to rounding."""
+    """Whether all rows have the same weight, up to rounding."""
     return effective_n > n * (1 - 1e-12)
 
 

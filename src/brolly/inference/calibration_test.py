@@ -282,12 +282,12 @@ def exact_p_value(
 
 
 def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...]:
-    """Warn where a redrawn SCDL balances on a grid so fine that the cells of the sample show in it."""
+    """Warn if redrawn SCDL is so small that the cells of the sample are too coarse for it."""
     if sample.grid is None or not statistic.soft_binned or value * sample.grid >= _CELLS_A_BIN:
         return ()
     note = ResolutionWarning(
-        f"SCDL redrawn from cells is about {value:.2g}, too fine for grid = {sample.grid:,}: the rows of a cell are "
-        f"taken to share one prediction, which calls for a grid of {_CELLS_A_BIN}/SCDL or more"
+        f"SCDL redrawn from cells is about {value:.2g}, too small for grid = {sample.grid:,}: the rows of a cell are "
+        f"treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more"
     )
     warnings.warn(note, stacklevel=3)
     return (str(note),)

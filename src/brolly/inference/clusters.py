@@ -1,4 +1,4 @@
-"""Rows that depend on each other: what they weigh together."""
+"""Groups of rows that depend on each other."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from brolly.errors import InputError
 
 
 def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[CellTable, int]:
-    """The table with each row's squared weight replaced by its weight times its group's, and the number of groups.
+    """Replace each row's squared weight by its weight times that of its group; return the number of groups too.
 
-    For bounds a group is one draw: a row counts like one of the weight of the whole group.
+    In a bound a group is one draw, and each of its rows counts like a row with the weight of the whole group.
     """
     if sample.grid is not None:
-        raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
+        raise InputError("groups need rows: a compressed sample does not keep them")
     n = len(sample.y_prob)
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
     group = numbered_groups(groups, n)
@@ -36,7 +36,7 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
 
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:
-    """Which group each row is in, from 0 on."""
+    """Return the number of each row's group, from 0 on."""
     refuse_masked(groups, "groups")
     array = np.asarray(groups)
     if array.shape != (n,):

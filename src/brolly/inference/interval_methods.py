@@ -25,7 +25,7 @@ _FARTHEST = 2.0**12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampling:
-    """What is resampled, how often, and the statistic of each draw."""
+    """A sample to resample, the number of draws, and the statistic."""
 
     sample: Sample
     atoms: Atoms
@@ -136,7 +136,7 @@ class Inversion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nothing:
-    """The whole range: what so few rows (or groups) tell about the population that no method is right."""
+    """The whole range, for so few rows (or groups) that no method has its level."""
 
     estimate: float
 

@@ -49,7 +49,7 @@ class ActionChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LossAtLeast:
-    """What `loss_at_least` returns.
+    """The result of `loss_at_least`.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class LossAtLeast:
     changes : tuple of ActionChange
         Compared with what: the fixed change of actions that gains at least `bound` for this task.
     confidence_level : float
-        The chance of a sample whose bound holds is at least this.
+        The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
         The number of rows.
     groups : int or None
@@ -133,15 +133,16 @@ def loss_at_least(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts: fixed weights, or with `max_weight` weights that depend on the predictions.
+        The weight of each row: fixed weights, or with `max_weight` weights that depend on the predictions.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        Which rows depend on each other (the same patient, site or day): only groups need to be independent.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
     max_weight : float, optional
         As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
     confidence_level : float
-        The chance, at least, of a sample whose bound holds.
+        The probability, at least, that the bound holds for a sample drawn as stated.
     rng : numpy.random.Generator or int, optional
         The source of randomness for the split into halves; the same seed gives the same answer. Do not try several
         seeds and keep the best: the confidence is for one.

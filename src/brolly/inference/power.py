@@ -1,4 +1,4 @@
-"""How small a miscalibration could this sample have shown?"""
+"""The smallest miscalibration that the test would detect on a sample."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FAMILIES = ("overconfident", "underconfident", "too_high", "too_low")
 
 
 def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, float]:
-    """The chances of the event where `prob` is predicted, and the parameter of the family; strength 0 is calibrated."""
+    """Return the event probabilities for the predictions `prob`, and the parameter; strength 0 is calibrated."""
     slope, shift = 1.0, 0.0
     if alternative == "overconfident":
         slope = 1 - strength
@@ -41,19 +41,19 @@ def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class MinimumDetectable:
-    """The smallest miscalibration that the test would probably have found.
+    """The smallest miscalibration that the test would detect with a given power.
 
     Attributes
     ----------
     value : float
-        The measure in the population from which on the test rejects with probability `power`; infinite where not even
-        the strongest of the family is found so often.
+        The measure in the population for which the test rejects with probability `power`; infinite if not even the
+        strongest alternative is rejected so often.
     parameter : float
-        Where that is: the slope of the log odds, or their shift.
+        The alternative with that value: the slope of the log odds, or their shift.
     mean_shift : float
-        How far the predictions of that population are off on average, ``E|q - p|``.
+        The mean distance of predictions and event probabilities there, ``E|q - p|``.
     alternative : str
-        The family.
+        The kind of miscalibration.
     critical_value : float
         The value that the statistic of a sample must exceed for the test to reject.
     power, alpha, statistic, measure, n_resamples, n, seed
@@ -74,7 +74,7 @@ class MinimumDetectable:
     seed: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in built-in types, ready for JSON (where what is infinite is None)."""
+        """Return everything in built-in types, ready for JSON; None where a number is infinite."""
         numbers = {name: getattr(self, name) for name in ("value", "parameter", "mean_shift")}
         facts = ("alternative", "statistic", "critical_value", "power", "alpha", "measure", "n_resamples", "n", "seed")
         return {
@@ -94,11 +94,11 @@ class MinimumDetectable:
         family = self.alternative.replace("_", " ")
         if math.isinf(self.value):
             rows = "1 row is" if self.n == 1 else f"{self.n:,} rows are"
-            return f"{rows} too few to show that predictions are {family}, however much they are."
+            return f"{rows} too few to detect that predictions are {family}, however strongly."
         return (
-            f"A test on these {self.n:,} rows finds predictions that are {family} with probability {self.power:.0%} "
-            f"once {self.measure} is {self.value:.4g} in the population (predictions off by {self.mean_shift:.4g} on "
-            "average)."
+            f"A test on these {self.n:,} rows detects that predictions are {family} with probability {self.power:.0%} "
+            f"if {self.measure} is {self.value:.4g} in the population (event probabilities and predictions then differ "
+            f"by {self.mean_shift:.4g} on average)."
         )
 
     def _repr_html_(self) -> str:
@@ -120,15 +120,15 @@ def minimum_detectable(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> MinimumDetectable:
-    r"""The smallest miscalibration that these predictions could have shown, had it been there.
+    r"""Compute the smallest miscalibration that the test detects on these predictions with a given power.
 
-    A test that does not reject is good news only if it could have. This says from which miscalibration on it would
-    have, with probability `power`. The outcomes are not used: it can be asked before they are known, with any outcomes.
+    A test that does not reject is good news only if it could have rejected. The outcomes are not used, so this can be
+    computed before they are known.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label
-        As for `calibration_test`; of a `Sample`, compressed or not, the predictions and weights alone are used.
+        As for `calibration_test`; only the predictions and weights are used.
     statistic : str or callable
         The statistic of the test, as in `calibration_test`.
     measure : str or callable
@@ -138,13 +138,14 @@ def minimum_detectable(
     alpha : float
         The level of the test.
     alternative : {"overconfident", "underconfident", "too_high", "too_low"}
-        In which way the predictions are wrong; see Notes.
+        The kind of miscalibration; see Notes.
     n_resamples : int
-        How many samples are drawn for each population looked at, a dozen or so.
+        The number of samples drawn from each of 14 populations: fewer than for one test, and the power is still known
+        to 2%.
     rng : None, int or numpy.random.Generator
-        The source of chance; the same seed gives the same result.
+        The source of randomness; the same seed gives the same result.
     progress : callable, optional
-        Called now and then with the number of samples drawn so far and in all.
+        Called now and then with the number of samples drawn so far and in total.
 
     Returns
     -------
@@ -152,19 +153,19 @@ def minimum_detectable(
 
     Notes
     -----
-    The populations have the predictions of the sample, and the event has the log odds
-    :math:`a \operatorname{logit} p + c` where p is predicted: "overconfident" is a < 1, "underconfident" a > 1,
+    The populations have the predictions of the sample, and at prediction p the event has the log odds
+    :math:`a \operatorname{logit} p + c`: "overconfident" is a < 1, "underconfident" a > 1,
     "too_high" c < 0 and "too_low" c > 0, each with the other parameter as for calibrated predictions. The test is the
     exact one, with the predictions kept. Its power is simulated along the family, all populations with the same random
-    numbers, and the place where it reaches `power` is found by bisection; the power is known to about
-    :math:`\sqrt{\text{power}(1 - \text{power})/B}`. Other kinds of miscalibration of the same size may be found
-    less often, or more.
+    numbers, and the parameter at which it reaches `power` is found by bisection; the standard error of the power is
+    about :math:`\sqrt{\text{power}(1 - \text{power})/B}`. Other kinds of miscalibration of the same size may be
+    detected less often, or more.
 
     Examples
     --------
     >>> import numpy as np, brolly
     >>> p = np.random.default_rng(0).random(1000)
-    >>> y = np.zeros(1000)      # not looked at
+    >>> y = np.zeros(1000)      # not used
     >>> found = brolly.minimum_detectable(y, p, measure="cutoff_calibration_error", n_resamples=199, rng=0)
     >>> 0.02 < found.value < 0.04
     True
@@ -218,7 +219,7 @@ def minimum_detectable(
 
 
 def _smallest(found: Callable[[float], bool]) -> float:
-    """The smallest strength that is found often enough; infinite if none is."""
+    """The smallest strength that is detected often enough; infinite if none is."""
     if not found(_STRONGEST):
         return math.inf
     low, high = 0.0, _STRONGEST

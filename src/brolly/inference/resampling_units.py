@@ -1,4 +1,4 @@
-"""What is redrawn: the predictions of a sample in increasing order, and the rows that stand behind each."""
+"""The units that are resampled: distinct predictions in increasing order, and the rows behind each."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are dra
 
 
 class Draw(NamedTuple):
-    """One redrawn sample: at each distinct prediction the weight of its rows (None: as observed) and of its events."""
+    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its events."""
 
     weight: NDArray[Any] | None
     positive: NDArray[Any]
 
 
 class Coin:
-    """Tosses of coins with given chances of heads: exact, for two random bytes each.
+    """Bernoulli draws with given probabilities: exact, with two random bytes each.
 
-    A toss compares 16 random bits with the first 16 of the chance, and only where they are equal, once in
+    A draw compares 16 random bits with the first 16 of the probability, and only if they are equal, once in
     65,536 times, the rest of it with a random number.
     """
 
@@ -42,16 +42,16 @@ class Coin:
         self._first, self._rest = first, scaled - first
 
     def toss(self, rng: Rng) -> NDArray[Any]:
-        """1 for heads, 0 for tails; with `times` the number of heads in so many tosses of each."""
+        """Return 1 for heads, 0 for tails; with `times` the number of heads in that many tosses of each."""
         heads = compared(rng.bit_generator.capsule, self._first, self._rest)
         return heads if self._owner is None else added_up(heads, self._owner, self._coins)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
-    """Rows that share a prediction (and a weight), or single rows where weights or groups tell them apart.
+    """Rows with the same prediction (and weight), or single rows if there are weights or groups.
 
-    `prob` never falls; `start` says where a new distinct prediction begins, None where each is one.
+    `prob` is nondecreasing; `start` has the first atom of each distinct prediction, None if all are distinct.
     """
 
     prob: Floats
@@ -59,9 +59,9 @@ class Atoms:
     events: Ints  # of them with the event
     unit: Floats | None  # the weight of one row; None for 1
     start: Ints | None
-    group: Ints | None = None  # which cluster, from 0 on
-    single: NDArray[np.uint8] | None = None  # the outcomes, where every atom is one row
-    row: Ints | None = None  # which row each is, where they were given one by one
+    group: Ints | None = None  # the number of the cluster, from 0 on
+    single: NDArray[np.uint8] | None = None  # the outcomes, if every atom is one row
+    row: Ints | None = None  # the number of the row, if every atom is one row
 
     @property
     def n(self) -> int:
@@ -87,29 +87,29 @@ class Atoms:
         return Draw(None, self._pooled(self.events))
 
     def expected(self, chance: Floats) -> Draw:
-        """The population that has these predictions, and events with these chances."""
+        """The population with these predictions and event probabilities."""
         return Draw(None, self._pooled(self.count * chance))
 
     def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
-        """Keep the predictions, and draw the outcomes anew."""
+        """Keep the predictions and redraw the outcomes."""
         if isinstance(coin, Coin):
             return Draw(None, self._pooled(coin.toss(rng)))
         return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin)))
 
     def coin(self, chance: Floats) -> Coin | Floats:
-        """What to give to `redraw` again and again: prepared tosses, unless there are many for each atom."""
+        """Prepare the probabilities for repeated calls of `redraw`."""
         if self.single is not None:
             return Coin(chance)
         return Coin(chance, self.count) if self.n <= _EXPANDED * len(chance) else chance
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
-        """Draw as many predictions as there are, with replacement: how often each atom comes."""
+        """Draw as many predictions as there are, with replacement; return the count of each atom."""
         if self.single is not None:
             return repeats(rng.bit_generator.capsule, len(self.single))
         return _multinomial(rng, self.count)
 
     def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
-        """Draw outcomes for repeated predictions; one seed gives close outcomes for close chances."""
+        """Draw outcomes for repeated predictions; with one seed, close probabilities give close outcomes."""
         if int(repeated.sum()) > _EXPANDED * len(repeated):
             events: NDArray[Any] = binomials(rng.bit_generator.capsule, repeated, chance)
         else:
@@ -129,11 +129,11 @@ class Atoms:
 
     @property
     def units(self) -> int:
-        """How many rows, or clusters, are drawn."""
+        """The number of rows, or of clusters."""
         return self.n if self.group is None else int(self.group.max()) + 1
 
     def times(self, times: NDArray[Any]) -> Draw:
-        """The sample with each atom repeated so often, where every atom is one row."""
+        """The sample with each atom repeated that often, if every atom is one row."""
         assert self.single is not None
         return Draw(self._pooled(times), self._pooled(times * self.single))
 
@@ -141,7 +141,7 @@ class Atoms:
         return Draw(self._pooled(negative + positive), self._pooled(positive))
 
     def _pooled(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Weigh the rows of each atom, and add up those of equal predictions."""
+        """Weight the rows of each atom and sum those of equal predictions."""
         amount = rows if self.unit is None else rows * self.unit
         if self.start is None:
             return amount
@@ -150,11 +150,11 @@ class Atoms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnevenCells(Atoms):
-    """Cells of a compressed sample whose rows differ in weight: all that is known are sums of weights and squares.
+    """Cells of a compressed sample whose rows differ in weight: only sums of weights and of squares are known.
 
-    A cell of weight W with squares S is taken for ``W^2 / S`` rows of equal weight, a number that is rounded at
-    random so that the variance of the weight of events is the right one, ``S q (1 - q)``. In the bootstrap the
-    weight of c rows of a slot is a Gamma number with the mean and the variance that c rows of it have.
+    A cell of weight W with squares S is treated as ``W^2 / S`` rows of equal weight, a number that is rounded at
+    random so that the weight of events has the variance ``S q (1 - q)``. In the bootstrap the
+    weight of c rows of a slot is a gamma variable with the mean and the variance of c of its rows.
     """
 
     negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # of the rows without event: weight, squares
@@ -201,10 +201,10 @@ class UnevenCells(Atoms):
 
 
 def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
-    """What is redrawn of this sample."""
+    """Return the units to resample."""
     if sample.grid is not None:
         if groups is not None:
-            raise InputError("groups need rows: a compressed sample no longer knows which rows belong together")
+            raise InputError("groups need rows: a compressed sample does not keep them")
         return _from_cells(sample._cells)
     if sample.sample_weight is None and groups is None:
         table = sample._distinct_table()
@@ -215,7 +215,7 @@ def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
 
 
 def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
-    """The rows one by one, in the order of their predictions; without those that have no weight."""
+    """Return single rows, in the order of their predictions; without rows of weight zero."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
@@ -235,11 +235,11 @@ def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
 
 
 def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
-    """The clusters of these rows, numbered from 0 on; there must be two at least."""
+    """Return the numbers of the clusters of these rows, from 0 on; at least two."""
     number = numbered_groups(groups, n)[rows]
     found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
     if found.max() == 0:
-        raise InputError("groups must tell at least two clusters apart; all rows are in one")
+        raise InputError("groups must have at least two different values; all rows have the same")
     return found
 
 
@@ -262,7 +262,7 @@ def _from_cells(cells: CellTable) -> Atoms:
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:
-    """The weight of `drawn` rows, from slots where `count` rows have this weight and these squares in all."""
+    """Draw the weight of `drawn` rows from slots whose `count` rows have this weight and these squares in total."""
     some = np.maximum(count, 1)
     mean = weight / some
     variance = np.maximum(squares / some - mean**2, 0.0)
@@ -274,7 +274,7 @@ def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) 
 
 
 def _multinomial(rng: Rng, count: Ints) -> Ints:
-    """Draw as many rows as there are, with replacement: how many come from each atom."""
+    """Draw as many rows as there are, with replacement; return the count of each atom."""
     n = int(count.sum())
     if n > _EXPANDED * len(count):
         return multinomial(rng.bit_generator.capsule, count)

@@ -323,7 +323,7 @@ def _p_value(first: float, sample: Sample, most: int, rng: Rng) -> float:
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:
-    """The q-values of p-values; what is NaN is left out and stays NaN."""
+    """Return the q-values of p-values; NaN is left out and stays NaN."""
     judged = np.flatnonzero(~np.isnan(p_value))
     order = judged[np.argsort(p_value[judged], kind="stable")]
     many = len(order)
@@ -335,7 +335,7 @@ def adjusted(p_value: Floats, method: str) -> Floats:
 
 
 def _price(many: int, method: str) -> float:
-    """What dependence costs: nothing with "bh"."""
+    """The factor c of the adjustment: 1 for "bh"."""
     return 1.0 if method == "bh" else float((1 / np.arange(1, many + 1)).sum())
 
 
@@ -344,7 +344,7 @@ def _words(key: Any) -> str:
 
 
 def _plain(key: Any) -> Any:
-    """A segment for JSON: dates and the like in words."""
+    """A segment for JSON: dates and the like as text."""
     if isinstance(key, tuple):
         return [_plain(value) for value in key]
     return key if key is None or isinstance(key, bool | int | float | str) else str(key)

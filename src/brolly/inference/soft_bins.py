@@ -1,4 +1,4 @@
-"""How often the event happened in each soft bin, and between which rates the population's lies."""
+"""The event rate in each soft bin, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import split, sum_on_grid
 from brolly.core.sample.sample import Sample
 
-_FINE = 64  # cells of the compression inside a soft bin: their hat weights are as good as constant
+_FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -21,21 +21,21 @@ class SoftBins:
     Attributes
     ----------
     grid : int
-        The bins stand at the multiples of ``1/grid``.
+        The bins are at the multiples of ``1/grid``.
     prediction : ndarray
-        Where each bin stands: what rows that are rounded to it act on.
+        The position of each bin: the rounded prediction.
     share : ndarray
-        The share of all weight in each; they add up to 1.
+        The share of all weight in each; they sum to 1.
     effective : ndarray
-        How many whole, equally weighted rows would tell as much of each bin.
+        The number of rows of equal weight that carry as much information about each bin.
     mean_prediction : ndarray
-        The mean of the predictions in each: the event rate to expect of a perfectly calibrated forecast.
+        The mean of the predictions in each: the expected event rate of a perfectly calibrated forecast.
     event_rate : ndarray
-        The frequency of the event in each.
+        The event rate in each.
     low, high : ndarray
-        Its interval, each bin on its own.
+        Its confidence interval, for each bin by itself.
     low_all, high_all : ndarray
-        Its interval, wide enough for all bins at once.
+        Its confidence interval, for all bins at once.
     confidence_level : float
     n : int
         The number of rows.
@@ -64,13 +64,13 @@ class SoftBins:
 
 
 def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> SoftBins:
-    r"""The event rate in each soft bin of a grid, with intervals.
+    r"""Compute the event rate in each soft bin of a grid, with confidence intervals.
 
     Parameters
     ----------
     sample : Sample
     grid : int
-        A power of two, no finer than a compressed sample knows.
+        A power of two, no finer than the grid of a compressed sample.
     confidence_level : float
         Of the intervals.
 
@@ -81,10 +81,10 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     Notes
     -----
     Row t counts in bin j with :math:`u_t = w_t (1 - |m p_t - j|)_+`. The rate :math:`q_j = \sum u_t y_t / \sum u_t`
-    is a weighted mean, which tells as much as :math:`n_j = (\sum u_t)^2 / \sum u_t^2` rows of weight 1. The interval is
+    is a weighted mean, as precise as that of :math:`n_j = (\sum u_t)^2 / \sum u_t^2` rows of weight 1. The interval is
     that of Clopper and Pearson for :math:`n_j q_j` events in :math:`n_j` rows, neither of which need be whole (Korn
     and Graubard): for whole rows it covers with at least this confidence at every sample size, for the weighted mean
-    about so. For all bins at once the doubt is shared equally among them (Bonferroni).
+    approximately. For all bins at once the error probability is divided equally among them (Bonferroni).
 
     The sums of squares and of predictions are those of a compression to 64 cells per bin (or that of the sample, if
     coarser), where all rows of a cell have the hat weight of their mean.

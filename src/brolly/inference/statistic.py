@@ -1,4 +1,4 @@
-"""A measure as a function of redrawn samples, with the short way where there is one."""
+"""Measures and test statistics as functions of resamples."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from brolly.measures.soft_binned import GridSearch, soft_binned_cdl
 Measuring = Callable[[Sample], float]
 
 _CELLS_A_PREDICTION = 256
-_COARSEST, _FINEST = 1 << 6, 1 << 18  # of the dense grids on which redrawn samples are evaluated
+_COARSEST, _FINEST = 1 << 6, 1 << 18  # dense grids on which resamples are evaluated
 
 
 class Evaluate(Protocol):
-    """The measure of a redrawn sample."""
+    """The statistic of a resample."""
 
     def __call__(self, draw: Draw) -> float: ...
 
@@ -96,7 +96,7 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
 
 
 class Pooled:
-    """Any measure: the redrawn sample is handed over pooled and in order, so that nothing is sorted again."""
+    """Any measure: it gets the resample pooled and in order, so that nothing is sorted again."""
 
     def __init__(self, atoms: Atoms, function: Measuring) -> None:
         self._function, self._n = function, atoms.n
@@ -106,7 +106,7 @@ class Pooled:
         return float(self._function(self.sample(draw)))
 
     def sample(self, draw: Draw) -> Sample:
-        """The redrawn sample itself."""
+        """The resample as a `Sample`."""
         weight = self._weight if draw.weight is None else draw.weight.astype(np.float64)
         positive = draw.positive.astype(np.float64)
         some = weight > 0
@@ -116,19 +116,19 @@ class Pooled:
 
 
 class SoftBinned:
-    """SCDL from sums on a dense grid, the finer ones only for the samples that do not balance on the first.
+    """SCDL from sums on a dense grid; finer grids only for resamples that do not balance on the first.
 
-    Which grid comes first depends on the predictions alone, so each outcome has one way to its value.
+    The first grid depends on the predictions alone, so every outcome is evaluated in one way.
     """
 
     def __init__(self, atoms: Atoms, measure: Measure) -> None:
         self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
         self._pooled = Pooled(atoms, measure)
         self._total = float(self._weight.sum())
-        # Chance alone moves sums over the rows by about this share, and SCDL balances at a grid of a few times 1/it.
+        # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
         noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
-        # Few predictions on a fine grid are almost all empty cells: pooled, they cost less.
+        # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({first, min(2 * first, _FINEST), _FINEST}) if m <= dense]
         self._places: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
@@ -162,7 +162,7 @@ class SoftBinned:
 
 
 class _Halving:
-    """The worst threshold on a grid and on all coarser ones, each made of the next finer."""
+    """The worst threshold on a grid and on all coarser ones, each from the next finer one."""
 
     def __init__(self, sums: Floats, m: int, soft: bool) -> None:
         self._by_grid, self._finest, self._soft = {m: sums}, m, soft
