@@ -22,6 +22,7 @@ from brolly.core.sample.accumulator import Accumulator as Accumulator
 from brolly.core.sample.sample import Sample as Sample
 from brolly.core.sample.segments import Segments as Segments
 from brolly.decisions.curve import RegretProfile as RegretProfile
+from brolly.decisions.curve import WorstThreshold as WorstThreshold
 from brolly.decisions.curve import regret_curve as regret_curve
 from brolly.decisions.decision_curve import DecisionCurve as DecisionCurve
 from brolly.decisions.finite_task import FiniteTask as FiniteTask
@@ -73,6 +74,7 @@ from brolly.inference.sample_size import SampleSize as SampleSize
 from brolly.inference.sample_size import sample_size as sample_size
 from brolly.inference.segments import SegmentTests as SegmentTests
 from brolly.inference.segments import segment_tests as segment_tests
+from brolly.inference.soft_bins import SoftBins as SoftBins
 from brolly.inference.switching import SwitchGuarantee as SwitchGuarantee
 from brolly.inference.switching import switch_guarantee as switch_guarantee
 from brolly.measures.binned import binned_calibration_error as binned_calibration_error

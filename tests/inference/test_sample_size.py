@@ -25,7 +25,7 @@ def bound(n, loss, confidence_level, which):
 @settings(max_examples=40)
 @given(st.floats(0.01, 0.5), st.floats(0.5, 0.999), st.sampled_from([0.0, 0.005]))
 def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss):
-    found = sample_size(target, confidence_level, loss=loss)
+    found = sample_size(target, confidence_level=confidence_level, loss=loss)
     for n in {found.n, found.n + 1, 2 * found.n, *(4**k + 1 for k in range(3, 20) if 4**k >= found.n)}:
         assert bound(n, loss, confidence_level, 1) <= target
     assert found.n == 1 or bound(found.n - 1, loss, confidence_level, 1) > target
@@ -38,7 +38,7 @@ def test_it_is_where_the_bounds_cross_the_target(target, confidence_level, loss)
 @pytest.mark.parametrize(("target", "confidence_level"), [(0.1, 0.95), (0.05, 0.9), (0.3, 0.99)])
 def test_what_it_says_of_rows_is_what_guarantee_says(target, confidence_level):
     """At `n` rows the hardest forecast just makes it; below `minimum` even a perfect one does not."""
-    found = sample_size(target, confidence_level)
+    found = sample_size(target, confidence_level=confidence_level)
     n = found.n + found.n % 2
     hardest = guarantee([0, 1] * (n // 2), [0.5] * n, confidence_level=confidence_level)
     assert target * 0.99 < hardest.bound <= target
@@ -81,7 +81,7 @@ def test_the_minimum_is_that_of_one_grid():
 
 def test_it_is_monotone():
     by_target = [int(sample_size(t)) for t in (0.5, 0.1, 0.05, 0.02, 0.01)]
-    by_confidence = [int(sample_size(0.05, c)) for c in (0.5, 0.9, 0.95, 0.99, 0.999)]
+    by_confidence = [int(sample_size(0.05, confidence_level=c)) for c in (0.5, 0.9, 0.95, 0.99, 0.999)]
     by_loss = [int(sample_size(0.05, loss=x)) for x in (0, 0.01, 0.03)]
     for numbers in (by_target, by_confidence, by_loss):
         assert numbers == sorted(numbers)

@@ -92,7 +92,7 @@ class AssessmentParts:
     profile: SoftBinnedProfile
     choice: GridChoice
     curve: RegretProfile
-    promise: Guarantee
+    guaranteed: Guarantee
     test: CalibrationTest
     loss_interval: tuple[float, float]
     least: LossAtLeast | None
@@ -119,7 +119,7 @@ class AssessmentParts:
             loss_at_least=self.least,
             profile=self.profile,
             grid_choice=self.choice,
-            guarantee=self.promise,
+            guarantee=self.guaranteed,
             test=self.test,
             advice=self.advice,
             task=self.task,
@@ -137,9 +137,9 @@ class AssessmentParts:
             n=self.sample.n,
             confidence_level=self.settings.confidence_level,
             tolerance=self.settings.tolerance,
-            grid=self.promise.grid,
-            bound=self.promise.bound,
-            slack=self.promise.slack,
+            grid=self.guaranteed.grid,
+            bound=self.guaranteed.bound,
+            slack=self.guaranteed.slack,
             at_least=None if least is None else least.bound,
             at_least_thresholds=() if least is None or least.task is None else least.task.thresholds,
             shown_grid=self.reliability.grid,
@@ -168,8 +168,8 @@ def compute_parts(
     confidence_level = settings.confidence_level
     profile, choice = soft_binned_profile(sample), choose_grid(sample)
     grid = shown_grid(choice, sample)
-    promise = guarantee(sample, confidence_level=confidence_level)
-    own = None if settings.task is None else TaskResult.of(sample, settings.task, promise.grid)
+    guaranteed = guarantee(sample, confidence_level=confidence_level)
+    own = None if settings.task is None else TaskResult.of(sample, settings.task, guaranteed.grid)
     step()
     # From coarser cells the draws of SCDL would be slow and tell less, so it is drawn from the whole sample.
     test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
@@ -193,7 +193,7 @@ def compute_parts(
         profile=profile,
         choice=choice,
         curve=curve,
-        promise=promise,
+        guaranteed=guaranteed,
         test=test,
         loss_interval=(max(interval.low, 0.0), min(interval.high, 1.0)),
         least=_least(sample, confidence_level, rng),

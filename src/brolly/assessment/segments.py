@@ -71,7 +71,7 @@ class Segment:
 
     @property
     def status(self) -> str:
-        """What the test says about the segment, in words."""
+        """The result of the test in words."""
         return text.segment_status(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def headline(e: Evidence) -> str:
 
 
 def calibration(e: Evidence) -> str:
-    """What the test says."""
+    """The result of the test."""
     p = p_value(e.p_value)
     if e.rejected:
         return (
@@ -81,7 +81,7 @@ def calibration(e: Evidence) -> str:
 
 
 def guaranteed(e: Evidence) -> str:
-    """What the guarantee says: a bound on the expected loss against the best fixed change of actions."""
+    """The guarantee: a bound on the expected loss against the best fixed change of actions."""
     level = percent(e.confidence_level)
     if e.bound >= 1:
         return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
@@ -164,7 +164,7 @@ def segments(table: SegmentTable) -> str:
 
 
 def segment_status(segment: Segment) -> str:
-    """What the test says about one segment."""
+    """The result of the test of one segment."""
     if segment.small:
         return "too few rows to be tested"
     return "miscalibrated beyond chance" if segment.flagged else "no sign of miscalibration"
@@ -217,7 +217,7 @@ def pair(found: Pair) -> str:
 
 
 def scdl(profile: SoftBinnedProfile) -> str:
-    """What the value of SCDL says about these rows."""
+    """The meaning of the value of SCDL on these rows."""
     if profile.m_star == float("inf"):
         return _CALIBRATED
     hindsight = "compared with the best change of actions in hindsight"

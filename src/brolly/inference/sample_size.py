@@ -68,8 +68,8 @@ class SampleSize:
 
 def sample_size(
     target: float = 0.02,
-    confidence_level: float = 0.95,
     *,
+    confidence_level: float = 0.95,
     loss: float = 0.0,
     like: Sample | None = None,
 ) -> SampleSize:

@@ -16,7 +16,7 @@ from brolly.report.html_tables import Column, count, folded, items, number, perc
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
 DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
-GRADES = {  # what a colour says must be said in words as well
+GRADES = {  # in words as well as in colours
     "trust": ("✓", "Can be acted on, rounded as stated"),
     "care": ("!", "Use with care"),
     "distrust": ("✗", "Do not act on it as it is"),
