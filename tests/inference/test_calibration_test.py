@@ -32,10 +32,9 @@ def test_the_null_is_that_of_all_outcomes(name):
         if name == "log_score" or measure(outcome, p) >= value - 1e-9:
             worse = measure(outcome, p) >= value - 1e-9
             tail += worse * float(np.prod(np.where(outcome, p, 1 - p)))
-    shown = "brier_score" if name == "combined" else name
-    test = brolly.calibration_test(y, p, statistic=name, measure=shown, n_resamples=2000, rng=1)
-    assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 2000))
-    assert (test.statistic, test.measure, test.value) == (name, shown, CATALOGUE[shown](y, p))
+    test = brolly.calibration_test(y, p, statistic=name, n_resamples=1000, rng=1)
+    assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 1000))
+    assert (test.statistic, test.measure, test.value) == (name, "soft_binned_cdl", brolly.soft_binned_cdl(y, p))
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 300])

@@ -179,11 +179,11 @@ def days_like_the_day_before(seed, rho, n_days=40, n=80):
 
 
 def test_blocks_allow_days_that_resemble_the_day_before():
-    """30 series at 5% without a change: single days find one in most of them, blocks of eight in hardly any."""
+    """16 series at 5% without a change: single days find one in most of them, blocks of eight in hardly any."""
     options = {"alpha": 0.05, "n_resamples": 59, "rng": 0}
-    series = [days_like_the_day_before(seed, 0.8) for seed in range(30)]
-    assert sum(bool(find_changes(samples, **options)) for samples in series) > 10
-    assert sum(bool(find_changes(samples, shuffle=8, **options)) for samples in series) <= 5
+    series = [days_like_the_day_before(seed, 0.8) for seed in range(16)]
+    assert sum(bool(find_changes(samples, **options)) for samples in series) > 6
+    assert sum(bool(find_changes(samples, shuffle=8, **options)) for samples in series) <= 3
 
 
 def test_few_periods_say_little_but_rows_may():

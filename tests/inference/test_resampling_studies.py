@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import brolly
-from studies import coverage, power
+from studies import blocks, comparison, coverage, power
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
 
@@ -75,3 +75,19 @@ def test_the_committed_coverage_is_what_the_page_says():
 def test_the_committed_power_grows_with_the_strength():
     for line in read("power.csv"):
         assert 0 <= int(line["rejected"]) <= int(line["draws"])
+
+
+def test_a_short_study_of_comparisons(tmp_path):
+    comparison.main([str(tmp_path / "c.csv"), "--simulations", "2", "--measures", "cutoff_calibration_error"])
+    with (tmp_path / "c.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [(x["pair"], x["clusters"]) for x in lines] == [(p, c) for p in comparison.PAIRS for c in ("0", "40")]
+
+
+def test_a_short_study_of_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "CASES", ((0.8, 0.0),))
+    blocks.main([str(tmp_path / "b.csv"), "--simulations", "2"])
+    with (tmp_path / "b.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert [int(x["block"]) for x in lines] == list(blocks.BLOCKS)
+    assert lines[0]["alarms"] == "2"
