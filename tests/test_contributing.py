@@ -135,7 +135,7 @@ def add_measure(folder):
     insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
     exported = f"from brolly.measures.{NEW} import {NEW} as {NEW}\n"
     insert(package / "__init__.pyi", "from brolly.measures.measure import", exported)
-    insert(package / "meson.build", "'measure.py'", f"'{NEW}.py', ")
+    insert(package / "meson.build", "'measure.py', 'scores.py'", f"'{NEW}.py', ")
     insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
     insert(folder / "docs" / "api" / "measures.md", "::: brolly.measure_all", f"::: brolly.{NEW}\n")
     (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
