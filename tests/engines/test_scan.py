@@ -25,6 +25,7 @@ from brolly.core.input import labels
 from brolly.engines import pushdown, sources
 
 rng = np.random.default_rng(20261115)
+CONNECTION = duckdb.connect()  # kept: older versions close one that nothing but a relation refers to
 N = 900
 P = rng.random(N).round(5)
 P[:4] = 0.0, 1.0, 0.5, -0.0
@@ -69,7 +70,7 @@ def polars_in_chunks(table):
 
 
 def relation_on_disk(folder):
-    return duckdb.connect().read_parquet(str(write_parquet(folder / "d.parquet", **COLUMNS)))
+    return CONNECTION.read_parquet(str(write_parquet(folder / "d.parquet", **COLUMNS)))
 
 
 def text_of(folder, table):
@@ -93,7 +94,7 @@ SOURCES = {
     "reader": lambda t, _: pa.RecordBatchReader.from_batches(t.schema, t.to_batches(100)),
     "dataset": lambda t, folder: ds.dataset(write_pieces(folder / "d", t)),
     "dataset in memory": lambda t, _: ds.dataset(t),
-    "duckdb": lambda t, folder: duckdb.connect().from_arrow(t),
+    "duckdb": lambda t, folder: CONNECTION.from_arrow(t),
     "duckdb from a file": lambda t, folder: relation_on_disk(folder),
     "any stream": lambda t, _: Streaming(t),
     "csv": lambda t, folder: text_of(folder, t),

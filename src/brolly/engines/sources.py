@@ -211,7 +211,12 @@ def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Sourc
 
 def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
     expression = _expression(native)
-    return batches if expression is None else (batch.filter(expression) for batch in batches)
+    if expression is None:
+        return batches
+    import pyarrow as pa
+
+    tables = (pa.Table.from_batches([batch]) for batch in batches)  # PyArrow before 19 cannot filter a batch to nothing
+    return (kept for table in tables for kept in table.filter(expression).to_batches())
 
 
 def _expression(native: Any) -> Any:
