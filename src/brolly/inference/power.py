@@ -15,7 +15,16 @@ from numpy.typing import ArrayLike
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many, shifted
+from brolly.inference.resampling import (
+    Progress,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    draw_many,
+    finite,
+    shifted,
+)
 from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
 
@@ -75,12 +84,12 @@ class MinimumDetectable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; None where a number is infinite."""
-        numbers = {name: getattr(self, name) for name in ("value", "parameter", "mean_shift")}
-        facts = ("alternative", "statistic", "critical_value", "power", "alpha", "measure", "n_resamples", "n", "seed")
+        numbers = ("value", "parameter", "mean_shift", "critical_value")
+        facts = ("alternative", "statistic", "power", "alpha", "measure", "n_resamples", "n", "seed")
         return {
             "result": "minimum_detectable",
             "method": "simulated power of the exact test",
-            **{name: x if math.isfinite(x) else None for name, x in numbers.items()},
+            **{name: finite(getattr(self, name)) for name in numbers},
             **{name: getattr(self, name) for name in facts},
         }
 

@@ -18,7 +18,7 @@ from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.calibration_test import calibration_test, exact_p_value
 from brolly.inference.intervals import confidence_interval
-from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share
+from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share, finite
 from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
@@ -103,7 +103,7 @@ class SegmentTests:
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; None where there is no number."""
         names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
-        columns = [[None if x != x else x for x in getattr(self, name).tolist()] for name in names]
+        columns = [[finite(x) for x in getattr(self, name).tolist()] for name in names]
         rows = zip(self.segments, *columns, strict=True)
         return {
             "result": "segment_tests",
