@@ -50,7 +50,7 @@ def test_no_difference_is_said_so():
     y, p = rows(300)
     s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
-    assert s.headline == "None of the 2 forecasts is better calibrated than all others beyond chance."
+    assert s.headline == "No forecast is better calibrated than the other beyond chance."
     assert str(s.pairs[0]).startswith(
         "a and b do not differ beyond chance on the same rows: the difference in SCDL is 0 ("
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import io
 import subprocess
 import sys
 
 import pytest
 
 from brolly.cli import main, paper
-from brolly.cli.progress import Progress
 from brolly.paper import claims
 from brolly.paper.run import PARTS
 
@@ -84,15 +82,3 @@ def test_processes_do_not_start_the_command_again(home):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("Everything is on one page") == 1
-
-
-def test_progress_shows_a_bar():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    stream = Terminal()
-    with Progress(stream, patience=0) as progress:
-        progress.say(paper._bar("table2", 3, 4))
-    assert "table2         [######################........] 3/4" in stream.getvalue()
-    assert paper._bar("x", 0, 0).endswith("0/0")

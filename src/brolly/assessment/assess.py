@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.assessment.compute import Settings, compute_parts
+from brolly.assessment.compute import Settings, compute, with_warnings
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import split
 from brolly.core.sample.sample import Sample, as_sample
@@ -123,10 +123,10 @@ def assess(
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
     with collect_warnings() as notes:
         step = counter(progress, settings.steps(segments))
-        found = compute_parts(sample, segments, settings, np.random.default_rng(rng), step)
+        found = compute(sample, segments, settings, np.random.default_rng(rng), step)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return found.assessment(tuple(notes))
+    return with_warnings(found, tuple(notes))
 
 
 def read(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from brolly.assessment import text
 from brolly.assessment.assess import Progress, collect_warnings, counter, read
-from brolly.assessment.compute import Settings, compute_parts
+from brolly.assessment.compute import Settings, compute, with_warnings
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.assessment.segments import MEASURE
 from brolly.core.sample.sample import Sample
@@ -213,8 +213,8 @@ def assess_many(
     assessments, notes = [], dict[str, BrollyWarning]()
     for name, (sample, segments) in samples.items():
         with collect_warnings() as own:
-            found = compute_parts(sample, segments, settings, generator, step)
-        assessments.append(replace(found.assessment(tuple(own)), name=name))
+            found = compute(sample, segments, settings, generator, step)
+        assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
     confidence_level = 1 - (1 - settings.confidence_level) / max(1, len(couples))  # so that all intervals hold at once
     options: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from brolly.assessment.verdict import Evidence, Sentence, judge
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
-from brolly.decisions.grid import GridChoice, choose_grid
+from brolly.decisions.grid import choose_grid
 from brolly.decisions.task import DecisionTask
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bands import NullBand, null_band
@@ -31,7 +31,7 @@ from brolly.inference.loss_at_least import LossAtLeast, loss_at_least
 from brolly.inference.soft_bins import soft_bins
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
-from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
+from brolly.measures.soft_binned import soft_binned_profile
 
 _DRAWS = 99  # samples that the intervals of the other measures are made of, from each population tried
 _STEPS = 5  # of the computation beside measures and segments
@@ -83,127 +83,101 @@ class Settings:
         return _STEPS + len(self.measures) + (0 if segments is None else len(segments))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AssessmentParts:
-    """The parts of an assessment, before the verdict."""
-
-    settings: Settings
-    sample: Sample
-    profile: SoftBinnedProfile
-    choice: GridChoice
-    curve: RegretProfile
-    guaranteed: Guarantee
-    test: CalibrationTest
-    loss_interval: tuple[float, float]
-    least: LossAtLeast | None
-    reliability: Reliability
-    band: NullBand
-    advice: tuple[ThresholdAdvice, ...]
-    task: TaskResult | None
-    estimates: tuple[Estimate, ...]
-    segments: SegmentTable | None
-
-    def assessment(self, notes: tuple[str, ...]) -> Assessment:
-        """Judge the evidence and put everything together."""
-        settings, sample, evidence = self.settings, self.sample, self._evidence()
-        return Assessment(
-            name=None,
-            summary=DataSummary.of(sample),
-            verdict=judge(evidence, self._more(evidence, notes)),
-            measures=self.estimates,
-            reliability=self.reliability,
-            histogram=Histogram.of(sample),
-            regret=self.curve,
-            null_band=self.band,
-            loss_interval=self.loss_interval,
-            loss_at_least=self.least,
-            profile=self.profile,
-            grid_choice=self.choice,
-            guarantee=self.guaranteed,
-            test=self.test,
-            advice=self.advice,
-            task=self.task,
-            segments=self.segments,
-            confidence_level=settings.confidence_level,
-            tolerance=settings.tolerance,
-            n_resamples=settings.n_resamples,
-            seed=settings.seed,
-            warnings=notes,
-        )
-
-    def _evidence(self) -> Evidence:
-        worst, least = self.curve.worst_task, self.least
-        return Evidence(
-            n=self.sample.n,
-            confidence_level=self.settings.confidence_level,
-            tolerance=self.settings.tolerance,
-            grid=self.guaranteed.grid,
-            bound=self.guaranteed.bound,
-            slack=self.guaranteed.slack,
-            at_least=None if least is None else least.bound,
-            at_least_thresholds=() if least is None or least.task is None else least.task.thresholds,
-            shown_grid=self.reliability.grid,
-            loss=self.curve.loss,
-            loss_low=self.loss_interval[0],
-            loss_high=self.loss_interval[1],
-            worst_thresholds=() if worst is None else worst.thresholds,
-            p_value=self.test.p_value,
-            chance_value=self.test.null_quantile(self.settings.confidence_level),
-            one_class=self.sample.event_rate in (0.0, 1.0),
-        )
-
-    def _more(self, evidence: Evidence, notes: tuple[str, ...]) -> tuple[Sentence, ...]:
-        more = [Sentence(about="note", text=text.note(note)) for note in notes]
-        if self.task is not None:
-            more.append(Sentence(about="task", text=text.own_decision(self.task.regret, rejected=evidence.rejected)))
-        if self.segments is not None:
-            more.append(Sentence(about="segments", text=text.segments(self.segments)))
-        return tuple(more)
-
-
-def compute_parts(
+def compute(
     sample: Sample, segments: Segments | None, settings: Settings, rng: np.random.Generator, step: Callable[[], None]
-) -> AssessmentParts:
-    """Compute every part of an assessment, calling `step` after each."""
-    confidence_level = settings.confidence_level
+) -> Assessment:
+    """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
+    level = settings.confidence_level
     profile, choice = soft_binned_profile(sample), choose_grid(sample)
-    grid = shown_grid(choice, sample)
-    guaranteed = guarantee(sample, confidence_level=confidence_level)
-    own = None if settings.task is None else TaskResult.of(sample, settings.task, guaranteed.grid)
+    curve = regret_curve(sample, grid=shown_grid(choice, sample))
+    bound = guarantee(sample, confidence_level=level)
+    own = None if settings.task is None else TaskResult.of(sample, settings.task, bound.grid)
     step()
     # From coarser cells the draws of SCDL would be slow and tell less, so it is drawn from the whole sample.
     test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
     step()
-    interval = confidence_interval(
-        for_resampling(sample), measure=_loss_on(grid), confidence_level=confidence_level, n_resamples=_DRAWS, rng=rng
-    )
+    interval = _loss_interval(sample, curve, level, rng)
     step()
-    curve = regret_curve(sample, grid=grid)
-    reliability, band, advice = _against_chance(sample, curve, settings, rng)
+    reliability, null, advice = _against_chance(sample, curve, settings, rng)
     step()
-    estimates = tuple(_estimate(measure, sample, confidence_level, rng, step) for measure in settings.measures)
-    fdr = round(1 - confidence_level, 12)
+    estimates = tuple(_estimate(measure, sample, level, rng, step) for measure in settings.measures)
     table = None
     if segments is not None:
+        fdr = round(1 - level, 12)
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, rng=rng, step=step)
+    least = _least(sample, level, rng)
     step()
-    return AssessmentParts(
-        settings=settings,
-        sample=sample,
-        profile=profile,
-        choice=choice,
-        curve=curve,
-        guaranteed=guaranteed,
-        test=test,
-        loss_interval=(max(interval.low, 0.0), min(interval.high, 1.0)),
-        least=_least(sample, confidence_level, rng),
+    evidence = _evidence(sample, settings, bound, least, curve, interval, test)
+    return Assessment(
+        name=None,
+        summary=DataSummary.of(sample),
+        verdict=judge(evidence, _more(evidence, own, table)),
+        measures=estimates,
         reliability=reliability,
-        band=band,
+        histogram=Histogram.of(sample),
+        regret=curve,
+        null_band=null,
+        loss_interval=interval,
+        loss_at_least=least,
+        profile=profile,
+        grid_choice=choice,
+        guarantee=bound,
+        test=test,
         advice=advice,
         task=own,
-        estimates=estimates,
         segments=table,
+        confidence_level=level,
+        tolerance=settings.tolerance,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
+        warnings=(),
     )
+
+
+def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
+    """Return the assessment with warnings, which the verdict states at its end."""
+    sentences = (Sentence(about="note", text=text.note(note)) for note in notes)
+    return replace(a, warnings=notes, verdict=replace(a.verdict, sentences=(*a.verdict.sentences, *sentences)))
+
+
+def _evidence(
+    sample: Sample,
+    settings: Settings,
+    bound: Guarantee,
+    least: LossAtLeast | None,
+    curve: RegretProfile,
+    interval: tuple[float, float],
+    test: CalibrationTest,
+) -> Evidence:
+    assert curve.grid is not None
+    return Evidence(
+        n=sample.n,
+        confidence_level=settings.confidence_level,
+        tolerance=settings.tolerance,
+        grid=bound.grid,
+        bound=bound.bound,
+        slack=bound.slack,
+        at_least=None if least is None else least.bound,
+        at_least_thresholds=() if least is None or least.task is None else least.task.thresholds,
+        shown_grid=curve.grid,
+        loss=curve.loss,
+        loss_low=interval[0],
+        loss_high=interval[1],
+        worst_thresholds=() if curve.worst_task is None else curve.worst_task.thresholds,
+        p_value=test.p_value,
+        chance_value=test.null_quantile(settings.confidence_level),
+        one_class=sample.event_rate in (0.0, 1.0),
+    )
+
+
+def _more(evidence: Evidence, task: TaskResult | None, segments: SegmentTable | None) -> tuple[Sentence, ...]:
+    """What the verdict says about the user's own decision and the segments."""
+    more = []
+    if task is not None:
+        more.append(Sentence(about="task", text=text.own_decision(task.regret, rejected=evidence.rejected)))
+    if segments is not None:
+        more.append(Sentence(about="segments", text=text.segments(segments)))
+    return tuple(more)
 
 
 def _least(sample: Sample, confidence_level: float, rng: np.random.Generator) -> LossAtLeast | None:
@@ -213,9 +187,20 @@ def _least(sample: Sample, confidence_level: float, rng: np.random.Generator) ->
     return loss_at_least(sample, confidence_level=confidence_level, rng=rng)
 
 
-def _loss_on(grid: int) -> Callable[[Sample], float]:
-    """A measure: the largest loss of any decision that acts on predictions rounded to ``1/grid``."""
-    return lambda sample: sample._on_grid(grid).loss
+def _loss_interval(
+    sample: Sample, curve: RegretProfile, confidence_level: float, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Bootstrap the largest loss of any decision that acts on the grid of the regret curve."""
+    grid = curve.grid
+    assert grid is not None
+    interval = confidence_interval(
+        for_resampling(sample),
+        measure=lambda redrawn: redrawn._on_grid(grid).loss,
+        confidence_level=confidence_level,
+        n_resamples=_DRAWS,
+        rng=rng,
+    )
+    return max(interval.low, 0.0), min(interval.high, 1.0)
 
 
 def _against_chance(

@@ -196,7 +196,8 @@ def _range(swap: PredictionSwap, threshold: float) -> str:
 def best_of(names: Sequence[str], best: str | None) -> str:
     """Which of several forecasts is the best calibrated."""
     if best is None:
-        return f"None of the {len(names)} forecasts is better calibrated than all others beyond chance."
+        others = "the other" if len(names) == 2 else "all others"
+        return f"No forecast is better calibrated than {others} beyond chance."
     return f"{best} is the best calibrated of {len(names)} forecasts."
 
 

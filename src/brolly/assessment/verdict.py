@@ -128,8 +128,7 @@ def judge(evidence: Evidence, more: tuple[Sentence, ...] = ()) -> Verdict:
         Sentence(about="guarantee", text=text.guaranteed(evidence)),
         Sentence(about="loss", text=text.loss(evidence)),
         *([Sentence(about="decision", text=text.decision(evidence))] if evidence.worst_thresholds else []),
-        *(s for s in more if s.about != "note"),
+        *more,
         Sentence(about="limits", text=text.limits(evidence)),
-        *(s for s in more if s.about == "note"),
     ]
     return Verdict(grade=evidence.grade, headline=text.headline(evidence), sentences=tuple(sentences))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from brolly.cli.options import add_quiet, add_seed, new_command
 from brolly.cli.output import one_line, say
-from brolly.cli.progress import Progress
+from brolly.cli.progress import Progress, bar
 
 if TYPE_CHECKING:
     from brolly.cli.options import Commands
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             jobs=arguments.jobs,
             only=arguments.only,
-            progress=lambda name, finished, total: progress.say(_bar(name, finished, total)),
+            progress=lambda name, finished, total: progress.say(f"{name:<14} {bar(finished, total)}{finished}/{total}"),
         )
     if not arguments.quiet:
         for result in done.values():
@@ -80,9 +80,3 @@ def run(arguments: argparse.Namespace) -> int:
             say(sys.stdout, "\n\n".join([result.title, *map(str, tables)]) + "\n\n")
         say(sys.stdout, f"Everything is on one page: {one_line(str(arguments.output / 'index.html'))}\n")
     return int(any(result.name == "claims" and unexpected(result.tables[0].records()) for result in done.values()))
-
-
-def _bar(name: str, done: int, total: int) -> str:
-    width = 30
-    full = width * done // max(1, total)
-    return f"{name:<14} [{'#' * full}{'.' * (width - full)}] {done}/{total}"

@@ -37,7 +37,7 @@ class Progress:
         self._what = what
 
     def __call__(self, rows: int, total: int = 0) -> None:
-        self.say(f"{_bar(rows, total)}{rows:,} {self._what}")
+        self.say(f"{bar(rows, total)}{rows:,} {self._what}")
 
     def say(self, text: str) -> None:
         """Show a text instead of a count."""
@@ -62,7 +62,7 @@ class Progress:
         self._shown = text
 
 
-def _bar(done: int, total: int) -> str:
+def bar(done: int, total: int) -> str:
     """A bar; empty where the number of all rows is not known."""
     if not total:
         return ""

@@ -19,7 +19,7 @@ DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 GRADES = {  # in words as well as in colours
     "trust": ("✓", "Can be acted on, rounded as stated"),
     "care": ("!", "Use with care"),
-    "distrust": ("✗", "Do not act on it as it is"),
+    "distrust": ("✗", "Not safe to act on"),
     "unknown": ("?", "Not enough rows"),
 }
 REFERENCES = (
@@ -180,10 +180,10 @@ def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
         Column("SCDL", attrgetter("value"), number),
         Column("Low", attrgetter("low"), number),
         Column("High", attrgetter("high"), number),
-        Column("Mean if calibrated", attrgetter("null_mean"), number),
+        Column("Null mean", attrgetter("null_mean"), number),
         Column("p-value", attrgetter("p_value"), number),
         Column("q-value", attrgetter("q_value"), number),
-        Column("Result of the test", attrgetter("status")),
+        Column("Test", attrgetter("status")),
     ]
     options = "".join(f'<option value="{i}">{escape(s.label)}</option>' for i, s in enumerate(segments.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
@@ -213,7 +213,7 @@ def _about(segments: SegmentTable) -> str:
     return (
         "SCDL of each segment. Red: miscalibrated beyond chance, at a false discovery rate of "
         f"{exact_percent(segments.fdr)} (Benjamini and Hochberg). Grey dot: not tested, fewer than "
-        f"{count(segments.min_rows)} rows. Grey tick: the mean of a calibrated forecast with as many rows."
+        f"{count(segments.min_rows)} rows. Grey tick (null mean): the mean of a calibrated forecast with as many rows."
         f"{intervals}{most}"
     )
 

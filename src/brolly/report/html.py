@@ -141,12 +141,11 @@ def _measures_table(found: AssessmentSet) -> str:
 
 def _pairs_table(found: AssessmentSet) -> str:
     columns = [
-        Column("Forecast a", attrgetter("a")),
-        Column("Forecast b", attrgetter("b")),
+        Column("a", attrgetter("a")),
+        Column("b", attrgetter("b")),
         Column("SCDL of a minus b", attrgetter("comparison.difference"), number),
         Column("Low", attrgetter("comparison.low"), number),
         Column("High", attrgetter("comparison.high"), number),
         Column("p-value", attrgetter("comparison.p_value"), number),
-        Column("Summary", str),
     ]
     return table("Pairs of forecasts (negative: a is better calibrated)", "pairs", columns, found.pairs)
