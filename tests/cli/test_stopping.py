@@ -97,18 +97,28 @@ def test_what_is_ignored_stays_ignored():
     assert (code, out[:7], err) == (0, b"brolly ", b"")
 
 
-def test_signals_mean_afterwards_what_they_meant_before():
+@pytest.fixture
+def handlers():
+    """The signals as a program in the foreground finds them; a function that tells how each is handled."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    before = [signal.getsignal(number) for number in numbers]
+    usual = [signal.default_int_handler, signal.SIG_DFL, signal.SIG_DFL]
+    before = [signal.signal(*pair) for pair in zip(numbers, usual, strict=True)]
+    yield lambda: [signal.getsignal(number) for number in numbers]
+    for pair in zip(numbers, before, strict=True):
+        signal.signal(*pair)
+
+
+def test_signals_mean_afterwards_what_they_meant_before(handlers):
+    before = handlers()
     with stoppable(process=False):
-        handler = signal.getsignal(signal.SIGINT)
-        assert [signal.getsignal(number) for number in numbers] == [handler] * 3
-        with pytest.raises(KeyboardInterrupt) as stop:
-            handler(signal.SIGTERM, None)
-        assert stop.value.args == (signal.SIGTERM,)
+        stop = handlers()[0]
+        assert handlers() == [stop] * 3
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            stop(signal.SIGTERM, None)
+        assert stopped.value.args == (signal.SIGTERM,)
         # What cleans up is not interrupted by a second signal.
-        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 3
-    assert [signal.getsignal(number) for number in numbers] == before
+        assert handlers() == [signal.SIG_IGN] * 3
+    assert handlers() == before
 
 
 def test_in_another_thread_signals_are_left_alone(capsys):

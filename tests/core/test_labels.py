@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from brolly.core.input.labels import SegmentIndex, code_labels
+from brolly.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
 COLUMNS = {
@@ -51,3 +52,8 @@ def test_without_columns_all_rows_are_one_segment(rows):
     index = SegmentIndex()
     assert index.number_rows([], rows).tolist() == [0] * rows
     assert index.keys == [()] * (rows > 0)
+
+
+def test_labels_that_cannot_be_hashed_are_refused():
+    with pytest.raises(InputError, match="must be plain values; unhashable type: 'dict'"):
+        code_labels([{}])

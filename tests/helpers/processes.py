@@ -8,15 +8,22 @@ import sys
 import time
 from contextlib import contextmanager
 
-PATIENCE = 10  # seconds; a busy machine may need many, a test that hangs needs all of them
+PATIENCE = 120  # seconds; a busy machine may need many, a test that hangs needs all of them
 SETTLE = 0.3  # seconds from opening a pipe to reading from it; were they too few, a test would pass too easily
+# The suite may run where signals are ignored, as in the background or under nohup; its children would inherit that.
+RESET = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
 SCRIPT = "import sys\nfrom brolly.cli import main\nsys.exit(main())\n"
 
 
 @contextmanager
 def brolly_process(*arguments, first="", **options):
     """The command, started as its console script starts it; `first` is code that runs before."""
-    command = [sys.executable, "-c", f"{first}\n{SCRIPT}", *arguments]
+    command = [sys.executable, "-c", f"{RESET}\n{first}\n{SCRIPT}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:
         try:
             yield process
