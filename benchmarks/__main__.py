@@ -30,6 +30,7 @@ def main() -> None:
         miscalibrated=_measured(CONTESTANTS, options, middle, calibrated=False),
         calibrated=_measured(CALIBRATED, options, middle, calibrated=True),
         measures=_measure_times(options),
+        switch_memory=extra_memory(measures.SWITCH, measures.SWITCH_SIZE, calibrated=False),
         against_program=_against_program(),
         resampling=_resampling_times(options),
         types=_type_times(options, middle),

@@ -12,6 +12,7 @@ from benchmarks.contestants import BINCOUNT, SMOOTH, Contestant
 from benchmarks.data import Data
 
 LP_SIZE = 10**4
+SWITCH_SIZE = 10**6
 
 
 def _argsort(data: Data) -> Any:
@@ -48,10 +49,23 @@ def _decide(data: Data) -> Any:
     return _POLICY.decide_index(data.p, ids)
 
 
+def _switch(data: Data, *, weighted: bool = False) -> Any:
+    weight = data.w if weighted else None
+    return brolly.switch_guarantee(data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0)
+
+
+def _recalibrated(data: Data) -> Any:
+    """Another forecast for the same rows, made once and not within a turn."""
+    return _OTHER.setdefault(len(data), data.p**1.3)
+
+
+_OTHER: dict[int, Any] = {}
+SWITCH = Contestant("brolly switch_guarantee", _switch)
+SWITCH_WEIGHTED = Contestant("brolly switch_guarantee, weighted", partial(_switch, weighted=True))
 THRESHOLD = Contestant("p >= t", _threshold)
 DECIDE = Contestant("brolly decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
 BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
-CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE)
+CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

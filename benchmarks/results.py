@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, SMOOTH, Contestant
-from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, THRESHOLD
+from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, SWITCH, THRESHOLD
 from benchmarks.resampling import BOOTSTRAP, TEST
 from benchmarks.resampling import SIZE as RESAMPLED
 from benchmarks.tables import Table, figures, size
@@ -39,6 +39,7 @@ class Results:
     miscalibrated: Measured
     calibrated: Measured
     measures: Times  # seconds of every measure, by size
+    switch_memory: Cell  # bytes beyond the inputs of `switch_guarantee`, n = 1e6
     against_program: dict[str, Cell]  # seconds of smCE, by brolly and as a linear program
     resampling: dict[str, Cell]  # seconds per redrawn sample
     types: dict[str, tuple[Cell, Cell, Cell]]  # of the arrays: seconds of the floor, on one thread, on all
@@ -82,7 +83,7 @@ class Results:
         mine, program = (self.against_program[one.name] for one in AGAINST_LP)
         checks: list[tuple[str, Cell, Callable[[float], bool]]] = [
             (f"{one.name} within 6 times np.argsort(p), n = 1e6", ratio(million, one, ARGSORT), lambda x: x <= 6)
-            for one in (BY_NAME["smooth_calibration_error"], BY_NAME["calibration_decision_loss"])
+            for one in (BY_NAME["smooth_calibration_error"], BY_NAME["calibration_decision_loss"], SWITCH)
         ]
         checks += [
             ("smooth ECE 10 times faster than relplot, n = 1e6", ratio(million, SMOOTH, smooth), lambda x: x >= 10),
@@ -90,6 +91,7 @@ class Results:
             ("binned ECE faster than np.bincount, n = 1e7", ratio(TARGET_SIZE, BINCOUNT, binned), lambda x: x > 1),
             ("smCE 100 times faster than a sparse LP, n = 1e4", over(program, mine), lambda x: x >= 100),
             ("decisions within 10 times p >= t, n = 1e7", ratio(TARGET_SIZE, DECIDE, THRESHOLD), lambda x: x <= 10),
+            ("switch_guarantee, MB beyond the inputs, n = 1e6", over(self.switch_memory, 1e6), lambda x: x <= 200),
             ("lower distance, 1,024 grid points, seconds at n = 1e7", seconds, lambda x: x <= 2),
         ]
         rows = [[label, _text(x), "-" if isinstance(x, str) else "yes" if met(x) else "no"] for label, x, met in checks]

@@ -9,7 +9,14 @@ from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 
 RESAMPLED = [one.contestant for one in (resampling.TEST, resampling.BOOTSTRAP, resampling.COMPRESSED)]
-CALLS = [*CONTESTANTS, *measures.BY_NAME.values(), measures.DECIDE, *RESAMPLED]
+CALLS = [
+    *CONTESTANTS,
+    *measures.BY_NAME.values(),
+    measures.DECIDE,
+    measures.SWITCH,
+    measures.SWITCH_WEIGHTED,
+    *RESAMPLED,
+]
 ROWS = 200_000  # so many that each of the 10,000 segments has some
 
 

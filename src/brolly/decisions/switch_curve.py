@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.regret import Chord
+from brolly.decisions._switch import heights, keys, merge, sum_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,59 +24,68 @@ class SwitchCurve(Frozen):
     ----------
     edges : ndarray of shape (k + 1,)
         0, the distinct predictions of both forecasts on rows where they differ, and 1.
-    only_old, only_new : ndarray of shape (2, k)
-        The share of the weight that acts on one forecast alone in each piece: without the event, with it.
+    only : ndarray of shape (4, k)
+        The share of the weight of rows on which one forecast alone says to act, in each piece: the old one (without
+        the event, with it), the new one (without the event, with it).
+    squares : ndarray of shape (4, k) or None
+        The same for the sums of squared shares, where weights are not equal or rows come in groups (then of the share
+        of a row times that of its group).
+    closed : bool
+        Whether predictions equal to a threshold act. Then only thresholds at the edges count.
     """
 
     edges: Floats
-    only_old: Floats
-    only_new: Floats
+    only: Floats
+    squares: Floats | None = None
+    closed: bool = False
 
     def __post_init__(self) -> None:
-        freeze(self.edges, self.only_old, self.only_new)
+        freeze(self.edges, self.only)
+        if self.squares is not None:
+            freeze(self.squares)
 
     @classmethod
-    def from_rows(cls, event: NDArray[np.bool_], old: Floats, new: Floats, share: Floats) -> SwitchCurve:
-        """From the outcomes, both predictions and the share of the weight of each row. O(n log n)."""
-        differ = old != new
-        event, old, new, share = event[differ], old[differ], new[differ], share[differ]
-        places = np.concatenate([[0.0], np.minimum(old, new), np.maximum(old, new), [1.0]])
-        order = np.argsort(places)
-        ordered = places[order]
-        first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-        at = np.empty(len(places), np.intp)
-        at[order] = np.cumsum(first) - 1
-        starts, ends = at[1 : 1 + len(old)], at[1 + len(old) : -1]
-        edges = ordered[first]
-        only = np.empty((4, len(edges) - 1))
-        kind = 2 * (old < new) + event
-        for k in range(4):
-            rows = kind == k
-            begins = np.bincount(starts[rows], share[rows], len(edges))
-            only[k] = np.cumsum(begins - np.bincount(ends[rows], share[rows], len(edges)))[:-1]
-        return cls(edges, np.maximum(only[:2], 0.0), np.maximum(only[2:], 0.0))
+    def _from_rows(
+        cls,
+        event: NDArray[np.bool_],
+        old: Floats,
+        new: Floats,
+        weight: Floats | None = None,
+        group_weight: Floats | None = None,
+    ) -> SwitchCurve:
+        """From outcomes, both predictions, weights (default: 1) and the weight of each row's group. O(n log n)."""
+        start, end, row = keys(event.view(np.uint8), old, new)
+        if weight is None and group_weight is None:
+            start.sort()
+            end.sort()
+            return cls(*merge(start, end, None, None, float(len(event))))
+        weight = np.ones(len(event)) if weight is None else weight
+        each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[row]
+        opened, closed = np.argsort(start), np.argsort(end)
+        total = float(weight.sum())
+        return cls(*merge(start[opened], end[closed], each[opened], each[closed], total))
 
-    def reversed(self) -> SwitchCurve:
-        """The curve of switching back."""
-        return SwitchCurve(self.edges, self.only_new, self.only_old)
+    @classmethod
+    def _from_cells(
+        cls, old: NDArray[np.int32], new: NDArray[np.int32], event: NDArray[np.bool_], weight: Floats, m: int
+    ) -> SwitchCurve:
+        """From the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
+        only = sum_cells(old, new, event.view(np.uint8), weight, m) / float(weight.sum())
+        return cls(np.arange(m + 1) / m, only, closed=True)
 
-    def limits(self, losses: tuple[Floats, Floats] | None = None, gains: tuple[Floats, Floats] | None = None) -> Floats:
-        """The curve at the start and at the end of each piece, with other weights for rows that lose or gain.
-
-        `losses` weigh rows that the switch harms (an event that only the old forecast acts on, a false alarm of the new
-        one), `gains` those that it helps; both as ``(only_old, only_new)``.
-        """
-        (lost_old, lost_new) = losses or (self.only_old, self.only_new)
-        (won_old, won_new) = gains or (self.only_old, self.only_new)
+    def limits(self) -> Floats:
+        """The curve at the start and at the end of each piece."""
         mu = np.stack([self.edges[:-1], self.edges[1:]])
-        both: Floats = (lost_old[1] - won_new[1]) * (1 - mu) + (lost_new[0] - won_old[0]) * mu
+        both: Floats = (self.only[1] - self.only[3]) * (1 - mu) + (self.only[2] - self.only[0]) * mu
         return both
 
-    def chord(self, limits: Floats | None = None) -> Chord:
-        """The task that loses most by the switch, as a mixture of two thresholds."""
-        start, end = self.limits() if limits is None else limits
-        right, left = np.append(start, 0.0), np.insert(end, 0, 0.0)
-        value = np.maximum(np.maximum(left, right), 0.0)
+    def chord(self, charge: float = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
+        """The task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
+
+        With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share.
+        """
+        squares = self.squares if by_square else None
+        value = heights(self.edges, self.only, squares, charge, back, self.closed)
         a, b = bridge(self.edges, value)
         share = 1.0 if a == b else float((self.edges[b] - 0.5) / (self.edges[b] - self.edges[a]))
         return Chord(
@@ -84,13 +94,25 @@ class SwitchCurve(Frozen):
             share=share,
             regret_a=float(value[a]),
             regret_b=float(value[b]),
-            above_a=bool(left[a] >= right[a]),
-            above_b=bool(left[b] >= right[b]),
+            above_a=self._acts_at(a, back),
+            above_b=self._acts_at(b, back),
         )
+
+    def _acts_at(self, edge: int, back: bool) -> bool:
+        """Whether the loss at an edge is the larger one if predictions equal to it act."""
+        if self.closed:
+            return True
+        left, right = (
+            0.0 if not 0 <= k < len(self.edges) - 1 else self._at(k, float(self.edges[edge])) for k in (edge - 1, edge)
+        )
+        return left <= right if back else left >= right
+
+    def _at(self, piece: int, mu: float) -> float:
+        only = self.only[:, piece]
+        return float((only[1] - only[3]) * (1 - mu) + (only[2] - only[0]) * mu)
 
     def variance(self) -> Floats:
         """The second moment of what a row loses, at the start and at the end of each piece."""
         mu = np.stack([self.edges[:-1], self.edges[1:]])
-        either: Floats = self.only_old + self.only_new
-        found: Floats = either[1] * (1 - mu) ** 2 + either[0] * mu**2
+        found: Floats = (self.only[1] + self.only[3]) * (1 - mu) ** 2 + (self.only[0] + self.only[2]) * mu**2
         return found

@@ -105,10 +105,16 @@ def charge(evidence: BoundInputs, tilt: float) -> Floats:
 
 def charges(shares: Floats, squares: Floats, n: float, effective_n: float, tilt: float) -> Floats:
     """What rows with these sums of shares and of squared shares pay: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
+    rate, by_square = charge_rate(n, effective_n, tilt)
+    return np.minimum(rate * squares, shares) if by_square else rate * shares
+
+
+def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]:
+    """The charge per unit of share; or, if weights are unequal, per unit of squared share, and at most the share."""
     if _even(n, effective_n):
         x = tilt / n
-        return np.asarray(shares * log_cosh(x) / x)
-    return np.minimum(tilt * squares / 2, shares)  # ln cosh x <= min(x^2 / 2, x)
+        return float(log_cosh(x)) / x, False
+    return tilt / 2, True  # ln cosh x <= min(x^2 / 2, x)
 
 
 def log_cosh(x: ArrayLike) -> Floats:

@@ -1,55 +1,53 @@
-"""Should a new forecast replace an old one? The most that anybody loses and gains by the switch."""
+"""Should a new forecast replace an old one? The most that anybody loses, and gains, by the switch."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.input.rows import ColumnNames, as_rows
-from brolly.core.regret import Chord
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.decisions.curve import worst_task
 from brolly.decisions.switch_curve import SwitchCurve
 from brolly.decisions.task import DecisionTask
 from brolly.decisions.text import decision_with
-from brolly.inference.bounds import adaptive_loss, charges
+from brolly.inference.bounds import adaptive_loss, charge_rate
 from brolly.inference.clusters import numbered_groups
-from brolly.inference.loss_at_least import BETS, betting_bound
 from brolly.inference.resampling import Seed, as_seed, check_share
+from brolly.inference.switch_gain import PairDraws, gain_bound
 
 _GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SwitchGuarantee:
-    """What `switch_guarantee` returns. All losses and gains are shares of the range of a task's payoffs.
+    """The result of `switch_guarantee`. Losses and gains are shares of the range of a task's payoffs.
 
     Attributes
     ----------
     harm, gain : float
         On these rows, exactly: the most that any decision maker loses, and gains, by the switch.
     harm_bound : float
-        In the population nobody loses more by the switch, in expectation.
+        In the population nobody loses more than this by the switch, in expectation.
     gain_at_least : float
         In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain.
     worst_task, best_task : DecisionTask or None
-        The tasks that lose `harm` and gain `gain`; None if nobody does.
+        On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does.
     curve : SwitchCurve
-        The loss by the switch at each threshold.
+        On these rows, the loss by the switch at each threshold.
     confidence_level : float
-        Of `harm_bound` and of `gain_at_least`, each by itself.
+        The probability, at least, that `harm_bound` holds, and that `gain_at_least` holds; each by itself.
     n : int
-        The number of rows.
+        The number of rows of positive weight.
     groups : int or None
-        The number of groups, if rows depend on each other.
+        The number of groups, if rows were drawn in groups.
     effective_n : float
-        How many equally weighted independent rows would tell as much.
+        The number of independent draws of equal weight that allow the same Hoeffding bound.
     seed : int or None
         The seed of the split behind `gain_at_least`, if one was given.
     """
@@ -123,27 +121,30 @@ def switch_guarantee(
     confidence_level: float = 0.95,
     rng: Seed = None,
 ) -> SwitchGuarantee:
-    r"""Bound what any decision maker loses, and gains, by acting on a new forecast in place of an old one.
+    r"""Bound what any decision maker loses, and gains, by acting on a new forecast instead of an old one.
 
-    A calibration error is no reason to switch, as a constant forecast can be perfectly calibrated. These bounds are:
-    they hold for every decision task at once, whatever its actions and payoffs.
+    A smaller calibration error is no reason to switch: a constant forecast can be perfectly calibrated. These bounds
+    compare what decisions based on the two forecasts earn, for every decision task at once.
 
     Parameters
     ----------
     y_true : array_like of shape (n,)
         The outcomes: 0 or 1, or any two labels with `pos_label`.
     p_old, p_new : array_like of shape (n,)
-        The predicted probabilities of both forecasts for the same rows, in [0, 1].
+        The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts: fixed weights, as for `guarantee`.
+        The weight of each row (default: all equal). Weights must be fixed in advance, as for `guarantee`.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     groups : array_like of shape (n,), optional
-        Which rows depend on each other: only groups need to be independent.
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
     confidence_level : float
-        The chance, at least, of a sample whose bound holds; for each of the two bounds by itself.
+        The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
+        itself.
     rng : numpy.random.Generator or int, optional
-        The source of randomness for the split behind `gain_at_least`.
+        The source of randomness for the split behind `gain_at_least`; the same seed gives the same answer. Do not try
+        several seeds and keep the best: the confidence is for one.
 
     Returns
     -------
@@ -152,13 +153,17 @@ def switch_guarantee(
     Notes
     -----
     Every task with payoffs in [0, 1] is a mixture :math:`\nu` of thresholds with :math:`\int (1-\mu)\,d\nu \le 1` and
-    :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is :math:`\int D\,d\nu` with the curve of `SwitchCurve`. So the
-    largest loss is twice the concave envelope of :math:`\max(D, 0)` at 1/2, and its chord is the task that loses it.
+    :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is :math:`\int D\,d\nu`, where :math:`D(\mu) = E[(y - \mu)
+    (1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]` is the loss at one threshold. So the largest loss is twice the concave
+    envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds.
 
-    The bound on the population is that of `guarantee`: the population's worst task is one fixed function with values in
-    [-1, 1], and rows where both forecasts are on the same side of its thresholds carry no chance. `gain_at_least` names
-    a task on one half of the rows and bounds its gain on the other, as `loss_at_least` does. Both need rows that were
-    drawn independently and that neither forecast was fitted on. Proofs: docs/inference-bounds.md. O(n log n).
+    `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the population is one fixed
+    function of a row with values in [-1, 1]. Rows on which both forecasts lead to the same action carry no chance, so
+    the bound is small if the forecasts rarely differ. For `gain_at_least` one half of the rows names a task, and the
+    other half bounds its gain, as in `loss_at_least`.
+
+    Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
+    neither forecast was fitted on. Proofs: docs/inference-bounds.md. O(n log n).
 
     Examples
     --------
@@ -172,111 +177,90 @@ def switch_guarantee(
     """
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    event, old, new, weight = _columns(y_true, p_old, p_new, sample_weight, pos_label)
-    group = None if groups is None else numbered_groups(groups, len(event))
-    some = weight > 0
-    event, old, new, weight = event[some], old[some], new[some], weight[some]
-    share = weight / weight.sum()
-    together = share
-    draws = len(share)
-    if group is not None:
-        group = np.unique(group[some], return_inverse=True)[1].reshape(-1)
-        together, draws = np.bincount(group, share)[group], int(group.max()) + 1
-    effective_n = min(1 / float(share @ together), float(draws))
-    curve = SwitchCurve.from_rows(event, old, new, share)
-    plain = group is None and sample_weight is None
-    squares = curve if plain else SwitchCurve.from_rows(event, old, new, share * together)
-    worst, best = curve.chord(), curve.reversed().chord()
+    pairs = _read(y_true, p_old, p_new, sample_weight, pos_label, groups)
+    draws, effective_n = pairs.sizes()
+    curve = pairs.curve()
+    worst, best = curve.chord(), curve.chord(back=True)
+    doubt = 1 - confidence_level
     return SwitchGuarantee(
         harm=min(2 * worst.value, 1.0),
         gain=min(2 * best.value, 1.0),
-        harm_bound=_harm_bound(curve, squares, draws, effective_n, 1 - confidence_level),
-        gain_at_least=_gain_at_least(event, old, new, weight, group, (1 - confidence_level) / 2, generator),
+        harm_bound=_harm_bound(curve, draws, effective_n, doubt),
+        gain_at_least=gain_bound(pairs.draws(), doubt, generator),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
         confidence_level=confidence_level,
-        n=len(event),
-        groups=None if group is None else draws,
+        n=len(pairs.event),
+        groups=None if pairs.group is None else draws,
         effective_n=effective_n,
         seed=seed,
     )
 
 
-def _columns(
-    y_true: ArrayLike, p_old: ArrayLike, p_new: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
-) -> tuple[NDArray[np.bool_], Floats, Floats, Floats]:
-    """Check the rows of both forecasts, each under its own name."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Checked rows of positive weight; weights are None if all are 1."""
+
+    event: NDArray[np.bool_]
+    old: Floats
+    new: Floats
+    weight: Floats | None
+    group: Ints | None
+
+    def by_group(self) -> Floats | None:
+        """The weight of each group; None without groups."""
+        return None if self.group is None else np.bincount(self.group, self.weight).astype(np.float64)
+
+    def sizes(self) -> tuple[int, float]:
+        """The number of independent draws, and the number of equal weight that allow the same Hoeffding bound."""
+        each = self.weight if self.group is None else self.by_group()
+        if each is None:
+            return len(self.event), float(len(self.event))
+        return len(each), min(float(each.sum() ** 2 / (each @ each)), float(len(each)))
+
+    def curve(self) -> SwitchCurve:
+        """The loss by the switch at each threshold."""
+        together = self.by_group()
+        group_weight = None if together is None else together[self.group]
+        return SwitchCurve._from_rows(self.event, self.old, self.new, self.weight, group_weight)
+
+    def draws(self) -> PairDraws:
+        """The rows on the grid of thresholds that `gain_at_least` chooses from."""
+        old, new = ((_GRID * p).astype(np.int32) for p in (self.old, self.new))
+        weight = np.ones(len(old)) if self.weight is None else self.weight
+        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group)
+
+
+def _read(
+    y_true: ArrayLike,
+    p_old: ArrayLike,
+    p_new: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    groups: ArrayLike | None,
+) -> _Pairs:
+    """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
     columns = []
     for name, prob in (("p_old", p_old), ("p_new", p_new)):
         read = as_rows(y_true, prob, sample_weight, pos_label, names=ColumnNames(prob=name))
         sum_cells(read, 2)  # which refuses bad values
         columns.append(read)
-    old, new = columns
-    weight = np.ones(len(old)) if old.weight is None else old.weight.astype(np.float64)
-    return old.label == 1, old.prob.astype(np.float64), new.prob.astype(np.float64), weight
+    old, new = (np.ascontiguousarray(read.prob, np.float64) for read in columns)
+    event, weight = np.ascontiguousarray(columns[0].label == 1), columns[0].weight
+    group = None if groups is None else numbered_groups(groups, len(event))
+    if weight is not None:
+        weight = np.ascontiguousarray(weight, np.float64)
+        some = weight > 0
+        if not some.all():
+            event, old, new, weight = event[some], old[some], new[some], weight[some]
+            group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)
+    return _Pairs(event, old, new, weight, group)
 
 
-def _harm_bound(curve: SwitchCurve, squares: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:
+def _harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:
     def charged_loss(tilt: float) -> float:
-        pairs = ((curve.only_old, squares.only_old), (curve.only_new, squares.only_new))
-        extra = [charges(share, square, draws, effective_n, tilt) for share, square in pairs]
-        more = (curve.only_old + extra[0], curve.only_new + extra[1])
-        less = (curve.only_old - extra[0], curve.only_new - extra[1])
-        return 2 * curve.chord(curve.limits(losses=more, gains=less)).value
+        rate, by_square = charge_rate(draws, effective_n, tilt)
+        return 2 * curve.chord(rate, by_square=by_square).value
 
     return adaptive_loss(charged_loss, draws, effective_n, delta)
-
-
-def _gain_at_least(
-    event: NDArray[np.bool_],
-    old: Floats,
-    new: Floats,
-    weight: Floats,
-    group: NDArray[np.intp] | None,
-    doubt: float,
-    rng: np.random.Generator,
-) -> float:
-    """Name a task and a bet on one half of the rows, and bound the task's gain on the other; both ways round."""
-    (stream,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    coins = stream.integers(0, 2, len(event) if group is None else int(group.max()) + 1)
-    first = (coins if group is None else coins[group]) == 1
-    largest = float((weight if group is None else np.bincount(group, weight)).max())
-    best = 0.0
-    for half in (first, ~first):
-        if not half.any() or half.all():
-            continue
-        total = float(weight[half].sum())
-        cells_old, cells_new = (np.floor(_GRID * p[half]) / _GRID for p in (old, new))
-        curve = SwitchCurve.from_rows(event[half], cells_old, cells_new, weight[half] / total).reversed()
-        found = [(_discounted(curve, bet), bet) for bet in BETS.tolist()]
-        price = math.log(1 / doubt) * largest / total
-        chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
-        rest = ~half
-        gain = _gains(event[rest], old[rest], new[rest], chord)
-        u = weight[rest] / largest
-        if group is None:  # few values: two thresholds, crossed or not
-            gain, at = np.unique(gain, return_inverse=True)
-            u = np.bincount(at, u).astype(np.float64)
-        else:
-            together = np.bincount(group[rest], u).astype(np.float64)
-            gain = np.bincount(group[rest], u * gain)[together > 0] / together[together > 0]
-            u = together[together > 0]
-        best = max(best, betting_bound(u, gain, bet, doubt))
-    return best
-
-
-def _discounted(curve: SwitchCurve, bet: float) -> Chord:
-    """The task with the largest gain where gains count ``1 - bet/2`` times and losses ``1 + bet/2`` times."""
-    less = (curve.only_old * (1 - bet / 2), curve.only_new * (1 - bet / 2))
-    more = (curve.only_old * (1 + bet / 2), curve.only_new * (1 + bet / 2))
-    end = curve.limits(losses=less, gains=more)[1]
-    return curve.chord(np.stack([np.insert(end[:-1], 0, 0.0), end]))  # a cell acts from its threshold on, not above it
-
-
-def _gains(event: NDArray[np.bool_], old: Floats, new: Floats, chord: Chord) -> Floats:
-    """What each row gains by the switch, for the task of a chord that acts from its thresholds on."""
-    gain = np.zeros(len(event))
-    for threshold, share in ((chord.mu_a, chord.share), (chord.mu_b, 1 - chord.share)):
-        gain += 2 * share * (event - threshold) * ((new >= threshold).astype(np.float64) - (old >= threshold))
-    return gain
