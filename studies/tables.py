@@ -51,6 +51,26 @@ def failures() -> str:
     return markdown(["weights", "setting", "may fail", "adaptive, worst case", "Hoeffding, worst case"], rows)
 
 
+def as_is() -> str:
+    """The bounds for predictions that are not rounded, and all failures over the sizes, by population."""
+    lines, rows = read("violation-as-is.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = [x for x in lines if x["population"] == name]
+        by_size = {x["n"]: x for x in some if x["confidence_level"] == "0.95"}
+        cells = [
+            f"{float(by_size[n]['bound_adaptive']):.4f} / {float(by_size[n]['bound_hoeffding']):.4f}" for n in sizes
+        ]
+        failed = []
+        for level in ("0.95", "0.5"):
+            at_level = [x for x in some if x["confidence_level"] == level]
+            counts = [sum(int(x[f"violations_{method}"]) for x in at_level) for method in ("adaptive", "hoeffding")]
+            failed.append(f"{counts[0]} / {counts[1]} of {sum(int(x['repeats']) for x in at_level):,}")
+        rows.append([name, *cells, f"{float(some[0]['truth']):.4f}", *failed])
+    head = ["population", *(f"n = {int(n):,}" for n in sizes), "true loss", "failed at 95%", "failed at 50%"]
+    return markdown(head, rows)
+
+
 def rates() -> str:
     """The fitted slopes, by measure."""
     lines = read("rates-slopes.csv")
@@ -62,7 +82,7 @@ def rates() -> str:
 
 def filled(page: str) -> str:
     """Return the page with each table between its markers."""
-    for table in (sharper, failures, rates):
+    for table in (sharper, as_is, failures, rates):
         start, rest = page.split(f"<!-- {table.__name__} -->\n")
         _, stop = rest.split("<!-- end -->", 1)
         page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"

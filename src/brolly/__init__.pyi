@@ -58,8 +58,8 @@ from brolly.inference.change_points import Change as Change
 from brolly.inference.change_points import find_changes as find_changes
 from brolly.inference.comparison import Comparison as Comparison
 from brolly.inference.comparison import compare as compare
-from brolly.inference.guarantee import Guarantee as Guarantee
 from brolly.inference.guarantee import guarantee as guarantee
+from brolly.inference.guarantee_result import Guarantee as Guarantee
 from brolly.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from brolly.inference.intervals import confidence_interval as confidence_interval
 from brolly.inference.loss_at_least import ActionChange as ActionChange

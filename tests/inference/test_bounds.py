@@ -47,7 +47,7 @@ def brute_charged_loss(evidence, tilt):
 def test_the_charged_loss_is_a_linear_program(rows, m, tilt):
     y, p, w = rows
     evidence = evidence_of(y, p, w, m)
-    found = bounds.charged_loss(evidence, tilt)
+    found = evidence.charged_loss(tilt)
     assert found == pytest.approx(brute_charged_loss(evidence, tilt), abs=1e-7)  # the solver's own tolerance
     assert found >= evidence.plug_in() - 1e-12
 
@@ -55,7 +55,7 @@ def test_the_charged_loss_is_a_linear_program(rows, m, tilt):
 def test_a_charged_loss_by_hand():
     """One row at 1/2, no event: R+(1/2) = (1 + k)/2 from swapping down, twice that is the loss; k = ln cosh 1."""
     evidence = evidence_of([0], [0.5])
-    assert bounds.charged_loss(evidence, 1.0) == pytest.approx(1 + math.log(math.cosh(1)), abs=1e-12)
+    assert evidence.charged_loss(1.0) == pytest.approx(1 + math.log(math.cosh(1)), abs=1e-12)
     assert evidence.plug_in() == 1.0
 
 
@@ -124,7 +124,7 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
         chance = math.prod(c for *_, c in rows)
         evidence = evidence_of([y for _, y, _ in rows], [x for x, _, _ in rows], weight, m)
         tilts = bounds.tilts(evidence.effective_n, delta)
-        paid = tilts * [bounds.charged_loss(evidence, tilt) for tilt in tilts]
+        paid = tilts * [evidence.charged_loss(tilt) for tilt in tilts]
         pull = bounds.pulls(tilts, 4, evidence.effective_n)
         mean += chance * float(bounds.PRIORS @ np.exp(-paid - 4 * np.log1p(-truth * pull / 4)))
         total += chance

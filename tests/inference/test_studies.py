@@ -11,7 +11,7 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import brolly
-from studies import rates, tables, violation
+from studies import rates, tables, violation, violation_as_is
 from studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -71,6 +71,31 @@ def test_the_committed_counts_are_below_what_is_allowed():
     first = next(x for x in lines if (x["population"], x["weights"]) == ("rare", "uneven"))
     again = violation.one(populations()["rare"], 100, "uneven", "default", int(first["repeats"]))
     assert {key: str(value) for key, value in again.items()} == first
+
+
+@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+def test_the_bounds_without_rounding_fail_no_more_often_than_they_may(tmp_path):
+    path = tmp_path / "as-is.csv"
+    violation_as_is.main([str(path), "--repeats", "20", "--sizes", "200"])
+    with path.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * len(violation_as_is.cases())
+    for line in lines:
+        most = {"0.95": 4, "0.5": 16}[line["confidence_level"]]  # as above
+        assert int(line["violations_adaptive"]) <= most
+        assert int(line["violations_hoeffding"]) <= most
+
+
+def test_the_committed_counts_without_rounding():
+    lines, cases = read("violation-as-is.csv"), violation_as_is.cases()
+    assert {line["population"] for line in lines} == set(cases)
+    assert len(cases) == 10
+    for line in lines:
+        allowed = (1 - float(line["confidence_level"])) * int(line["repeats"])
+        assert max(int(line["violations_adaptive"]), int(line["violations_hoeffding"])) <= allowed
+        assert float(line["truth"]) == pytest.approx(cases[line["population"]].truth(), abs=1e-6)
+    assert cases["inverted"].truth() == pytest.approx(1 / 3, abs=1e-3)
+    assert cases["constant"].truth() == cases["groups"].truth() == pytest.approx(0.5)
 
 
 def test_rates_in_short(tmp_path):

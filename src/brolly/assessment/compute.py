@@ -25,7 +25,8 @@ from brolly.decisions.task import DecisionTask
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import CalibrationTest, calibration_test
-from brolly.inference.guarantee import Guarantee, guarantee
+from brolly.inference.guarantee import guarantee
+from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.intervals import confidence_interval
 from brolly.inference.loss_at_least import LossAtLeast, loss_at_least
 from brolly.inference.soft_bins import soft_bins
@@ -91,6 +92,7 @@ def compute(
     profile, choice = soft_binned_profile(sample), choose_grid(sample)
     curve = regret_curve(sample, grid=shown_grid(choice, sample))
     bound = guarantee(sample, confidence_level=level)
+    assert bound.grid is not None  # the response is "rounded"
     own = None if settings.task is None else TaskResult.of(sample, settings.task, bound.grid)
     step()
     # From coarser cells the draws of SCDL would be slow and tell less, so it is drawn from the whole sample.
@@ -150,6 +152,7 @@ def _evidence(
     test: CalibrationTest,
 ) -> Evidence:
     assert curve.grid is not None
+    assert bound.grid is not None  # the response is "rounded"
     return Evidence(
         n=sample.n,
         confidence_level=settings.confidence_level,

@@ -20,7 +20,7 @@ from brolly.decisions.curve import RegretProfile
 from brolly.decisions.grid import GridChoice
 from brolly.inference.bands import NullBand
 from brolly.inference.calibration_test import CalibrationTest
-from brolly.inference.guarantee import Guarantee
+from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.loss_at_least import LossAtLeast
 from brolly.measures.soft_binned import SoftBinnedProfile
 

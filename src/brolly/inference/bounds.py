@@ -19,6 +19,9 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import CellTable
 from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.grid_loss import GridLoss
+from brolly.core.isotonic import isotonic
+from brolly.core.regret import RegretCurve
+from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 
 # The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior weights.
@@ -77,6 +80,104 @@ class BoundInputs:
         """CDL(S_m): the loss on the sample itself."""
         return self.on_grid.loss
 
+    def charged_loss(self, tilt: float) -> float:
+        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all swaps.
+
+        It is the CDL of the sample with gains a little larger and losses a little smaller. At threshold mu
+        that is a regret curve again, with different weights for swaps up and for swaps down.
+        """
+        shares, extra = self.shares(), charge(self, tilt)
+        more, less = shares + extra, shares - extra
+        prob = self.prob
+        mu = np.concatenate([[0.0], prob, [1.0]])
+        up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
+        sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
+        return largest_loss(mu, sides.max(axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AsIsInputs:
+    """The inputs of a bound for predictions that are acted on as they are: one entry for each distinct prediction.
+
+    `n` counts independent draws. `shares` and `square` hold for each entry and outcome (columns: no event, event)
+    the shares of the weight and the sum of squared shares (of the products with the share of the group).
+    """
+
+    curve: RegretCurve
+    n: float
+    effective_n: float
+    shares: Floats
+    square: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.shares, self.square)
+
+    @classmethod
+    def of(cls, sample: Sample, n: float, effective_n: float, group_weight: Floats | None = None) -> AsIsInputs:
+        """Pool equal predictions; those of a compressed sample are rounded down to its grid.
+
+        `group_weight` is the weight of each row's group, if rows of a group depend on each other.
+        """
+        if sample.grid is None:
+            curve = RegretCurve.from_table(sample._distinct_table(), "monotone")
+        else:
+            curve = sample._on_grid(sample.grid, "hard").curve("monotone")
+        table, total, effective_n = curve.table, sample.total_weight, min(effective_n, float(n))
+        shares = np.stack([table.negative, table.positive], axis=1) / total
+        square = shares if _even(n, effective_n) else _pooled_squares(sample, table, group_weight) / total**2
+        return cls(curve=curve, n=n, effective_n=effective_n, shares=shares, square=square)
+
+    def plug_in(self) -> float:
+        """The loss on the sample itself, compared with the best rising correction."""
+        return self.curve.loss
+
+    def charged_loss(self, tilt: float) -> float:
+        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks and all rising corrections.
+
+        At one threshold a rising correction moves the cut-off: it swaps rows up or rows down, never both. With the
+        weights of swaps up, isotonic regression finds the best cut-off, and swaps down count less than they
+        should; with those of swaps down it is the other way round. So the larger of the two curves is right.
+        """
+        extra = charges(self.shares, self.square, self.n, self.effective_n, tilt)
+        more, less = self.shares + extra, self.shares - extra
+        prob = self.curve.table.prob
+        mu = np.concatenate([[0.0], prob, [1.0]])
+        up = _rising_curve(prob, less[:, 0], more[:, 1], mu)
+        return largest_loss(mu, np.maximum(up, _rising_curve(prob, more[:, 0], less[:, 1], mu)))
+
+
+Inputs = BoundInputs | AsIsInputs
+
+
+def _pooled_squares(sample: Sample, table: DistinctTable, group_weight: Floats | None) -> Floats:
+    """The squared weight (the weight times that of the group) of the rows of each prediction and outcome."""
+    if sample.grid is not None:
+        cells = sample._cell_table(sample.grid)
+        outcome, prob, square = cells.slot & 1, (cells.slot >> 1) / cells.m, cells.squares
+    else:
+        weight = np.ones(len(sample.y_prob)) if sample.sample_weight is None else sample.sample_weight
+        some = weight > 0
+        weight = np.asarray(weight[some], np.float64)
+        outcome, prob = sample.y_true[some], np.asarray(sample.y_prob[some], np.float64)
+        square = weight * (weight if group_weight is None else group_weight[some])
+    at = 2 * np.searchsorted(table.prob, prob) + outcome
+    return np.bincount(at, square, 2 * len(table.prob)).reshape(-1, 2).astype(np.float64, copy=False)
+
+
+def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
+    """The larger limit, at the thresholds, of the regret curve against all rising corrections."""
+    some = negative + positive > 0  # a row whose weight is charged away in full counts for nothing
+    table = DistinctTable(*(np.ascontiguousarray(column[some]) for column in (prob, negative, positive)))
+    sides = limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0)
+    return np.asarray(np.maximum(*sides))
+
+
+def largest_loss(mu: Floats, value: Floats) -> float:
+    """Return the largest mixture of a curve over all tasks with payoffs in [0, 1]: twice its envelope at 1/2."""
+    a, b = bridge(mu, value)
+    share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
+    return 2 * float(share * value[a] + (1 - share) * value[b])
+
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
     """An upper bound on the squared weight in each bin: the place of a row within its cell is not known."""
@@ -124,24 +225,6 @@ def log_cosh(x: ArrayLike) -> Floats:
     return np.asarray(np.where(x < 1, near, x + np.log1p(np.exp(-2 * x)) - math.log(2)))
 
 
-def charged_loss(evidence: BoundInputs, tilt: float) -> float:
-    """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all swaps.
-
-    It is the CDL of the sample with gains a little larger and losses a little smaller. At threshold mu
-    that is a regret curve again, with different weights for swaps up and for swaps down.
-    """
-    shares, extra = evidence.shares(), charge(evidence, tilt)
-    more, less = shares + extra, shares - extra
-    prob = evidence.prob
-    mu = np.concatenate([[0.0], prob, [1.0]])
-    up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
-    sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
-    value = sides.max(axis=0)
-    a, b = bridge(mu, value)
-    share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
-    return 2 * float(share * value[a] + (1 - share) * value[b])
-
-
 def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, *, up: bool) -> Floats:
     """Return both limits, at the thresholds, of the regret curve of swaps in one direction."""
     weight = negative + positive
@@ -150,9 +233,9 @@ def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, 
     return np.stack(limits(prob, np.ascontiguousarray(negative), np.ascontiguousarray(positive), toward, mu, 1.0))
 
 
-def adaptive(evidence: BoundInputs, delta: float) -> float:
-    """The bound on CDL(D_m) from a sample on that grid."""
-    return adaptive_loss(lambda tilt: charged_loss(evidence, tilt), evidence.n, evidence.effective_n, delta)
+def adaptive(evidence: Inputs, delta: float) -> float:
+    """The bound on the loss in the population, from a sample."""
+    return adaptive_loss(evidence.charged_loss, evidence.n, evidence.effective_n, delta)
 
 
 def adaptive_loss(charged: Callable[[float], float], n: float, effective_n: float, delta: float) -> float:
@@ -167,15 +250,14 @@ def adaptive_loss(charged: Callable[[float], float], n: float, effective_n: floa
     return _invert(chosen * losses, pulls(chosen, n, effective_n), n, delta)
 
 
-def adaptive_weighted(evidence: BoundInputs, max_weight: float, delta: float) -> float:
-    """As `adaptive`, for weights that may depend on the rows but never exceed `max_weight`.
+def adaptive_weighted(evidence: Inputs, n: float, delta: float) -> float:
+    """As `adaptive`, for weights that may depend on the rows but have a largest possible value.
 
-    A row counts as the share ``w / max_weight`` of a draw, so there are ``sum w / max_weight`` of them.
+    A row counts as the share ``w / max_weight`` of a draw, so there are ``n = sum w / max_weight`` of them.
     """
-    n = evidence.on_grid.total / max_weight
     even = replace(evidence, n=n, effective_n=n)
     tilt = n * _EACH
-    losses = np.array([charged_loss(even, float(a)) for a in tilt])
+    losses = np.array([even.charged_loss(float(a)) for a in tilt])
     return _invert(tilt * losses, n * np.tanh(_EACH), n, delta, _EACH_PRIORS)
 
 

@@ -21,18 +21,24 @@ def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[Cell
 
     In a bound a group is one draw, and each of its rows counts like a row with the weight of the whole group.
     """
+    weight, together, draws = group_weights(sample, groups)
+    cell, _ = split(np.asarray(sample.y_prob, np.float64), cells.m)  # exact: m is a power of two
+    at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
+    some = weight > 0
+    products = np.bincount(at[some], (weight * together)[some], minlength=len(cells.slot))
+    squares: Floats = products.astype(np.float64)
+    return replace(cells, squares=squares), draws
+
+
+def group_weights(sample: Sample, groups: ArrayLike) -> tuple[Floats, Floats, int]:
+    """Return the weight of each row, that of its whole group, and the number of groups with some weight."""
     if sample.grid is not None:
         raise InputError("groups need rows: a compressed sample does not keep them")
     n = len(sample.y_prob)
     weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
     group = numbered_groups(groups, n)
-    together = np.bincount(group, weight)
-    cell, _ = split(np.asarray(sample.y_prob, np.float64), cells.m)  # exact: m is a power of two
-    at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
-    some = weight > 0
-    products = np.bincount(at[some], (weight * together[group])[some], minlength=len(cells.slot))
-    squares: Floats = products.astype(np.float64)
-    return replace(cells, squares=squares), int(np.count_nonzero(together))
+    together: Floats = np.bincount(group, weight).astype(np.float64, copy=False)
+    return weight, together[group], int(np.count_nonzero(together))
 
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:

@@ -164,6 +164,7 @@ def monitor(
         warnings.simplefilter("ignore", BrollyWarning)  # single days often have few rows
         for done, (label, merged) in enumerate(zip(samples, _sliding(list(samples.values()), window), strict=True)):
             promise = guarantee(merged, confidence_level=confidence_level)
+            assert promise.grid is not None  # the response is "rounded"
             lines.append(
                 MonitoringWindow(
                     label=str(label),
