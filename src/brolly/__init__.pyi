@@ -75,6 +75,7 @@ from brolly.inference.sample_size import sample_size as sample_size
 from brolly.inference.segments import SegmentTests as SegmentTests
 from brolly.inference.segments import segment_tests as segment_tests
 from brolly.inference.soft_bins import SoftBins as SoftBins
+from brolly.inference.switching import SwitchBand as SwitchBand
 from brolly.inference.switching import SwitchGuarantee as SwitchGuarantee
 from brolly.inference.switching import switch_guarantee as switch_guarantee
 from brolly.measures.binned import binned_calibration_error as binned_calibration_error

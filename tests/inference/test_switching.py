@@ -47,6 +47,27 @@ def test_harm_and_gain_are_those_of_a_linear_program(seed):
             assert np.sum(w * lost) / np.sum(w) == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_curve_and_its_standard_error_are_those_of_their_definition(seed):
+    rng = np.random.default_rng(seed)
+    y, a, b, w = draw(rng, int(rng.integers(2, 30)))
+    groups = rng.integers(0, 5, len(y)) if seed % 2 else None
+    found = brolly.switch_guarantee(y, a, b, sample_weight=w if seed % 4 > 1 else None, groups=groups, rng=0)
+    w = w if seed % 4 > 1 else np.ones(len(y))
+    band, v = found.band(), w / w.sum()
+    together = v if groups is None else np.array([v[groups == g].sum() for g in groups])
+    for k, mu in enumerate(band.threshold):
+        side = k % 2 == 1  # the end of a piece: predictions equal to it act
+        assert band.loss[k] == pytest.approx(difference(y, a, b, w, mu, side), abs=1e-12)
+        act = (((p >= mu) if side else (p > mu)).astype(float) for p in (a, b))
+        lost = (y - mu) * (next(act) - next(act))
+        error = np.sqrt(np.sum(v * together * (lost - band.loss[k]) ** 2))
+        assert (band.high[k] - band.low[k]) / 2 == pytest.approx(1.959964 * error, abs=1e-6)
+    at = np.r_[0.0, 1.0, rng.random(5), a, b]
+    expected = [difference(y, a, b, w, mu, True) for mu in at]
+    assert found.curve(at) == pytest.approx(expected, abs=1e-12)
+
+
 POPULATIONS = {
     "to the truth": (lambda x: x**1.5, lambda x: x, lambda x: x**1.5),
     "from the truth": (lambda x: x**1.5, lambda x: x**1.5, lambda x: x),

@@ -57,12 +57,13 @@ def results():
         "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
         "comparison": brolly.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
         "segments": assessment().segments,
+        "switch": brolly.switch_guarantee(y, p, p**2, rng=0),
         "timeline": brolly.monitor(days, window=2, rng=0),
     }
 
 
 PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
-PANELS += ["segments", "timeline"]
+PANELS += ["segments", "switch", "timeline"]
 
 
 @pytest.fixture(autouse=True)
@@ -179,6 +180,32 @@ def test_decision_curve_draws_the_forecast_and_what_it_competes_with():
     ):
         assert_array_equal(line(ax, label).get_xydata(), np.column_stack([found.threshold, values]))
     assert_array_equal(line(ax, "never act").get_ydata(), [0, 0])
+
+
+def test_switch_draws_the_loss_its_band_and_who_loses_and_gains():
+    found = results()["switch"]
+    ax, shown = found.plot(), found.band()
+    assert_array_equal(line(ax, "loss by the switch").get_xydata(), np.column_stack([shown.threshold, shown.loss]))
+    for end in (shown.low, shown.high):
+        assert {*zip(shown.threshold, end, strict=True)} <= band(ax)
+    for name, task in (("largest loss", found.worst_task), ("largest gain", found.best_task)):
+        (drawn,) = [x for x in ax.get_lines() if str(x.get_label()).startswith(name)]
+        assert_array_equal(drawn.get_xdata(), task.thresholds)
+        assert_array_equal(drawn.get_ydata(), found.curve(task.thresholds))
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "95% for each threshold (estimate)" in texts
+
+
+def test_switch_shows_the_thresholds_that_matter_and_few_points_of_many():
+    rng = np.random.default_rng(8)
+    p = rng.random(9000) / 50
+    y = rng.random(9000) < p
+    ax = brolly.switch_guarantee(y, 2 * p, p, rng=0).plot()
+    assert 0.03 < ax.get_xlim()[1] < 0.05
+    assert len(line(ax, "loss by the switch").get_xdata()) < 5000
+    same = brolly.switch_guarantee(y, p, p, rng=0).plot()
+    assert same.get_xlim() == (0, 1)
+    assert len(same.get_legend().get_texts()) == 2
 
 
 def test_grid_choice_draws_losses_bounds_and_the_choice():

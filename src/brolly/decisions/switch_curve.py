@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.input.rows import check_probabilities
 from brolly.core.regret import Chord
 from brolly.decisions._switch import heights, keys, merge, sum_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SwitchCurve(Frozen):
-    r"""The loss of switching from an old forecast to a new one, at each threshold.
+    r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
 
     :math:`D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]`. It is linear on each of the pieces
     ``[edges[k], edges[k + 1])``, where the same rows are on different sides of the threshold.
@@ -53,7 +55,7 @@ class SwitchCurve(Frozen):
         weight: Floats | None = None,
         group_weight: Floats | None = None,
     ) -> SwitchCurve:
-        """From outcomes, both predictions, weights (default: 1) and the weight of each row's group. O(n log n)."""
+        """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups. O(n log n)."""
         start, end, row = keys(event.view(np.uint8), old, new)
         if weight is None and group_weight is None:
             start.sort()
@@ -69,18 +71,38 @@ class SwitchCurve(Frozen):
     def _from_cells(
         cls, old: NDArray[np.int32], new: NDArray[np.int32], event: NDArray[np.bool_], weight: Floats, m: int
     ) -> SwitchCurve:
-        """From the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
+        """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
         only = sum_cells(old, new, event.view(np.uint8), weight, m) / float(weight.sum())
         return cls(np.arange(m + 1) / m, only, closed=True)
 
+    def __call__(self, threshold: ArrayLike) -> Any:
+        """Return the loss by the switch for thresholds in [0, 1], if whoever acts does so from the threshold on."""
+        mu = check_probabilities(threshold, "threshold")
+        piece = np.maximum(np.searchsorted(self.edges, mu, "left") - 1, 0)
+        loss = _line(self.only[:, piece], mu)
+        return np.where(mu > 0, loss, 0.0)[()]  # from 0 on everybody acts on both
+
     def limits(self) -> Floats:
-        """The curve at the start and at the end of each piece."""
-        mu = np.stack([self.edges[:-1], self.edges[1:]])
-        both: Floats = (self.only[1] - self.only[3]) * (1 - mu) + (self.only[2] - self.only[0]) * mu
-        return both
+        """Return the curve at the start and at the end of each piece."""
+        return _line(self.only, self._ends())
+
+    def standard_error(self, effective_n: float) -> Floats:
+        """Estimate the standard error of the curve at the start and at the end of each piece.
+
+        It is from the squares of ``v_i (z_i - D)``, with v the share of a row and z its loss; for groups, whose rows
+        may all depend on each other, from their upper bound.
+        """
+        mu, squares = self._ends(), self.only / effective_n if self.squares is None else self.squares
+        second = (squares[1] + squares[3]) * (1 - mu) ** 2 + (squares[0] + squares[2]) * mu**2
+        mean = self.limits()
+        error: Floats = np.sqrt(np.maximum(second - 2 * mean * _line(squares, mu) + mean**2 / effective_n, 0.0))
+        return error
+
+    def _ends(self) -> Floats:
+        return np.stack([self.edges[:-1], self.edges[1:]])
 
     def chord(self, charge: float = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
-        """The task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
+        """Return the task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
 
         With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share.
         """
@@ -102,17 +124,13 @@ class SwitchCurve(Frozen):
         """Whether the loss at an edge is the larger one if predictions equal to it act."""
         if self.closed:
             return True
-        left, right = (
-            0.0 if not 0 <= k < len(self.edges) - 1 else self._at(k, float(self.edges[edge])) for k in (edge - 1, edge)
-        )
+        mu, last = self.edges[edge], len(self.edges) - 1
+        left = float(_line(self.only[:, edge - 1], mu)) if edge > 0 else 0.0
+        right = float(_line(self.only[:, edge], mu)) if edge < last else 0.0
         return left <= right if back else left >= right
 
-    def _at(self, piece: int, mu: float) -> float:
-        only = self.only[:, piece]
-        return float((only[1] - only[3]) * (1 - mu) + (only[2] - only[0]) * mu)
 
-    def variance(self) -> Floats:
-        """The second moment of what a row loses, at the start and at the end of each piece."""
-        mu = np.stack([self.edges[:-1], self.edges[1:]])
-        found: Floats = (self.only[1] + self.only[3]) * (1 - mu) ** 2 + (self.only[0] + self.only[2]) * mu**2
-        return found
+def _line(only: Floats, mu: Any) -> Floats:
+    """The loss of rows on one side only: missed events and further false alarms, less those that are avoided."""
+    loss: Floats = (only[1] - only[3]) * (1 - mu) + (only[2] - only[0]) * mu
+    return loss

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,19 @@ from brolly.inference.clusters import numbered_groups
 from brolly.inference.resampling import Seed, as_seed, check_share
 from brolly.inference.switch_gain import PairDraws, gain_bound
 
+if TYPE_CHECKING:
+    from brolly.plots import Axes
+
 _GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
+
+
+class SwitchBand(NamedTuple):
+    """The loss by the switch and its interval; between the thresholds it is linear, at a jump they occur twice."""
+
+    threshold: Floats
+    loss: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -65,6 +78,22 @@ class SwitchGuarantee:
     effective_n: float
     seed: int | None
 
+    def band(self) -> SwitchBand:
+        """Return the loss at each threshold with an interval: an estimate, for each threshold by itself.
+
+        The interval is that of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
+        """
+        loss, error = self.curve.limits(), self.curve.standard_error(self.effective_n)
+        reach = NormalDist().inv_cdf((1 + self.confidence_level) / 2) * error
+        threshold = np.repeat(self.curve.edges, 2)[1:-1]
+        return SwitchBand(threshold, *(part.T.ravel() for part in (loss, loss - reach, loss + reach)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss at each threshold into axes (default: new ones) and return them; see `brolly.plots.switch`."""
+        from brolly.plots import switch
+
+        return switch(self, ax)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result in built-in types, ready for JSON."""
         names = (
@@ -78,14 +107,13 @@ class SwitchGuarantee:
             "effective_n",
             "seed",
         )
-        start, end = self.curve.limits()
+        band = self.band()
         return {
             "result": "switch_guarantee",
             **{name: getattr(self, name) for name in names},
             "worst_task": self.worst_task and self.worst_task.to_dict(),
             "best_task": self.best_task and self.best_task.to_dict(),
-            "threshold": np.repeat(self.curve.edges, 2)[1:-1].tolist(),
-            "loss": np.stack([start, end], axis=1).ravel().tolist(),
+            **{name: values.tolist() for name, values in band._asdict().items()},
         }
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from brolly.plots.monitoring_plot import timeline
 from brolly.plots.null_histogram import calibration_test
 from brolly.plots.overview_figure import overview
 from brolly.plots.reliability_diagram import reliability
-from brolly.plots.threshold_curves import decision_curve, regret
+from brolly.plots.threshold_curves import decision_curve, regret, switch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -30,5 +30,6 @@ __all__ = [
     "regret",
     "reliability",
     "segments",
+    "switch",
     "timeline",
 ]
