@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
@@ -26,8 +27,11 @@ def worst_by_program(y, a, b, w):
     return -found.fun
 
 
+PLACES = [0.0, 5e-324, 1e-12, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]
+
+
 def draw(rng, n):
-    places = rng.choice([0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0], (2, n)) if rng.random() < 0.5 else rng.random((2, n))
+    places = rng.choice(PLACES, (2, n)) if rng.random() < 0.5 else rng.random((2, n))
     a, b = np.where(rng.random(n) < 0.2, places[0], places)  # ties between the two
     return rng.integers(0, 2, n), a, b, rng.choice([0.0, 0.5, 1.0, 7.0], n) + (np.arange(n) == 0)
 
@@ -112,6 +116,50 @@ def test_groups_and_weights():
     assert brolly.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n < 1200
 
 
+EDGES = {  # rows, then harm and gain by hand
+    "one row, better": (([1], [0.2], [0.7]), (0, 1)),
+    "one row, worse": (([0], [0.2], [0.7]), (1, 0)),
+    "one row, same": (([1], [0.2], [0.2]), (0, 0)),
+    "one class": (([0, 0], [0.5, 0.0], [0.0, 0.25]), (0, 0.5)),
+    "constants": (([0, 1, 0, 0], [0.2] * 4, [0.6] * 4), (7 / 12, 1 / 16)),
+    "certain and wrong": (([0, 1], [0.0, 1.0], [1.0, 0.0]), (1, 0)),
+    "both zeros": (([0, 1], [0.0, -0.0], [-0.0, 0.0]), (0, 0)),
+    "next to zero": (([1, 1], [5e-324, 0.0], [0.0, 1e-12]), (0, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edge_cases(name):
+    rows, expected = EDGES[name]
+    found = brolly.switch_guarantee(*rows, rng=0)
+    assert (found.harm, found.gain) == pytest.approx(expected, abs=1e-12)
+    assert found.gain_at_least == 0
+    assert found.harm <= found.harm_bound <= 1
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_weights_count_by_their_ratio_even_if_their_squares_are_no_doubles():
+    rng = np.random.default_rng(5)
+    y, a, b, w = draw(rng, 40)
+    plain = brolly.switch_guarantee(y, a, b, sample_weight=w, rng=0)
+    for factor in (1e-200, 1e200, 3.0):
+        scaled = brolly.switch_guarantee(y, a, b, sample_weight=w * factor, rng=0)
+        for name in ("harm", "gain", "harm_bound", "gain_at_least", "effective_n"):
+            assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, abs=1e-12)
+    equal = brolly.switch_guarantee(y, a, b, sample_weight=np.full(40, 1e-310), rng=0)
+    assert equal.harm_bound == pytest.approx(brolly.switch_guarantee(y, a, b, rng=0).harm_bound, abs=1e-9)
+    heavy = brolly.switch_guarantee([1, 0, 1], [0.9, 0.2, 0.3], [0.1, 0.2, 0.4], sample_weight=[1e300, 1e280, 1.0])
+    assert (heavy.harm, heavy.harm_bound) == (pytest.approx(1), 1)
+
+
+def test_one_group_proves_nothing():
+    rng = np.random.default_rng(6)
+    p = rng.random(500)
+    found = brolly.switch_guarantee(rng.random(500) < p**2, p, p**2, groups=["all"] * 500, rng=0)
+    assert (found.groups, found.effective_n, found.gain_at_least) == (1, 1, 0)
+    assert found.harm_bound > 0.9
+
+
 def test_nothing_changes_where_the_forecasts_agree():
     found = brolly.switch_guarantee([0, 1], [0.2, 0.7], [0.2, 0.7], rng=0)
     assert (found.harm, found.gain, found.gain_at_least, found.worst_task) == (0, 0, 0, None)
@@ -140,8 +188,40 @@ def test_the_result_is_ready_for_json():
         (([0, 1], [0.5, 0.5], [0.5, float("nan")]), "p_new must not contain NaN"),
         (([0, 2], [0.5, 0.5], [0.5, 0.5]), "y_true must be 0 or 1"),
         (([0, 1], [0.5, 0.5], [0.5]), "y_true and p_new must have the same length"),
+        (([], [], []), "y_true and p_old must not be empty"),
+        (([0, 1], np.ma.array([0.5, 0.5], mask=[0, 1]), [0.5, 0.5]), r"p_old must not contain masked values; 1 value"),
+        (
+            ([0, 1], pd.Series([0.5, 0.6]), pd.Series([0.5, 0.5], index=[1, 0])),
+            "p_old and p_new have the same index in another order: align them first",
+        ),
     ],
 )
 def test_bad_rows_are_named(arguments, message):
     with pytest.raises(brolly.InputError, match=message):
         brolly.switch_guarantee(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_weight": [0, 0]}, "sample_weight must not be zero for every row"),
+        ({"sample_weight": [1, -1]}, r"sample_weight must be finite and not negative; 1 value does not"),
+        ({"groups": [1]}, r"groups must have one entry for each of the 2 rows; its shape is \(1,\)"),
+        ({"groups": ["a", None]}, r"groups must not contain missing values; 1 value does, the first is groups\[1\]"),
+        ({"groups": pd.Series([1, 2], index=[1, 0])}, "p_old and groups have the same index in another order"),
+        *(
+            ({"confidence_level": bad}, "confidence_level must be a number between 0 and 1")
+            for bad in (0, 1, "x", True)
+        ),
+        ({"rng": -1}, "rng must be None, a non-negative integer"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.switch_guarantee(pd.Series([0, 1]), pd.Series([0.5, 0.6]), pd.Series([0.5, 0.7]), **options)
+
+
+def test_confidence_may_be_as_large_as_a_double_allows():
+    found = brolly.switch_guarantee([0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0)
+    assert found.harm_bound == 1
+    json.dumps(found.to_dict(), allow_nan=False)

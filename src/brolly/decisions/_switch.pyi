@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 def keys(
     event: NDArray[np.uint8], old: NDArray[np.float64], new: NDArray[np.float64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int32]]: ...
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 def merge(
     start: NDArray[np.uint64],
     end: NDArray[np.uint64],

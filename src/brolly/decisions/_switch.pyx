@@ -18,15 +18,14 @@ cdef inline uint64_t bits_of(double p) noexcept nogil:
 
 
 def keys(const uint8_t[::1] event, const double[::1] old, const double[::1] new):
-    """Return where each row begins and ceases to be on different sides, and which rows ever are.
+    """Return where each row begins and ceases to be on different sides, for rows with different predictions.
 
     A key holds the bits of a prediction, shifted up by two, and the kind of the row below: 0 and 1 if only the old
     forecast acts (without the event, with it), 2 and 3 if only the new one does.
     """
     cdef Py_ssize_t n = event.shape[0], r, size = 0
-    start_array, end_array, row_array = np.empty(n, np.uint64), np.empty(n, np.uint64), np.empty(n, np.int32)
+    start_array, end_array = np.empty(n, np.uint64), np.empty(n, np.uint64)
     cdef uint64_t[::1] start = start_array, end = end_array
-    cdef int32_t[::1] row = row_array
     cdef uint64_t a, b, kind
     with nogil:
         for r in range(n):
@@ -36,9 +35,8 @@ def keys(const uint8_t[::1] event, const double[::1] old, const double[::1] new)
             kind = 2 * (a < b) + event[r]
             start[size] = (b if b < a else a) << 2 | kind
             end[size] = (a if b < a else b) << 2 | kind
-            row[size] = r
             size += 1
-    return start_array[:size], end_array[:size], row_array[:size]
+    return start_array[:size], end_array[:size]
 
 
 def merge(const uint64_t[::1] start, const uint64_t[::1] end, const double[:, ::1] opened,

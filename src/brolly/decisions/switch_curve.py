@@ -56,13 +56,13 @@ class SwitchCurve(Frozen):
         group_weight: Floats | None = None,
     ) -> SwitchCurve:
         """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups. O(n log n)."""
-        start, end, row = keys(event.view(np.uint8), old, new)
+        start, end = keys(event.view(np.uint8), old, new)
         if weight is None and group_weight is None:
             start.sort()
             end.sort()
             return cls(*merge(start, end, None, None, float(len(event))))
         weight = np.ones(len(event)) if weight is None else weight
-        each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[row]
+        each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[old != new]
         opened, closed = np.argsort(start), np.argsort(end)
         total = float(weight.sum())
         return cls(*merge(start[opened], end[closed], each[opened], each[closed], total))

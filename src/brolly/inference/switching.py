@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cell_accumulator import sum_cells
-from brolly.core.input.rows import ColumnNames, as_rows
+from brolly.core.input.rows import ColumnNames, as_rows, refuse_reordered
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.decisions.curve import worst_task
 from brolly.decisions.switch_curve import SwitchCurve
 from brolly.decisions.task import DecisionTask
 from brolly.decisions.text import decision_with
+from brolly.errors import InputError
 from brolly.inference.bounds import adaptive_loss, charge_rate
 from brolly.inference.clusters import numbered_groups
 from brolly.inference.resampling import Seed, as_seed, check_share
@@ -50,7 +52,7 @@ class SwitchGuarantee:
     gain_at_least : float
         In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain.
     worst_task, best_task : DecisionTask or None
-        On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does.
+        On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does (up to rounding).
     curve : SwitchCurve
         On these rows, the loss by the switch at each threshold.
     confidence_level : float
@@ -84,7 +86,7 @@ class SwitchGuarantee:
         The interval is that of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
         """
         loss, error = self.curve.limits(), self.curve.standard_error(self.effective_n)
-        reach = NormalDist().inv_cdf((1 + self.confidence_level) / 2) * error
+        reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
         threshold = np.repeat(self.curve.edges, 2)[1:-1]
         return SwitchBand(threshold, *(part.T.ravel() for part in (loss, loss - reach, loss + reach)))
 
@@ -270,7 +272,9 @@ def _read(
 ) -> _Pairs:
     """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
     columns = []
+    refuse_reordered("p_old", p_old, "p_new", p_new)
     for name, prob in (("p_old", p_old), ("p_new", p_new)):
+        refuse_reordered(name, prob, "groups", groups)
         read = as_rows(y_true, prob, sample_weight, pos_label, names=ColumnNames(prob=name))
         sum_cells(read, 2)  # which refuses bad values
         columns.append(read)
@@ -278,8 +282,11 @@ def _read(
     event, weight = np.ascontiguousarray(columns[0].label == 1), columns[0].weight
     group = None if groups is None else numbered_groups(groups, len(event))
     if weight is not None:
-        weight = np.ascontiguousarray(weight, np.float64)
         some = weight > 0
+        if not some.any():
+            raise InputError("sample_weight must not be zero for every row")
+        # By a power of two, so that squares of weights neither vanish nor overflow.
+        weight = np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1])
         if not some.all():
             event, old, new, weight = event[some], old[some], new[some], weight[some]
             group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)

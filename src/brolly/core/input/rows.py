@@ -99,7 +99,7 @@ def as_rows(
     """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
     names = names or ColumnNames()
     for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
-        _refuse_reordered(names.label, y_true, name, other)
+        refuse_reordered(names.label, y_true, name, other)
     if pos_label is None:
         label, other = _label(_vector(y_true, names.label), names), None
     else:
@@ -130,7 +130,7 @@ def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArr
         raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
 
 
-def _refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
+def refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
     """Refuse pandas Series whose indexes hold the same labels in another order: rows would be paired by position."""
     index: Any = getattr(values, "index", None)
     theirs: Any = getattr(others, "index", None)
