@@ -99,6 +99,11 @@ from brolly.measures.smooth_ece import smooth_ece as smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile as SoftBinnedProfile
 from brolly.measures.soft_binned import soft_binned_cdl as soft_binned_cdl
 from brolly.measures.soft_binned import soft_binned_profile as soft_binned_profile
+from brolly.recalibration.certificate import Certificate as Certificate
+from brolly.recalibration.piecewise import PiecewiseMap as PiecewiseMap
+from brolly.recalibration.recalibrator import Recalibrator as Recalibrator
+from brolly.recalibration.segments import SegmentMap as SegmentMap
+from brolly.recalibration.selection import Candidate as Candidate
 
 __version__: str
 __all__: list[str]

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.assessment import text
-from brolly.core.input.labels import SegmentIndex, code_labels
+from brolly.core.input.labels import rows_by_segment
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
-from brolly.errors import InputError
 from brolly.inference.segments import segment_tests
 
 if TYPE_CHECKING:
@@ -149,19 +148,13 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
     y_true, y_prob, weight = columns
     assert y_true is not None
     assert y_prob is not None
-    if isinstance(by, Mapping) and not by:
-        raise InputError("by must name at least one column")
-    names = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
-    index, n = SegmentIndex(), len(y_prob)
-    at = index.number_rows([code_labels(_labels(name, column, n)) for name, column in names.items()], n)
-    places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
+    names, places = rows_by_segment(by, len(y_prob))
     samples = {}
-    for key, rows in zip(index.keys, places, strict=True):
+    for key, rows in places.items():
         own = None if weight is None else weight[rows]
         if own is None or (own > 0).any():  # a segment whose rows all have weight zero has no rows
-            sample = Sample(y_true[rows], y_prob[rows], sample_weight=own, pos_label=pos_label)
-            samples[key if len(key) > 1 else key[0]] = sample
-    return Segments.from_samples(samples, tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",))
+            samples[key] = Sample(y_true[rows], y_prob[rows], sample_weight=own, pos_label=pos_label)
+    return Segments.from_samples(samples, names)
 
 
 def judge_segments(
@@ -195,10 +188,3 @@ def judge_segments(
         pooled_value=value,
         rows=tuple(rows),
     )
-
-
-def _labels(name: str, column: ArrayLike, n: int) -> NDArray[Any]:
-    labels = np.asarray(column)
-    if labels.ndim != 1 or len(labels) != n:
-        raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
-    return labels

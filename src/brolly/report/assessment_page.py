@@ -180,7 +180,7 @@ def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
         Column("SCDL", attrgetter("value"), number),
         Column("Low", attrgetter("low"), number),
         Column("High", attrgetter("high"), number),
-        Column("Null mean", attrgetter("null_mean"), number),
+        Column("If calibrated", attrgetter("null_mean"), number),
         Column("p-value", attrgetter("p_value"), number),
         Column("q-value", attrgetter("q_value"), number),
         Column("Test", attrgetter("status")),
@@ -213,7 +213,7 @@ def _about(segments: SegmentTable) -> str:
     return (
         "SCDL of each segment. Red: miscalibrated beyond chance, at a false discovery rate of "
         f"{exact_percent(segments.fdr)} (Benjamini and Hochberg). Grey dot: not tested, fewer than "
-        f"{count(segments.min_rows)} rows. Grey tick (null mean): the mean of a calibrated forecast with as many rows."
+        f"{count(segments.min_rows)} rows. Grey tick: the mean of a calibrated forecast with as many rows."
         f"{intervals}{most}"
     )
 

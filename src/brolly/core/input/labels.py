@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Ints
 from brolly.errors import InputError
@@ -105,3 +106,25 @@ def _keys(used: Ints, labels: Sequence[Sequence[Hashable]]) -> Iterable[Key]:
         used, at = np.divmod(used, len(values))
         columns.append([values[i] for i in at.tolist()])
     return zip(*reversed(columns), strict=True) if columns else [()] * len(used)
+
+
+def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tuple[str, ...], dict[Any, Ints]]:
+    """Return the names of the columns that define segments, and the rows of each segment.
+
+    A segment is a label; with several columns, a tuple of labels.
+    """
+    if isinstance(by, Mapping) and not by:
+        raise InputError("by must name at least one column")
+    columns = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
+    codes = []
+    for name, column in columns.items():
+        labels = np.asarray(column)
+        if labels.shape != (n,):
+            raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
+        codes.append(code_labels(labels))
+    index = SegmentIndex()
+    at = index.number_rows(codes, n)
+    places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
+    keys = [key if len(key) > 1 else key[0] for key in index.keys]
+    names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
+    return names, dict(zip(keys, places, strict=True))

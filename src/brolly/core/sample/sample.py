@@ -95,7 +95,16 @@ class Sample:
         sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
     ) -> None:
-        rows = as_rows(y_true, y_prob, sample_weight, pos_label)
+        self._read(as_rows(y_true, y_prob, sample_weight, pos_label))
+
+    @classmethod
+    def _from_rows(cls, rows: Rows) -> Self:
+        """Make a sample of rows whose columns have other names."""
+        self = object.__new__(cls)
+        self._read(rows)
+        return self
+
+    def _read(self, rows: Rows) -> None:
         self._hold(sum_cells(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows, rows.names.weight)
 
     @overload

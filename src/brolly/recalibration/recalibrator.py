@@ -1,0 +1,208 @@
+"""The recalibrator: fit a map from predictions to better ones, with a certificate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brolly.core.arrays import Floats
+from brolly.core.input.labels import rows_by_segment
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
+from brolly.errors import InputError
+from brolly.inference.resampling import Seed, as_seed, check_share
+from brolly.recalibration.certificate import Certificate, certify
+from brolly.recalibration.methods import IDENTITY, METHODS
+from brolly.recalibration.piecewise import PiecewiseMap
+from brolly.recalibration.segments import SegmentMap, correct
+from brolly.recalibration.selection import Candidate, CrossValidation, choose
+from brolly.recalibration.training import FitRows, HeldOut
+
+
+class Recalibrator:
+    """Recalibrate predicted probabilities, by the method that serves the worst-off decision maker best.
+
+    `fit` tries several methods by cross-validation and takes the one whose map leaves the smallest loss to the decision
+    maker who loses most by it, among all decision tasks. A quarter of the rows is kept aside: the certificate is proven
+    on them.
+
+    Parameters
+    ----------
+    methods : "auto", str or sequence of str
+        The methods to choose from: "none", "constant", "temperature", "logistic", "beta", "isotonic", "bins_8",
+        "bins_32", "bins_128". "auto" tries them all.
+    confidence_level : float
+        Of each bound in the certificate.
+    rng : numpy.random.Generator or int, optional
+        The source of randomness for the parts that rows are divided into; the same seed gives the same map. Do not try
+        several seeds and keep the best certificate: the confidence is for one.
+
+    Attributes
+    ----------
+    method_ : str
+        The method chosen.
+    candidates_ : tuple of Candidate
+        What it was chosen from, from the simplest method to the most flexible.
+    map_ : PiecewiseMap
+        The map itself: straight pieces.
+    certificate_ : Certificate
+        What is proven of it, from rows that it was not fitted to.
+    segments_ : tuple of SegmentMap
+        With `by`: what is used in each segment, and what is proven of it.
+
+    Notes
+    -----
+    Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
+    "beta" has three; "isotonic" is isotonic regression with straight lines between its blocks, so it keeps the order
+    of predictions; "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is
+    not monotone.
+
+    Calibration errors choose badly: a constant has none. So for each method brolly finds the decision task that loses
+    most by its map in place of another method's. The largest such loss is its shortfall. Of all methods within half a
+    standard error of the smallest shortfall, the simplest is taken. docs/recalibration.md has the study behind this.
+
+    Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
+
+    Examples
+    --------
+    >>> import numpy as np, brolly
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(8000)
+    >>> y = rng.random(8000) < p**2                        # events are rarer than predicted
+    >>> r = brolly.Recalibrator(rng=0).fit(p, y)
+    >>> r.predict([0.3, 0.7]).round(1).tolist()
+    [0.1, 0.5]
+    >>> r.certificate_.harm_bound < 0.02 < r.certificate_.gain_at_least
+    True
+    """
+
+    method_: str
+    candidates_: tuple[Candidate, ...]
+    map_: PiecewiseMap
+    certificate_: Certificate
+    segments_: tuple[SegmentMap, ...]
+    _by: tuple[str, ...] | None
+    _maps: dict[Any, PiecewiseMap]
+
+    def __init__(
+        self,
+        methods: Literal["auto"] | str | Sequence[str] = "auto",
+        *,
+        confidence_level: float = 0.95,
+        rng: Seed = None,
+    ) -> None:
+        self.methods = methods
+        self.confidence_level = confidence_level
+        self.rng = rng
+
+    def fit(
+        self,
+        p: ArrayLike | Sample | Segments,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        groups: ArrayLike | None = None,
+        by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ) -> Self:
+        """Choose a method, fit its map, and prove what it does.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,), Sample or Segments
+            The predicted probability of the event, in [0, 1]; or rows as `scan` gives them, alone.
+        y : array_like of shape (n,)
+            The outcomes: 0 or 1, or any two labels with `pos_label`.
+        sample_weight : array_like of shape (n,), optional
+            The weight of each row: fixed weights, as for `guarantee`.
+        pos_label : object, optional
+            The label of the event, if labels are not 0 and 1.
+        groups : array_like of shape (n,), optional
+            The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+            independent. They are fitted or held out as a whole.
+        by : array_like of shape (n,), or mapping of names to such, optional
+            The segment of each row. A segment gets a map of its own only where rows held out prove that somebody gains
+            by it.
+
+        Returns
+        -------
+        Recalibrator
+            Itself.
+        """
+        methods = _check_methods(self.methods)
+        level = check_share(self.confidence_level, "confidence_level")
+        (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
+        rows = FitRows.read(p, y, sample_weight, pos_label, groups, by)
+        cannot = rows.cannot_fit()
+        if cannot is not None:
+            warnings.warn(cannot, stacklevel=2)
+            return self._keep(rows, level, rng)
+        whole, segments = rows.split(rng)
+        cross = CrossValidation(whole, methods)
+        self.candidates_ = tuple(cross.candidate(k) for k in range(len(methods)))
+        self.method_ = choose(self.candidates_).method
+        self.map_ = METHODS[self.method_](whole.table())
+        self._by, (self._maps, self.segments_) = rows.by, correct(self.map_, segments, level, rng)
+        held = [(key, part.held_out[0]) for key, part in segments.items()] or [(None, whole.held_out[0])]
+        value = np.concatenate([self._maps.get(key, self.map_)(part.prob) for key, part in held])
+        same = self.method_ == "none" and not self._maps
+        self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, level, rng)
+        return self
+
+    def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
+        """Return the recalibrated probabilities.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        by : array_like of shape (n,), or mapping of names to such, optional
+            The segment of each row, if it was fitted with segments. Segments that were not seen then, or have no map of
+            their own, use the map of all rows.
+        """
+        self._check_fitted()
+        value = self.map_(p)
+        if (by is None) != (self._by is None):
+            raise InputError(
+                "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
+            )
+        if by is None:
+            return value
+        names, places = rows_by_segment(by, len(value))
+        if names != self._by:
+            raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
+        prob = np.asarray(p)
+        for key, rows in places.items():
+            if key in self._maps:
+                value[rows] = self._maps[key](prob[rows])
+        return value
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "map_"):
+            raise InputError("the recalibrator has no map yet: call fit(p, y) first")
+
+    def __repr__(self) -> str:
+        made = f", method_={self.method_!r}" if hasattr(self, "map_") else ""
+        return f"Recalibrator({self.methods!r}{made})"
+
+    def _keep(self, rows: FitRows, level: float, rng: np.random.Generator) -> Self:
+        """Fit nothing: all rows can certify what the original probabilities do."""
+        self.method_, self.candidates_, self.segments_ = "none", (), ()
+        self.map_ = IDENTITY
+        self._by, self._maps = rows.by, {}
+        self.certificate_ = certify(rows.everything(), None, level, rng)
+        return self
+
+
+def _check_methods(methods: Literal["auto"] | str | Sequence[str]) -> list[str]:
+    names = list(METHODS) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, METHODS))}; {name!r} is not")
+    if not names:
+        raise InputError("methods must name at least one method; it is empty")
+    return [name for name in METHODS if name in names]  # from the simplest on

@@ -1,0 +1,72 @@
+"""Maps for segments: the map of all rows, corrected where rows of the segment prove a gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brolly.core.arrays import Floats
+from brolly.recalibration.certificate import switch
+from brolly.recalibration.methods import IDENTITY, correction
+from brolly.recalibration.piecewise import PiecewiseMap
+from brolly.recalibration.training import HeldOut, Training
+
+_FEWEST = 50  # rows to fit a correction to
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SegmentMap:
+    """What is used in one segment, and what is proven of it.
+
+    Attributes
+    ----------
+    segment : label, or tuple of labels
+        The segment.
+    corrected : bool
+        Whether it has a map of its own: rows held out proved that somebody gains by it, beside the map of all rows.
+    gain_at_least : float
+        In the population of the segment somebody gains at least this by the correction; 0 if none is proven.
+    harm_bound : float
+        In the population of the segment nobody loses more than this by the map that is used, in place of the original
+        probabilities. For all segments at once, with the confidence of the certificate.
+    n : int
+        The number of rows held out that `harm_bound` is from.
+    """
+
+    segment: Any
+    corrected: bool
+    gain_at_least: float
+    harm_bound: float
+    n: int
+
+
+def correct(
+    whole: PiecewiseMap, segments: Mapping[Any, Training], confidence_level: float, rng: np.random.Generator
+) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
+    """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
+    level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
+    maps, found = {}, []
+    for key, rows in segments.items():
+        certified, decided = rows.held_out
+        own, gain = whole, 0.0
+        if _enough(rows) and decided.n:
+            own = correction(whole, rows.table())
+            gain = switch(decided, whole(decided.prob), own(decided.prob), level, rng).gain_at_least
+        if gain > 0:
+            maps[key] = own
+        used = own if gain > 0 else whole
+        harm = 0.0 if used is IDENTITY else _harm(certified, used(certified.prob), level, rng)
+        found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
+    return maps, tuple(found)
+
+
+def _enough(rows: Training) -> bool:
+    negative, positive = rows.weight.sum(axis=(0, 2))
+    return bool(negative + positive >= _FEWEST and negative > 0 and positive > 0)
+
+
+def _harm(held: HeldOut, recalibrated: Floats, level: float, rng: np.random.Generator) -> float:
+    return switch(held, held.prob, recalibrated, level, rng).harm_bound if held.n else 1.0

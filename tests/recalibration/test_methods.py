@@ -1,0 +1,121 @@
+"""Each method against a slow fit of the same model, and on rows that could break it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.isotonic import IsotonicRegression
+
+from brolly.core.sample.distinct import DistinctTable
+from brolly.recalibration.methods import METHODS, correction, expit
+from brolly.recalibration.piecewise import PiecewiseMap
+
+
+def table(p, y):
+    return DistinctTable.from_rows(np.asarray(y, np.uint8), np.asarray(p, np.float64), None)
+
+
+def draw(n, seed=0, power=1.5):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.8, 2, n)
+    return p, (rng.random(n) < p**power).astype(int)
+
+
+COLUMNS = {
+    "temperature": lambda p: np.stack([np.log(p) - np.log1p(-p)]),
+    "logistic": lambda p: np.stack([np.log(p) - np.log1p(-p), np.ones_like(p)]),
+    "beta": lambda p: np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)]),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_logistic_methods_maximise_the_posterior(name):
+    p, y = draw(400)
+    x = COLUMNS[name](p)
+    centre = np.array({"temperature": [1.0], "logistic": [1.0, 0.0], "beta": [1.0, 1.0, 0.0]}[name])
+
+    def cost(beta):
+        score = np.where(y == 1, 1, -1) * (beta @ x)
+        return np.logaddexp(0, -score).sum() + ((beta - centre) ** 2).sum() / 32
+
+    beta = minimize(cost, centre, tol=1e-12).x
+    np.testing.assert_allclose(METHODS[name](table(p, y))(p), expit(beta @ x), rtol=3e-3)
+
+
+def test_isotonic_agrees_at_the_centres_of_its_blocks():
+    p, y = draw(500)
+    reference = IsotonicRegression().fit(p, y)
+    value = reference.predict(p)
+    found = METHODS["isotonic"](table(p, y))
+    for level in np.unique(value)[1:-1]:
+        centre = p[value == level].mean()
+        assert found([centre])[0] == pytest.approx(level, abs=1e-6)
+    assert found.rises
+    assert 0 < found([0.0])[0] < found([1.0])[0] < 1
+
+
+def test_isotonic_keeps_the_order_within_its_range():
+    p, y = draw(2000)
+    found = METHODS["isotonic"](table(p, y))
+    inside = np.linspace(found.edges[1], found.edges[-2], 10_000)
+    assert (np.diff(found(inside)) > 0).all()
+
+
+@pytest.mark.parametrize("n_bins", [8, 32, 128])
+def test_bins_hold_equal_numbers_of_rows(n_bins):
+    p, y = draw(1280)
+    found = METHODS[f"bins_{n_bins}"](table(p, y))
+    at = np.searchsorted(found.edges[1:-1], p, side="right")
+    assert len(found.start) == n_bins
+    assert np.ptp(np.bincount(at)) <= 1
+    rate = (y.sum() + 0.5) / (len(y) + 1)
+    expected = (np.bincount(at, y) + rate) / (np.bincount(at) + 1)
+    np.testing.assert_allclose(found.start, expected, atol=1e-15)
+
+
+def test_constant_and_none():
+    p, y = draw(99)
+    assert METHODS["constant"](table(p, y))([0, 1]).tolist() == pytest.approx([(y.sum() + 0.5) / 100] * 2)
+    assert (METHODS["none"](table(p, y))(p) == p).all()
+
+
+ROWS = {
+    "one row": ([0.3], [1]),
+    "one class": ([0.1, 0.5, 0.9], [0, 0, 0]),
+    "all events": ([0.1, 0.5, 0.9], [1, 1, 1]),
+    "a constant": ([0.4] * 9, [0, 1] * 4 + [0]),
+    "separable": (np.linspace(0.1, 0.9, 50), np.linspace(0.1, 0.9, 50) > 0.5),
+    "zeros and ones": ([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1]),
+    "tiny": ([1e-300, 1e-12, 1e-9, 0.5, 1 - 1e-16], [0, 1, 0, 1, 0]),
+    "inverted": (np.linspace(0, 1, 40), np.linspace(0, 1, 40) < 0.5),
+    "neighbours": ([0.5, np.nextafter(0.5, 1), 0.5 + 1e-15, 0.6], [0, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("name", METHODS)
+def test_no_rows_break_a_method(name, rows):
+    found = METHODS[name](table(*rows))
+    value = found(np.concatenate([np.linspace(0, 1, 101), [1e-300, 1e-12, 1 - 1e-16]]))
+    assert ((value >= 0) & (value <= 1)).all()
+    if name != "none":
+        assert ((value > 0) & (value < 1)).all()  # no infinite log score
+
+
+def test_beta_stays_monotone():
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    y = rng.random(3000) < 0.2 + 2 * (p - 0.5) ** 2  # a valley
+    value = METHODS["beta"](table(p, y))(np.linspace(0, 1, 1001))
+    assert (np.diff(value) >= 0).all() or (np.diff(value) <= 0).all()
+
+
+def test_a_correction_of_few_rows_changes_little_and_of_many_much():
+    whole = PiecewiseMap.from_ends(np.array([0.0, 1.0]), np.zeros(1), np.ones(1))
+    p, y = draw(20_000, power=2.0)
+    few = correction(whole, table(p[:10], y[:10]))
+    many = correction(whole, table(p, y))
+    assert np.abs(few(p) - p).max() < 0.1
+    assert np.abs(many(p) - p**2).mean() < 0.02
+    assert np.abs(p - p**2).mean() > 0.1

@@ -1,0 +1,275 @@
+"""The recalibrator: divides rows as it says, chooses by the worst task, certifies, and refuses what it cannot do."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.errors import FewRowsWarning, InputError, OneClassWarning
+from brolly.recalibration.methods import METHODS
+from brolly.recalibration.selection import Candidate, CrossValidation, choose
+from brolly.recalibration.training import FOLDS, FitRows
+
+
+def draw(n, seed=0, power=1.5):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(0.8, 1.6, n)
+    return p, (rng.random(n) < p**power).astype(int)
+
+
+def read(p, y, **options):
+    names = ("sample_weight", "pos_label", "groups", "by")
+    return FitRows.read(p, y, *(options.get(name) for name in names))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return brolly.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
+
+
+def test_it_finds_the_truth_and_proves_it(fitted):
+    p = np.linspace(0, 1, 101)
+    assert np.abs(fitted.predict(p) - p**2).max() < 0.03
+    certificate = fitted.certificate_
+    assert certificate.n == 4000
+    assert 0 < certificate.harm <= certificate.harm_bound < 0.02
+    assert 0.005 < certificate.gain_at_least < certificate.gain
+    assert certificate.loss_bound < 0.05
+
+
+def test_the_choice_is_the_one_of_the_table(fitted):
+    assert [c.method for c in fitted.candidates_] == list(METHODS)
+    assert fitted.method_ == choose(fitted.candidates_).method
+    assert fitted.method_ in ("logistic", "beta", "isotonic")
+
+
+def test_it_prints_what_it_did(fitted):
+    assert repr(fitted) == f"Recalibrator('auto', method_={fitted.method_!r})"
+    assert "From 4,000 rows that the map was not fitted to" in str(fitted.certificate_)
+    assert "Somebody gains at least" in str(fitted.certificate_)
+    assert fitted.certificate_.to_dict()["harm_bound"] == fitted.certificate_.harm_bound
+
+
+def test_the_same_seed_gives_the_same_map(fitted):
+    again = brolly.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
+    assert (again.map_.start == fitted.map_.start).all()
+    assert again.certificate_ == fitted.certificate_
+
+
+def test_the_certificate_is_from_rows_that_the_map_has_not_seen():
+    p, y = draw(400)
+    whole, _ = read(p, y).split(np.random.default_rng(1))
+    held = whole.held_out[0]
+    assert held.n == 100
+    assert whole.weight.sum() == 300
+    seen = np.sort(np.concatenate([held.prob, np.repeat(whole.prob, whole.weight.sum(axis=(0, 1)).astype(int))]))
+    assert (seen == np.sort(p)).all()
+    assert held.event.sum() + whole.weight[:, 1].sum() == y.sum()
+    sizes = whole.weight.sum(axis=(1, 2))
+    assert np.ptp(sizes) <= 1
+
+
+def test_groups_stay_together():
+    p, y = draw(600)
+    groups = np.arange(600) // 6
+    whole, segments = read(p, y, groups=groups, by=np.arange(600) % 2).split(np.random.default_rng(1))
+    fold_of = {}
+    for held in whole.held_out:
+        for q, g in zip(held.prob, held.group, strict=True):
+            assert q in p[groups == g]
+            fold_of.setdefault(g, id(held))
+            assert fold_of[g] == id(held)
+        assert held.n == 150
+    fitted_groups = set(groups[np.isin(p, whole.prob)])
+    assert not fitted_groups & set(fold_of)
+    assert sum(part.held_out[0].n for part in segments.values()) == 150
+
+
+def test_rows_of_a_compressed_sample_are_divided_without_losing_any():
+    p, y = draw(20_000)
+    sample = brolly.Sample(y, p).compress(1024)
+    whole, none = FitRows.read(sample, None, None, None, None, None).split(np.random.default_rng(0))
+    assert none == {}
+    held = whole.held_out[0]
+    assert held.n + whole.weight.sum() == 20_000
+    assert held.n == pytest.approx(5000, abs=300)
+    assert held.counts[held.event == 1].sum() + whole.weight[:, 1].sum() == y.sum()
+    assert (np.diff(whole.prob) > 0).all()
+
+
+def test_unequal_weights_count_as_rows_of_the_effective_number():
+    p, y = draw(1000)
+    weight = np.where(np.arange(1000) % 2, 3.0, 0.0)
+    whole, _ = read(p, y, sample_weight=weight).split(np.random.default_rng(0))
+    assert whole.weight.sum() + whole.held_out[0].n == pytest.approx(500)
+
+
+def test_many_rows_are_pooled():
+    rng = np.random.default_rng(0)
+    p = rng.random(60_000)
+    whole, _ = read(p, (rng.random(60_000) < p).astype(int)).split(rng)
+    assert len(whole.prob) <= 1 << 15
+    assert whole.weight.sum() == 45_000
+    assert (np.diff(whole.prob) > 0).all()
+
+
+def slow_shortfalls(cross):
+    """The largest loss over all pairs of thresholds and all other methods, by the definition of a task."""
+    found = []
+    mu = cross.threshold
+    for k in range(len(cross.methods)):
+        worst = 0.0
+        for other in range(len(cross.methods)):
+            loss = np.zeros(len(mu))
+            for j, t in enumerate(mu):
+                sides = (cross.value[other] > t).astype(float) - (cross.value[k] > t)
+                loss[j] = sum((sides * (y - t) * cross.weight[:, y]).sum() for y in (0, 1)) / cross.total
+            loss = np.maximum(loss, 0)
+            for a in range(len(mu)):
+                for b in range(len(mu)):
+                    if mu[a] <= 0.5 <= mu[b] and mu[a] < mu[b]:
+                        share = (mu[b] - 0.5) / (mu[b] - mu[a])
+                        worst = max(worst, 2 * (share * loss[a] + (1 - share) * loss[b]))
+        found.append(worst)
+    return found
+
+
+def test_shortfalls_are_those_of_the_definition():
+    p, y = draw(60, seed=3)
+    whole, _ = read(p, y).split(np.random.default_rng(0))
+    cross = CrossValidation(whole, ["none", "logistic", "isotonic", "bins_8"])
+    found = [cross.candidate(k) for k in range(4)]
+    assert [c.shortfall for c in found] == pytest.approx(slow_shortfalls(cross), abs=1e-12)
+    direct = [
+        sum(((cross.value[k] - y) ** 2 * cross.weight[:, y]).sum() for y in (0, 1)) / cross.total for k in range(4)
+    ]
+    assert [c.brier_score for c in found] == pytest.approx(direct)
+
+
+def test_each_fold_is_predicted_by_maps_that_have_not_seen_it():
+    p, y = draw(200)
+    whole, _ = read(p, y).split(np.random.default_rng(0))
+    cross = CrossValidation(whole, ["isotonic"])
+    for fold in range(FOLDS):
+        seen = whole.weight[np.arange(FOLDS) != fold].sum(axis=(0, 1)) > 0
+        table = whole.table(without=fold)
+        assert (table.prob == whole.prob[seen]).all()
+        assert (cross.value[0, fold] == METHODS["isotonic"](table)(whole.prob)).all()
+
+
+def test_the_simplest_within_noise_is_chosen():
+    def candidate(method, shortfall, error):
+        return Candidate(method=method, shortfall=shortfall, standard_error=error, brier_score=0.0)
+
+    table = [candidate("none", 0.03, 0.01), candidate("beta", 0.02, 0.02), candidate("isotonic", 0.01, 0.0)]
+    assert choose(table).method == "beta"
+    assert choose(table[::2]).method == "isotonic"
+
+
+def test_a_constant_is_never_chosen_for_a_good_forecast():
+    for seed in range(5):
+        p, y = draw(2000, seed=seed, power=1.0)
+        assert brolly.Recalibrator(rng=seed).fit(p, y).method_ != "constant"
+
+
+def test_segments_are_corrected_only_where_a_gain_is_proven():
+    rng = np.random.default_rng(5)
+    n = 40_000
+    p, segment = rng.random(n), rng.choice(3, n, p=[0.45, 0.4, 0.15])
+    truth = np.where(segment == 2, 0.5 + 0.2 * (p - 0.5), p)
+    y = rng.random(n) < truth
+    r = brolly.Recalibrator(rng=0).fit(p, y, by={"region": segment})
+    assert [(s.segment, s.corrected) for s in r.segments_] == [(0, False), (1, False), (2, True)]
+    assert r.segments_[2].gain_at_least > 0
+    assert all(0 < s.harm_bound < 0.2 for s in r.segments_)
+    own = r.predict(p, by={"region": segment})
+    whole = r.map_(p)
+    assert np.abs(own - truth)[segment == 2].mean() < np.abs(whole - truth)[segment == 2].mean() / 2
+    assert (own[segment < 2] == whole[segment < 2]).all()
+    assert (r.predict([0.5], by={"region": [7]}) == r.map_([0.5])).all()  # never seen
+    samples = brolly.scan({"p": p, "y": y, "region": segment}, by="region")
+    again = brolly.Recalibrator(rng=0).fit(samples)
+    assert [(s.segment, s.corrected) for s in again.segments_] == [(0, False), (1, False), (2, True)]
+    with pytest.raises(InputError, match="by is missing: the map was fitted with segments"):
+        r.predict(p)
+    with pytest.raises(InputError, match="by must name region; it names segment"):
+        r.predict(p, by=segment)
+
+
+@pytest.mark.filterwarnings("ignore::brolly.errors.BrollyWarning")
+def test_nothing_is_fitted_to_a_handful_of_rows():
+    p, y = draw(12)
+    with pytest.warns(FewRowsWarning, match="p has 12 rows: nothing is fitted to fewer than 20"):
+        r = brolly.Recalibrator(rng=0).fit(p, y)
+    assert r.method_ == "none"
+    assert (r.predict(p) == p).all()
+    assert r.certificate_.n == 12
+    assert (r.certificate_.harm_bound, r.certificate_.gain_at_least) == (0.0, 0.0)
+    assert "The probabilities stay as they are" in str(r.certificate_)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_nothing_is_fitted_to_one_class(outcome):
+    p, _ = draw(100)
+    with pytest.warns(OneClassWarning, match="y holds one outcome only"):
+        r = brolly.Recalibrator(rng=0).fit(p, np.full(100, outcome))
+    assert r.method_ == "none"
+
+
+def test_a_constant_forecast_is_moved_to_the_event_rate():
+    rng = np.random.default_rng(0)
+    r = brolly.Recalibrator(rng=0).fit(np.full(4000, 0.2), rng.random(4000) < 0.35)
+    assert r.predict([0.2])[0] == pytest.approx(0.35, abs=0.03)
+
+
+def test_an_inverted_forecast_is_turned_round():
+    rng = np.random.default_rng(0)
+    p = rng.random(4000)
+    r = brolly.Recalibrator(rng=0).fit(p, rng.random(4000) < 1 - p)
+    assert r.predict([0.1])[0] == pytest.approx(0.9, abs=0.05)
+    assert r.certificate_.gain_at_least > 0.3
+
+
+def test_samples_are_fitted_like_their_rows():
+    p, y = draw(3000)
+    rows = brolly.Recalibrator(rng=0).fit(p, y)
+    sample = brolly.Recalibrator(rng=0).fit(brolly.Sample(y, p))
+    assert (sample.map_.start == rows.map_.start).all()
+    compressed = brolly.Recalibrator("logistic", rng=0).fit(brolly.Sample(y, p).compress())
+    grid = np.linspace(0.05, 0.95, 19)
+    np.testing.assert_allclose(compressed.predict(grid), grid**1.5, atol=0.05)
+
+
+BAD = {
+    "methods": (lambda p, y: brolly.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'none', "),
+    "no methods": (lambda p, y: brolly.Recalibrator([]).fit(p, y), "methods must name at least one method"),
+    "level": (lambda p, y: brolly.Recalibrator(confidence_level=95).fit(p, y), "confidence_level must"),
+    "rng": (lambda p, y: brolly.Recalibrator(rng=-1).fit(p, y), "rng must be"),
+    "y missing": (lambda p, y: brolly.Recalibrator().fit(p), "y is missing: pass p and y, or one Sample"),
+    "p": (lambda p, y: brolly.Recalibrator().fit(p + 1, y), r"p must lie in \[0, 1\]"),
+    "y": (lambda p, y: brolly.Recalibrator().fit(p, y + 1), "y must be 0 or 1"),
+    "length": (lambda p, y: brolly.Recalibrator().fit(p[1:], y), "y and p must have the same length"),
+    "twice": (lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p), y), "pass it alone"),
+    "groups": (
+        lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p).compress(), groups=y),
+        "groups and by need rows",
+    ),
+    "weights": (
+        lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p, sample_weight=1 + p).compress()),
+        "unequal weights need rows",
+    ),
+    "by": (lambda p, y: brolly.Recalibrator().fit(p, y, by=y[1:]), "by must hold one label for each of the 50 rows"),
+    "no fit": (lambda p, y: brolly.Recalibrator().predict(p), r"call fit\(p, y\) first"),
+    "by later": (lambda p, y: brolly.Recalibrator("none").fit(p, y).predict(p, by=y), "by was not given to fit"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(call, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewRowsWarning)
+        with pytest.raises(InputError, match=message):
+            call(*draw(50))
