@@ -77,6 +77,18 @@ def test_monitor_options_have_their_effect(capsys):
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
+def test_monitor_keeps_blocks_of_periods_together(capsys):
+    assert main(["monitor", "days", "--block", "3", "--seed", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["shuffle"] == 3
+    expected = brolly.monitor(brolly.load_samples("days"), shuffle=3, rng=1)
+    assert (told["changes"], expected.changes) == ([], ())  # six blocks have too few orders for 1%
+    assert main(["monitor", "days", "--block", "0"]) == 2
+    assert capsys.readouterr().err.endswith("number of periods, at least 1; it is 0\n")
+    assert main(["monitor", "days", "--block", "3", "--independent-rows"]) == 2
+    assert "argument --independent-rows: not allowed with argument --block" in capsys.readouterr().err
+
+
 def test_monitor_stops_a_pipeline_and_stays_quiet(capsys):
     assert main(["monitor", "days", "--fail-on-change", "--quiet"]) == 1
     assert capsys.readouterr().out == ""

@@ -54,6 +54,8 @@ def test_without_columns_all_rows_are_one_segment(rows):
     assert index.keys == [()] * (rows > 0)
 
 
-def test_labels_that_cannot_be_hashed_are_refused():
+def test_labels_that_cannot_be_hashed_or_ordered_are_refused():
     with pytest.raises(InputError, match="must be plain values; unhashable type: 'dict'"):
         code_labels([{}])
+    with pytest.raises(InputError, match="must be plain values; '<' not supported between instances of 'complex'"):
+        code_labels([1j, 2j])

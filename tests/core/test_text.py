@@ -1,10 +1,13 @@
-"""Numbers in sentences."""
+"""Numbers in sentences and in JSON."""
 
 from __future__ import annotations
 
+import datetime
+import math
+
 import pytest
 
-from brolly.core.text import at_least, at_most, percent, rows
+from brolly.core.text import at_least, at_most, finite, json_key, percent, rows
 
 
 def test_bounds_stay_bounds_when_rounded():
@@ -23,3 +26,13 @@ def test_counts_of_rows(n, text):
 
 def test_shares_as_people_write_them():
     assert (percent(0.95), percent(0.999), percent(1 - 0.95)) == ("95%", "99.9%", "5%")
+
+
+def test_json_has_neither_infinity_nor_nan():
+    assert [finite(value) for value in (0.5, None, math.inf, math.nan)] == [0.5, None, None, None]
+
+
+def test_segments_in_json():
+    assert json_key(("a", 1, 0.5, True, None)) == ["a", 1, 0.5, True, None]
+    assert json_key((math.inf, datetime.date(2026, 1, 1))) == ["inf", "2026-01-01"]
+    assert json_key("a") == "a"

@@ -210,3 +210,34 @@ def test_refusals():
         find_changes(samples, n_resamples=50)
     with pytest.raises(brolly.InputError, match=r"samples must be compressed: call compress\(\) on each first"):
         find_changes([("a", brolly.Sample([0, 1], [0.1, 0.9]))])
+
+
+COMPRESSED = brolly.Sample([0, 1], [0.1, 0.9]).compress(8)
+
+
+@pytest.mark.parametrize("function", [find_changes, brolly.monitor])
+@pytest.mark.parametrize("wrong", [None, 5, COMPRESSED, iter([("a", COMPRESSED)])])
+def test_samples_are_a_mapping_or_a_sequence(function, wrong):
+    with pytest.raises(brolly.InputError, match=r"samples must be a mapping of labels to Samples, or .* pairs; it is "):
+        function(wrong)
+
+
+@pytest.mark.parametrize("function", [find_changes, brolly.monitor])
+@pytest.mark.parametrize(
+    "wrong", [{"a": 1}, {"a": ([0, 1], [0.1, 0.9])}, [COMPRESSED], ["ab"], [("a", COMPRESSED, 1)], "ab"]
+)
+def test_each_period_has_a_label_and_a_sample(function, wrong):
+    with pytest.raises(brolly.InputError, match="samples must have a label and a Sample for each period; period 0 is "):
+        function(wrong)
+
+
+@pytest.mark.parametrize("function", [find_changes, brolly.monitor])
+@pytest.mark.parametrize("wrong", ["a", 99.5, True, 10**9])
+def test_resamples_are_a_whole_number(function, wrong):
+    with pytest.raises(brolly.InputError, match="n_resamples must be an integer from 1 to 10,000,000; it is "):
+        function({"a": COMPRESSED}, n_resamples=wrong)
+
+
+def test_labels_become_text():
+    samples = {index: sample for index, (_, sample) in enumerate(periods([honest] * 12 + [squared] * 8))}
+    assert [change.to_dict()["label"] for change in find_changes(samples, rng=0)] == ["12"]

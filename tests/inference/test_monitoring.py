@@ -81,7 +81,9 @@ def test_progress_is_told():
 
 
 def test_refusals():
-    with pytest.raises(brolly.InputError, match="window must be a whole number of periods, at least 1; it is 0"):
-        brolly.monitor(days(2), window=0, rng=0)
+    for wrong in (0, True, "a"):
+        message = f"window must be a whole number of periods, at least 1; it is {wrong!r}"
+        with pytest.raises(brolly.InputError, match=message):
+            brolly.monitor(days(2), window=wrong, rng=0)
     with pytest.raises(brolly.InputError, match="samples must not be empty"):
         brolly.monitor({})

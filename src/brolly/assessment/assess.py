@@ -17,8 +17,7 @@ from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
-
-Progress = Callable[[int, int], None]
+from brolly.inference.resampling import Progress, Seed, as_seed
 
 _MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
 
@@ -33,7 +32,7 @@ def assess(
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: int | np.random.Generator | None = None,
+    rng: Seed = None,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -64,8 +63,8 @@ def assess(
     tolerance : float
         The expected loss, as a share of what is at stake, that is acceptable. The grade is "trust" if no decision can
         lose more, "distrust" if some decision provably does.
-    rng : int, numpy.random.Generator or None
-        The seed or source of the random numbers.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
     n_resamples : int
         The number of resamples of the test.
     measures : iterable of str, optional
@@ -119,11 +118,12 @@ def assess(
     For predictions from 0.00684 to 0.297 act, although the forecast says not to: the event rate there is above 0.3.
     Elsewhere follow the forecast.
     """
-    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
+    generator, seed = as_seed(rng)
+    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
     with collect_warnings() as notes:
         step = counter(progress, settings.steps(segments))
-        found = compute(sample, segments, settings, np.random.default_rng(rng), step)
+        found = compute(sample, segments, settings, generator, step)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return with_warnings(found, tuple(notes))

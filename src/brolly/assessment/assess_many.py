@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.assessment import text
-from brolly.assessment.assess import Progress, collect_warnings, counter, read
+from brolly.assessment.assess import collect_warnings, counter, read
 from brolly.assessment.compute import Settings, compute, with_warnings
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.assessment.segments import MEASURE
@@ -24,6 +24,7 @@ from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.comparison import Comparison, compare
+from brolly.inference.resampling import Progress, Seed, as_seed
 
 if TYPE_CHECKING:
     from brolly.plots import Figure
@@ -164,7 +165,7 @@ def assess_many(
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
-    rng: int | np.random.Generator | None = None,
+    rng: Seed = None,
     n_resamples: int = 999,
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -204,11 +205,11 @@ def assess_many(
     """
     if not isinstance(forecasts, Mapping) or not forecasts:
         raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
-    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, rng)
+    generator, seed = as_seed(rng)
+    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
     samples = {name: read(*row, sample_weight, pos_label, by) for name, row in rows.items()}
     couples = list(combinations(rows, 2))
-    generator = np.random.default_rng(rng)
     step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
     assessments, notes = [], dict[str, BrollyWarning]()
     for name, (sample, segments) in samples.items():

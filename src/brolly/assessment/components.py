@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
+from brolly.core.text import finite
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
@@ -91,11 +91,11 @@ class Estimate:
         return {
             "name": m.name,
             "symbol": m.symbol,
-            "value": _finite(self.value),
-            "low": _finite(self.low),
-            "high": _finite(self.high),
+            "value": finite(self.value),
+            "low": finite(self.low),
+            "high": finite(self.high),
             "actionable": m.actionable,
-            "range": [m.range[0], _finite(m.range[1])],
+            "range": [m.range[0], finite(m.range[1])],
             "reference": m.reference,
             "score": self.is_score,
         }
@@ -169,8 +169,3 @@ class TaskResult:
             "swaps": found["swaps"],
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
         }
-
-
-def _finite(value: float | None) -> float | None:
-    """None in place of infinity, which JSON cannot express."""
-    return value if value is not None and math.isfinite(value) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class Settings:
         tolerance: float,
         n_resamples: int,
         measures: Iterable[str] | None,
-        rng: Any,
+        seed: int | None,
     ) -> Settings:
         """Check the options and put them together."""
         if task is not None and not isinstance(task, DecisionTask):
@@ -76,7 +75,7 @@ class Settings:
             tolerance=float(tolerance),
             n_resamples=n_resamples,
             measures=tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
-            seed=int(rng) if isinstance(rng, int | np.integer) else None,
+            seed=seed,
         )
 
     def steps(self, segments: Segments | None) -> int:

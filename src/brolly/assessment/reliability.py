@@ -14,6 +14,7 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.inference.bands import NullBand, null_band
+from brolly.inference.resampling import Seed
 from brolly.inference.soft_bins import SoftBins, soft_bins
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def reliability_curve(
     grid: int | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 199,
-    rng: int | np.random.Generator | None = None,
+    rng: Seed = None,
 ) -> Reliability:
     r"""Compute a reliability diagram: how often the event happened, for each predicted probability.
 
@@ -125,7 +126,7 @@ def reliability_curve(
         Of the intervals and of the band.
     n_resamples : int
         How many calibrated forecasts are drawn for the band.
-    rng : int, numpy.random.Generator or None
+    rng : None, int or numpy.random.Generator
         The source of randomness for the band; the same seed gives the same band.
 
     Returns

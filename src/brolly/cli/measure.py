@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from brolly.cli.results import rows_read, say_paragraphs, write_json, written
 from brolly.core.grid.rounded import Rounding
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
-from brolly.core.text import at_most
+from brolly.core.text import at_most, json_key
 from brolly.errors import InputError
 from brolly.measures.catalogue import Measurements, measure_all
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
@@ -122,7 +121,7 @@ class Part:
 
     def to_dict(self, by: list[str]) -> dict[str, Any]:
         """Return the segment in built-in types, ready for JSON; dates and the like as text."""
-        segment = dict(zip(by, map(_plain, self.key), strict=True))
+        segment = dict(zip(by, map(json_key, self.key), strict=True))
         return {"segment": segment, "event_rate": self.event_rate, "small": self.small, **self.profile.to_dict()}
 
 
@@ -192,12 +191,6 @@ def _document(
     if arguments.by is not None:
         document |= {"by": arguments.by, "segments": [part.to_dict(arguments.by) for part in parts]}
     return document
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):  # JSON has no infinity
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def measure_table(values: Measurements) -> str:

@@ -54,10 +54,20 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--alpha", metavar="A", type=probability, default=0.01, help="false alarm rate of the test (default: 0.01)"
     )
-    parser.add_argument(
+    dependence = parser.add_mutually_exclusive_group()
+    dependence.add_argument(
         "--independent-rows",
-        action="store_true",
+        dest="shuffle",
+        action="store_const",
+        const="rows",
         help="rows of a period are independent: finds smaller changes, from fewer periods",
+    )
+    dependence.add_argument(
+        "--block",
+        dest="shuffle",
+        metavar="N",
+        type=int,
+        help="periods resemble the one before: the test keeps N neighbouring periods together (default: 1)",
     )
     add_seed(parser)
     parser.add_argument("--plot", metavar="FILE", type=Path, help="also draw the timeline: .png, .svg or .pdf")
@@ -80,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
             window=arguments.window,
             confidence_level=arguments.confidence_level,
             alpha=arguments.alpha,
-            shuffle="rows" if arguments.independent_rows else "periods",
+            shuffle="periods" if arguments.shuffle is None else arguments.shuffle,
             rng=arguments.seed,
             progress=progress,
         )

@@ -1,8 +1,10 @@
-"""Numbers in sentences: percentages that stay bounds when rounded, and counts of rows."""
+"""Numbers in sentences (percentages that stay bounds when rounded, counts of rows), and values in JSON."""
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
 
 
 def at_most(share: float) -> str:
@@ -23,6 +25,19 @@ def percent(share: float) -> str:
 def rows(n: float) -> str:
     """Format a number of rows, which need not be whole where rows are weighted or split."""
     return "1 row" if n == 1 else f"{n:,.6g} rows" if n < 1e6 else f"{n:,.0f} rows"
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number for JSON: None where it is infinite or NaN."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def json_key(key: Any) -> Any:
+    """Return the name of a segment for JSON: a list for several columns; text for dates, infinities and the like."""
+    if isinstance(key, tuple):
+        return [json_key(value) for value in key]
+    plain = key is None or isinstance(key, bool | int | str) or (isinstance(key, float) and math.isfinite(key))
+    return key if plain else str(key)
 
 
 def _percent(share: float, rounding: str) -> str:

@@ -12,6 +12,7 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.regret import RegretCurve, Swaps, check_swaps
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
 from brolly.inference.resampling_units import Rng, as_atoms
@@ -67,7 +68,7 @@ class NullBand:
         return {
             "result": "null_band",
             "method": "predictions kept, outcomes redrawn",
-            **{name: [None if np.isnan(x) else x for x in getattr(self, name).tolist()] for name in arrays},
+            **{name: list(map(finite, getattr(self, name).tolist())) for name in arrays},
             **{name: getattr(self, name) for name in facts},
         }
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import rows
+from brolly.core.text import finite, rows
 from brolly.errors import ResolutionWarning
 from brolly.inference.resampling import (
     Progress,
@@ -23,7 +23,6 @@ from brolly.inference.resampling import (
     check_resamples,
     check_share,
     draw_many,
-    finite,
     quantile,
 )
 from brolly.inference.resampling_units import Draw, as_atoms

@@ -12,9 +12,10 @@ from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import mean_prediction
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
-from brolly.inference.resampling import Progress, Seed, as_seed, check_share
+from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share
 
 Shuffle = Literal["periods", "rows"] | int
+Periods = Mapping[str, Sample] | Sequence[tuple[str, Sample]]
 
 _COARSEST, _FINEST = 16, 128  # cells: about the square root of the rows, so that each is narrow and has many
 _BATCH = 32  # resamples at a time, to bound the memory
@@ -45,7 +46,7 @@ class Change:
 
 
 def find_changes(
-    samples: Mapping[str, Sample] | Sequence[tuple[str, Sample]],
+    samples: Periods,
     *,
     alpha: float = 0.01,
     shuffle: Shuffle = "periods",
@@ -128,12 +129,11 @@ def find_changes(
     ['day 12']
     """
     check_share(alpha, "alpha")
-    if n_resamples < 1 / alpha - 1:
+    if check_resamples(n_resamples, 1) < 1 / alpha - 1:
         raise InputError(f"n_resamples must be at least {1 / alpha - 1:.0f} for a test at alpha = {alpha}")
     block = _block(shuffle)
-    pairs = list(samples.items() if isinstance(samples, Mapping) else samples)
-    labels = [label for label, _ in pairs]
-    counts, events, sums = _by_period([sample for _, sample in pairs])
+    labels, compressed = as_periods(samples)
+    counts, events, sums = _by_period(compressed)
     generator, _ = as_seed(rng)
     found: list[Change] = []
     stretches = [(0, len(labels))]
@@ -152,6 +152,19 @@ def find_changes(
     return tuple(sorted(found, key=lambda change: change.index))
 
 
+def as_periods(samples: Periods) -> tuple[list[str], list[Sample]]:
+    """Return the labels of the periods, and a compressed sample for each."""
+    if not isinstance(samples, Mapping | Sequence):
+        raise InputError(f"samples must be a mapping of labels to Samples, or (label, Sample) pairs; it is {samples!r}")
+    pairs = list(samples.items() if isinstance(samples, Mapping) else samples)
+    for at, pair in enumerate(pairs):
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Sample):
+            raise InputError(f"samples must have a label and a Sample for each period; period {at} is {pair!r}")
+        if pair[1].grid is None:
+            raise InputError("samples must be compressed: call compress() on each first")
+    return [str(label) for label, _ in pairs], [sample for _, sample in pairs]
+
+
 def _block(shuffle: Shuffle) -> int:
     """The number of periods that stay together; 0 if single rows are exchanged."""
     if isinstance(shuffle, str) and shuffle in ("periods", "rows"):
@@ -164,8 +177,6 @@ def _block(shuffle: Shuffle) -> int:
 def _by_period(samples: Sequence[Sample]) -> tuple[Ints, Ints, Floats]:
     """Rows, events and the sum of predictions, for every period and cell of one coarse grid."""
     grids = {sample.grid for sample in samples}
-    if None in grids:
-        raise InputError("samples must be compressed: call compress() on each first")
     n = sum(sample.n for sample in samples)
     root = 1 << (n.bit_length() // 2)
     m = min([_FINEST, max(_COARSEST, root), *(g for g in grids if g is not None)])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
 from brolly.inference.interval_methods import Basic
@@ -25,7 +26,6 @@ from brolly.inference.resampling import (
     check_resamples,
     check_share,
     draw_many,
-    finite,
     interval_resamples,
     shifted,
 )

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.interval_methods import METHODS, IntervalMethod, Nothing, Resampling
 from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
-from brolly.inference.resampling import Progress, Seed, as_seed, check_share, finite, interval_resamples
+from brolly.inference.resampling import Progress, Seed, as_seed, check_share, interval_resamples
 from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import Measuring, as_statistic
 

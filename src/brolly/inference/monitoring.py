@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from brolly.core.sample.sample import Sample
 from brolly.errors import BrollyWarning, InputError
-from brolly.inference.change_points import Change, Shuffle, find_changes
+from brolly.inference.change_points import Change, Periods, Shuffle, as_periods, find_changes
 from brolly.inference.guarantee import guarantee
 from brolly.inference.resampling import Progress, Seed, as_seed
 from brolly.measures.soft_binned import soft_binned_profile
@@ -79,7 +79,7 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON."""
-        return asdict(self)
+        return asdict(self) | {name: [asdict(x) for x in getattr(self, name)] for name in ("windows", "changes")}
 
     def __repr__(self) -> str:
         last = self.windows[-1]
@@ -100,7 +100,7 @@ class Timeline:
 
 
 def monitor(
-    samples: Mapping[str, Sample],
+    samples: Periods,
     *,
     window: int = 1,
     confidence_level: float = 0.95,
@@ -114,8 +114,8 @@ def monitor(
 
     Parameters
     ----------
-    samples : mapping of str to Sample
-        A compressed sample for each period, in order of time, all on one grid (see `load_samples`).
+    samples : mapping of str to Sample, or sequence of (str, Sample)
+        A compressed sample for each period, by label, in order of time, all on one grid (see `load_samples`).
     window : int
         The number of periods that each window merges.
     confidence_level : float
@@ -151,23 +151,24 @@ def monitor(
     >>> line.windows[1].n
     5
     """
-    if not isinstance(window, int | np.integer) or window < 1:
+    if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
-    if not samples:
+    labels, periods = as_periods(samples)
+    if not periods:
         raise InputError("samples must not be empty")
     generator, seed = as_seed(rng)
     changes = find_changes(
-        list(samples.items()), alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=generator, progress=progress
+        samples, alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=generator, progress=progress
     )
     lines = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BrollyWarning)  # single days often have few rows
-        for done, (label, merged) in enumerate(zip(samples, _sliding(list(samples.values()), window), strict=True)):
+        for done, (label, merged) in enumerate(zip(labels, _sliding(periods, window), strict=True)):
             promise = guarantee(merged, confidence_level=confidence_level)
             assert promise.grid is not None  # the response is "rounded"
             lines.append(
                 MonitoringWindow(
-                    label=str(label),
+                    label=label,
                     n=merged.n,
                     event_rate=merged.event_rate,
                     value=soft_binned_profile(merged).value,
@@ -176,7 +177,7 @@ def monitor(
                 )
             )
             if progress is not None:
-                progress(done + 1, len(samples))
+                progress(done + 1, len(labels))
     return Timeline(
         windows=tuple(lines),
         changes=changes,

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference.resampling import (
     Progress,
@@ -22,7 +23,6 @@ from brolly.inference.resampling import (
     check_resamples,
     check_share,
     draw_many,
-    finite,
     shifted,
 )
 from brolly.inference.resampling_units import as_atoms

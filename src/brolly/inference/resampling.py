@@ -110,8 +110,3 @@ def quantile(sorted_draws: Floats, share: float) -> float:
     """Return the smallest draw that at least this share of the draws does not exceed."""
     at = int(np.ceil(share * len(sorted_draws))) - 1
     return float(sorted_draws[min(max(at, 0), len(sorted_draws) - 1)])
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number for JSON: None where it is infinite or NaN."""
-    return value if value is not None and math.isfinite(value) else None

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
+from brolly.core.text import finite, json_key
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.calibration_test import calibration_test, exact_p_value
 from brolly.inference.intervals import confidence_interval
-from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share, finite
+from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share
 from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
@@ -103,7 +104,7 @@ class SegmentTests:
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; None where there is no number."""
         names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
-        columns = [[finite(x) for x in getattr(self, name).tolist()] for name in names]
+        columns = [list(map(finite, getattr(self, name).tolist())) for name in names]
         rows = zip(self.segments, *columns, strict=True)
         return {
             "result": "segment_tests",
@@ -117,7 +118,7 @@ class SegmentTests:
             "n_resamples": self.n_resamples,
             "seed": self.seed,
             "by": list(self.by),
-            "segments": [{"segment": _plain(key), **dict(zip(names, values, strict=True))} for key, *values in rows],
+            "segments": [{"segment": json_key(key), **dict(zip(names, values, strict=True))} for key, *values in rows],
             "warnings": list(self.warnings),
         }
 
@@ -341,10 +342,3 @@ def _price(many: int, method: str) -> float:
 
 def _words(key: Any) -> str:
     return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _plain(key: Any) -> Any:
-    """A segment for JSON: dates and the like as text."""
-    if isinstance(key, tuple):
-        return [_plain(value) for value in key]
-    return key if key is None or isinstance(key, bool | int | float | str) else str(key)

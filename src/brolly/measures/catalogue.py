@@ -15,6 +15,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.measures.binned import binned_calibration_error
 from brolly.measures.cutoff import cutoff_calibration_error
 from brolly.measures.decision_loss import calibration_decision_loss, u_calibration_error
@@ -80,8 +81,7 @@ class Measurements(Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON (an infinite log score becomes None)."""
-        finite = {name: value if math.isfinite(value) else None for name, value in self.values_by_name.items()}
-        return {"n": self.n, "values": finite}
+        return {"n": self.n, "values": {name: finite(value) for name, value in self.values_by_name.items()}}
 
     def _rows(self) -> list[tuple[str, ...]]:
         head = ("measure", "symbol", "value", "a small value bounds the regret of")

@@ -15,6 +15,7 @@ from brolly.core.exact_sum import ExactSum
 from brolly.core.isotonic import merged, recalibrated
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.text import finite
 from brolly.errors import InputError
 
 Rule = Literal["brier", "log"]
@@ -58,7 +59,7 @@ class ScoreDecomposition:
         return {
             "measure": f"{self.rule}_score",
             "method": "isotonic",
-            **{name: value if math.isfinite(value) else None for name, value in parts.items()},
+            **{name: finite(value) for name, value in parts.items()},
             "n": self.n,
         }
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
+
+from brolly.core.text import finite
 
 
 class Column(NamedTuple):
@@ -73,6 +74,6 @@ def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.shown is None:
         return f'<td class="text">{escape(str(value))}</td>'
-    value = None if value is None or not math.isfinite(value) else value  # an infinite log score has no digits
+    value = finite(value)  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
     return f'<td class="number" data-value="{escape(exact)}">{escape(column.shown(value))}</td>'

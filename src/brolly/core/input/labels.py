@@ -56,9 +56,9 @@ def code_labels(column: Iterable[Any]) -> Codes:
     found: dict[Hashable, int] = {}
     try:
         codes = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
-    except TypeError as error:  # a label that cannot be hashed
+        labels = sorted(found, key=label_order)
+    except TypeError as error:  # a label that cannot be hashed, or two that have no order
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error
-    labels = sorted(found, key=label_order)
     rank = np.empty(len(labels), np.int64)
     rank[[found[label] for label in labels]] = np.arange(len(labels))
     return rank[codes], labels

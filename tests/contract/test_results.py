@@ -1,0 +1,129 @@
+"""What every result that users hold must keep to, and every function that takes a source of randomness."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import brolly
+
+FAST = {"n_resamples": 19, "rng": 0}
+QUADRATIC = brolly.DecisionTask.quadratic()
+
+
+def rows(n, seed=0):
+    """Outcomes and predictions that are somewhat overconfident."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return (rng.random(n) < 0.2 + 0.6 * p).astype(int), p
+
+
+def infinite():
+    """A sure prediction that failed: its log score is infinite."""
+    y, p = rows(60)
+    y[0], p[0] = 0, 1.0
+    return y, p
+
+
+CASES = {
+    "usual": rows(60),
+    "infinite log score": infinite(),
+    "one row": rows(1),
+    "one class": (np.zeros(40, int), rows(40)[1]),
+    "sure and right": (np.array([0, 1] * 20), np.array([0.0, 1.0] * 20)),
+    "sure and wrong": (np.array([1, 0] * 20), np.array([0.0, 1.0] * 20)),
+}
+
+
+def undefined(sample):
+    """A measure that is no number."""
+    return math.nan if sample.n else 0.0
+
+
+def results(y, p):
+    """One result, or several, of every type that has `to_dict`."""
+    task = brolly.DecisionTask.threshold(0.2)
+    sample, other = brolly.Sample(y, p), (p + 0.5) / 2
+    days = {f"day {k}": sample.compress(64) for k in range(8)}
+    by = np.arange(len(p)) % 2
+    some = {"measures": ["soft_binned_cdl", "log_score"], **FAST}
+    both = brolly.assess_many({"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some)
+    found = [both, *both.pairs, both["a"], brolly.assess(sample, task=task, **some), brolly.measure_all(sample)]
+    for a in found[-3:-1]:
+        found += [a.summary, a.verdict, *a.measures, a.histogram, a.reliability, *a.advice, a.task, a.task.regret]
+    found += [both["a"].segments, *both["a"].segments.rows]
+    for measure in ("soft_binned_cdl", "log_score", undefined):
+        found.append(brolly.calibration_test(sample, measure=measure, **FAST))
+        found.append(brolly.calibration_test(sample, statistic=measure, measure=measure, **FAST))
+        found += [brolly.confidence_interval(sample, measure=measure, method=m, **FAST) for m in ("auto", "basic")]
+        found.append(brolly.compare(y, p, other, measure=measure, **FAST))
+        found.append(brolly.compare(sample, sample, paired=False, measure=measure, **FAST))
+        found.append(brolly.minimum_detectable(sample, measure=measure, **FAST))
+        halves = {(math.inf, None): brolly.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
+        found.append(brolly.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
+    found += [brolly.score_decomposition(sample, score=score) for score in ("brier", "log")]
+    found += [brolly.null_band(sample, **FAST), brolly.guarantee(sample), brolly.loss_at_least(sample, rng=0)]
+    found += [brolly.guarantee(y, p, groups=by), brolly.switch_guarantee(y, p, other, rng=0)]
+    found += [brolly.monitor(days, **(FAST | {"n_resamples": 99})), brolly.sample_size()]
+    found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
+    found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
+    return [*found, brolly.RoundingPolicy(task, 8), *changes()]
+
+
+def changes():
+    """A change that is certain."""
+    days = [brolly.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
+    return brolly.find_changes({str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1)
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_every_result_is_json_without_infinity_or_nan(case):
+    found = results(*case)
+    held = {kind for result in found for kind in type(result).__mro__}
+    public = [getattr(brolly, name) for name in brolly.__all__]
+    assert not [kind for kind in public if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held]
+    for result in found:
+        told = result.to_dict()
+        assert json.loads(json.dumps(told, allow_nan=False)) == told, type(result)
+        repr(result), str(result)
+
+
+Y, P = rows(30)
+SAMPLE = brolly.Sample(Y, P)
+DAYS = {str(day): SAMPLE.compress(64) for day in range(8)}
+RANDOM = {
+    "assess": (Y, P),
+    "assess_many": ({"a": (Y, P)},),
+    "calibration_test": (Y, P),
+    "compare": (Y, P, P),
+    "confidence_interval": (Y, P),
+    "find_changes": (DAYS,),
+    "loss_at_least": (Y, P),
+    "minimum_detectable": (Y, P),
+    "monitor": (DAYS,),
+    "null_band": (Y, P),
+    "reliability_curve": (Y, P),
+    "segment_tests": ({"a": SAMPLE},),
+    "switch_guarantee": (Y, P, P),
+}
+
+
+def test_every_function_that_takes_rng_is_listed():
+    functions = [name for name in brolly.__all__ if inspect.isfunction(getattr(brolly, name))]
+    taking = {name for name in functions if "rng" in inspect.signature(getattr(brolly, name)).parameters}
+    assert taking == set(RANDOM)
+
+
+@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize("wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=repr)
+def test_rng_is_a_seed_or_a_generator(name, wrong):
+    rule = r"rng must be None, a non-negative integer or a numpy\.random\.Generator; it is "
+    with pytest.raises(brolly.InputError, match=rule + re.escape(repr(wrong))):
+        getattr(brolly, name)(*RANDOM[name], rng=wrong)
