@@ -130,6 +130,16 @@ def draw_assessment() -> None:
     brolly.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
 
 
+def draw_value() -> None:
+    """Draw the value of the score of docs/decisions.md."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1.2, 6, 5000)
+    infected = rng.random(5000) < risk
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    brolly.forecast_value(infected, np.round(risk**0.5, 2)).plot(ax)
+    figure.savefig(HERE / "value.png", dpi=80)
+
+
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
     brolly.list_measures()[name](y, p)
@@ -159,6 +169,7 @@ def main() -> None:
     draw_deviation()
     draw_rates()
     draw_assessment()
+    draw_value()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,9 @@ from brolly.decisions.curve import WorstThreshold as WorstThreshold
 from brolly.decisions.curve import regret_curve as regret_curve
 from brolly.decisions.decision_curve import DecisionCurve as DecisionCurve
 from brolly.decisions.finite_task import FiniteTask as FiniteTask
+from brolly.decisions.forecast_value import ForecastValue as ForecastValue
+from brolly.decisions.forecast_value import ValueCurve as ValueCurve
+from brolly.decisions.forecast_value import forecast_value as forecast_value
 from brolly.decisions.grid import GridChoice as GridChoice
 from brolly.decisions.grid import choose_grid as choose_grid
 from brolly.decisions.policy import RoundingPolicy as RoundingPolicy

@@ -52,6 +52,7 @@ def results():
         "reliability": brolly.reliability_curve(y, p, rng=0),
         "regret": brolly.regret_curve(y, p, grid=16),
         "decision_curve": brolly.regret_curve(y, p, grid=16).decision_curve(),
+        "forecast_value": brolly.forecast_value(y, p),
         "profile": brolly.soft_binned_profile(y, p),
         "grid_choice": brolly.choose_grid(y, p),
         "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
@@ -63,7 +64,7 @@ def results():
 
 
 PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
-PANELS += ["segments", "switch", "timeline"]
+PANELS += ["forecast_value", "segments", "switch", "timeline"]
 
 
 @pytest.fixture(autouse=True)
@@ -115,6 +116,40 @@ def test_every_threshold_of_a_task_is_marked_and_named_once():
     marked = [x.get_xdata()[0] for x in ax.get_lines() if x.get_linestyle() == ":"]
     assert_allclose(marked, task.thresholds)
     assert [t.get_text() for t in ax.get_legend().get_texts()].count("your decision") == 1
+
+
+def test_the_value_of_a_forecast_draws_its_curves():
+    v = results()["forecast_value"]
+    ax, upper = v.plot(), "recalibrated on these rows (isotonic), an upper estimate"
+    drawn = {"forecast as it is": "value", upper: "value_recalibrated", "perfect foresight": "value_perfect"}
+    for label, name in drawn.items():
+        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([v.curve.threshold, getattr(v.curve, name)]))
+    assert (ax.get_xlim(), ax.get_title()) == ((0, 1), "Value of the forecast")
+    y, p = [0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8]
+    line(brolly.forecast_value(y, p, recalibrated=p).plot(), "recalibrated")
+    ax = brolly.forecast_value(brolly.Sample(np.zeros(4), p).compress(16)).plot()
+    assert ax.get_title() == "Value of the forecast, compressed to 1/16"
+    assert ax.get_ylim()[1] > 0
+    many = np.arange(1, 9001) / 9001
+    drawn = line(brolly.forecast_value(many > 0.3, many).plot(), "forecast as it is").get_xdata()
+    assert 2048 < len(drawn) <= 4097
+    assert (drawn[0], drawn[-1]) == (0, 1)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_the_value_for_rare_events_is_on_a_logit_axis(outcome):
+    y = np.arange(1000) >= 990
+    p = np.where(y, 0.05, 0.005)
+    v = brolly.forecast_value(y == 1, p) if outcome else brolly.forecast_value(y == 0, 1 - p)
+    ax = v.plot()
+    assert ax.get_xscale() == "logit"
+    low, high = ax.get_xlim()
+    assert low < v.curve.event_rate < high
+    drawn = line(ax, "forecast as it is").get_xydata()
+    assert {*zip(v.curve.threshold, v.curve.value, strict=True)} <= {*map(tuple, drawn)}
+    between = drawn[(drawn[:, 0] > low) & (drawn[:, 0] < high) & ~np.isin(drawn[:, 0], v.curve.threshold)]
+    assert len(between) > 100
+    assert_allclose(between[:, 1], v(between[:, 0]), atol=1e-15)
 
 
 def test_balance_draws_both_sides_and_where_they_meet():

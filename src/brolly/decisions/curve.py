@@ -15,7 +15,7 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
-from brolly.decisions.decision_curve import DecisionCurve
+from brolly.decisions.decision_curve import Acted, DecisionCurve
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
 from brolly.errors import InputError
@@ -91,15 +91,13 @@ class RegretProfile(Frozen):
         mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
         if not mu.size or not ((mu >= 0) & (mu < 1)).all():
             raise InputError("threshold must be some numbers in [0, 1)")
-        table, total, odds = self._curve.table, self._curve.total, mu / (1 - mu)
-        acts = np.searchsorted(table.prob, mu, "left")  # the first prediction at which the forecast says to act
-        true, false = (np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative))
-        forecast = true[acts] - odds * false[acts]
+        acted, odds = Acted.at(self._curve.table, mu, ties=True), mu / (1 - mu)
+        forecast = acted.true_positive - odds * acted.false_positive
         return DecisionCurve(
             threshold=mu,
             forecast=forecast,
             best=forecast + self._curve.points(mu).left / (1 - mu),
-            always=true[0] - odds * false[0],
+            always=acted.true_positive + acted.false_negative - odds * (acted.false_positive + acted.true_negative),
             grid=self.grid,
             n=self.n,
         )

@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.sample.distinct import DistinctTable
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
+
+
+class Acted(NamedTuple):
+    """The share of the weight on both sides of each threshold: what is acted on, and what is not."""
+
+    true_positive: Floats
+    false_positive: Floats
+    false_negative: Floats
+    true_negative: Floats
+
+    @classmethod
+    def at(cls, table: DistinctTable, threshold: Floats, *, ties: bool) -> Acted:
+        """Act on predictions above the thresholds, and with `ties` on those equal to them."""
+        total = float(table.negative.sum()) + float(table.positive.sum())
+        first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
+        above = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative)]
+        below = [np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)]
+        return cls(*(share[first] for share in (*above, *below)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

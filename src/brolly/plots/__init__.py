@@ -14,6 +14,7 @@ from brolly.plots.null_histogram import calibration_test
 from brolly.plots.overview_figure import overview
 from brolly.plots.reliability_diagram import reliability
 from brolly.plots.threshold_curves import decision_curve, regret, switch
+from brolly.plots.value_plot import forecast_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -23,6 +24,7 @@ __all__ = [
     "calibration_test",
     "comparison",
     "decision_curve",
+    "forecast_value",
     "grid_choice",
     "measures",
     "overview",
