@@ -40,6 +40,36 @@ def test_it_finds_the_truth_and_proves_it(fitted):
     assert certificate.loss_bound < 0.05
 
 
+def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
+    p, y = draw(2000, power=2.0)
+    weight, groups = 1 + np.arange(2000) % 3, np.arange(2000) // 2
+    r = brolly.Recalibrator(rng=1).fit(p, y, sample_weight=weight, groups=groups)
+    (rng,) = np.random.default_rng(1).spawn(1)
+    held = read(p, y, sample_weight=weight, groups=groups).split(rng)[0].held_out[0]
+    found = brolly.switch_guarantee(
+        held.event, held.prob, r.predict(held.prob), sample_weight=held.weight, groups=held.group
+    )
+    names = ("harm_bound", "harm", "gain", "n", "groups")
+    assert [getattr(r.certificate_, name) for name in names] == [getattr(found, name) for name in names]
+    promise = brolly.guarantee(
+        held.event, r.predict(held.prob), sample_weight=held.weight, groups=held.group, response="as_is"
+    )
+    assert r.certificate_.loss_bound == promise.bound
+
+
+def test_a_compressed_sample_gives_the_certificate_of_its_rows_rounded_down():
+    p, y = draw(4000, power=2.0)
+    sample = brolly.Sample(y, p).compress(256)
+    r = brolly.Recalibrator("logistic", rng=1).fit(sample)
+    (rng,) = np.random.default_rng(1).spawn(1)
+    held = FitRows.read(sample, None, None, None, None, None).split(rng)[0].held_out[0]
+    assert (held.prob * 256 % 1 == 0).all()
+    each = np.repeat(np.arange(len(held.prob)), held.counts)
+    found = brolly.switch_guarantee(held.event[each], held.prob[each], r.predict(held.prob)[each])
+    names = ("harm_bound", "harm", "gain", "n")
+    assert [getattr(r.certificate_, name) for name in names] == pytest.approx([getattr(found, name) for name in names])
+
+
 def test_the_choice_is_the_one_of_the_table(fitted):
     assert [c.method for c in fitted.candidates_] == list(METHODS)
     assert fitted.method_ == choose(fitted.candidates_).method

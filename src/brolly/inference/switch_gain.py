@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ class PairDraws:
     event: NDArray[np.bool_]
     weight: Floats
     group: Ints | None
+    counts: bool = False  # whether a weight is a number of rows, each of weight 1
 
     def split(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """The weight of each row in each half, by one coin for each row or each group."""
@@ -33,6 +34,8 @@ class PairDraws:
 
     def largest(self) -> float:
         """The largest weight of a draw."""
+        if self.counts:
+            return 1.0
         return float((self.weight if self.group is None else np.bincount(self.group, self.weight)).max())
 
     def curve(self, weight: Floats) -> SwitchCurve:
@@ -57,16 +60,18 @@ class PairDraws:
 def gain_bound(draws: PairDraws, delta: float, rng: np.random.Generator) -> float:
     """Name a task and a bet on one half of the rows, and bound the gain of the task on the other; both ways round."""
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    halves, largest = draws.split(coins), draws.largest()
-    best = 0.0
-    for first, second in (halves, halves[::-1]):
-        total = float(first.sum())
-        if total == 0 or not second.any():
-            continue
-        curve, price = draws.curve(first), math.log(2 / delta) * largest / total
-        # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
-        found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
-        chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
-        weight, gain = draws.gains(chord, second)
-        best = max(best, betting_bound(weight / largest, gain, bet, delta / 2))
-    return best
+    one, other = (replace(draws, weight=weight) for weight in draws.split(coins))
+    return max(gain_of_choice(one, other, delta / 2), gain_of_choice(other, one, delta / 2))
+
+
+def gain_of_choice(chooser: PairDraws, judge: PairDraws, delta: float) -> float:
+    """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them."""
+    total, largest = float(chooser.weight.sum()), judge.largest()
+    if total == 0 or not judge.weight.any():
+        return 0.0
+    curve, price = chooser.curve(chooser.weight), math.log(1 / delta) * largest / total
+    # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
+    found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
+    chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
+    weight, gain = judge.gains(chord, judge.weight)
+    return betting_bound(weight / largest, gain, bet, delta)

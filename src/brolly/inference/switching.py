@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -215,7 +215,7 @@ def switch_guarantee(
     return SwitchGuarantee(
         harm=min(2 * worst.value, 1.0),
         gain=min(2 * best.value, 1.0),
-        harm_bound=_harm_bound(curve, draws, effective_n, doubt),
+        harm_bound=harm_bound(curve, draws, effective_n, doubt),
         gain_at_least=gain_bound(pairs.draws(), doubt, generator),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
@@ -229,14 +229,15 @@ def switch_guarantee(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
-    """Checked rows of positive weight; weights are None if all are 1."""
+class Pairs:
+    """Checked rows of positive weight; weights are None if all are 1. With counts, each stands for so many rows."""
 
     event: NDArray[np.bool_]
     old: Floats
     new: Floats
     weight: Floats | None
     group: Ints | None
+    counts: Ints | None = None
 
     def by_group(self) -> Floats | None:
         """The weight of each group; None without groups."""
@@ -244,6 +245,8 @@ class _Pairs:
 
     def sizes(self) -> tuple[int, float]:
         """The number of independent draws, and the number of equal weight that allow the same Hoeffding bound."""
+        if self.counts is not None:
+            return int(self.counts.sum()), float(self.counts.sum())
         each = self.weight if self.group is None else self.by_group()
         if each is None:
             return len(self.event), float(len(self.event))
@@ -251,6 +254,9 @@ class _Pairs:
 
     def curve(self) -> SwitchCurve:
         """The loss by the switch at each threshold."""
+        if self.counts is not None:
+            curve = SwitchCurve._from_rows(self.event, self.old, self.new, self.counts.astype(np.float64))
+            return replace(curve, squares=None)
         together = self.by_group()
         group_weight = None if together is None else together[self.group]
         return SwitchCurve._from_rows(self.event, self.old, self.new, self.weight, group_weight)
@@ -258,8 +264,10 @@ class _Pairs:
     def draws(self) -> PairDraws:
         """The rows on the grid of thresholds that `gain_at_least` chooses from."""
         old, new = ((_GRID * p).astype(np.int32) for p in (self.old, self.new))
-        weight = np.ones(len(old)) if self.weight is None else self.weight
-        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group)
+        weight = self.weight if self.counts is None else self.counts.astype(np.float64)
+        weight = np.ones(len(old)) if weight is None else weight
+        counts = self.counts is not None
+        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group, counts=counts)
 
 
 def _read(
@@ -269,7 +277,7 @@ def _read(
     sample_weight: ArrayLike | None,
     pos_label: Any,
     groups: ArrayLike | None,
-) -> _Pairs:
+) -> Pairs:
     """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
     columns = []
     refuse_reordered("p_old", p_old, "p_new", p_new)
@@ -290,10 +298,12 @@ def _read(
         if not some.all():
             event, old, new, weight = event[some], old[some], new[some], weight[some]
             group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)
-    return _Pairs(event, old, new, weight, group)
+    return Pairs(event, old, new, weight, group)
 
 
-def _harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:
+def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:
+    """In the population nobody loses more by the switch than this, with a probability of at least ``1 - delta``."""
+
     def charged_loss(tilt: float) -> float:
         rate, by_square = charge_rate(draws, effective_n, tilt)
         return 2 * curve.chord(rate, by_square=by_square).value

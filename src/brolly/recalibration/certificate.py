@@ -12,7 +12,8 @@ from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.inference.guarantee import guarantee
-from brolly.inference.switching import SwitchGuarantee, switch_guarantee
+from brolly.inference.switch_gain import PairDraws, gain_of_choice
+from brolly.inference.switching import harm_bound
 from brolly.recalibration.training import HeldOut
 
 
@@ -80,39 +81,26 @@ class Certificate:
 
 
 def certify(
-    held: HeldOut, recalibrated: Floats | None, confidence_level: float, rng: np.random.Generator
+    held: HeldOut, recalibrated: Floats | None, chooser: PairDraws | None, confidence_level: float
 ) -> Certificate:
-    """Prove what the recalibrated predictions of the rows held out do; None if the map changes nothing anywhere."""
-    found = None if recalibrated is None else switch(held, held.prob, recalibrated, confidence_level, rng)
-    recalibrated = held.prob if recalibrated is None else recalibrated
-    group = held.group if held.counts is None else None
-    sample = _sample(held, recalibrated)
-    promise = guarantee(sample, response="as_is", confidence_level=confidence_level, groups=group)
+    """Prove what the recalibrated predictions of the rows held out do; None if the map changes nothing anywhere.
+
+    The task that gains is named by the rows that the map was fitted to, so all rows held out bound its gain.
+    """
+    doubt = 1 - confidence_level
+    new = held.prob if recalibrated is None else recalibrated
+    promise = guarantee(_sample(held, new), response="as_is", confidence_level=confidence_level, groups=held.group)
+    pairs = held.pairs(held.prob, new)
+    curve = pairs.curve()
     return Certificate(
-        harm_bound=found.harm_bound if found else 0.0,
-        gain_at_least=found.gain_at_least if found else 0.0,
-        harm=found.harm if found else 0.0,
-        gain=found.gain if found else 0.0,
+        harm_bound=0.0 if recalibrated is None else harm_bound(curve, *pairs.sizes(), doubt),
+        gain_at_least=0.0 if chooser is None else gain_of_choice(chooser, pairs.draws(), doubt),
+        harm=min(2 * curve.chord().value, 1.0),
+        gain=min(2 * curve.chord(back=True).value, 1.0),
         loss_bound=promise.bound,
         confidence_level=confidence_level,
         n=promise.n,
         groups=promise.groups,
-    )
-
-
-def switch(
-    held: HeldOut, old: Floats, new: Floats, confidence_level: float, rng: np.random.Generator
-) -> SwitchGuarantee:
-    """Bound what the switch between two predictions of the rows held out does."""
-    each = np.arange(len(held.prob)) if held.counts is None else np.repeat(np.arange(len(held.prob)), held.counts)
-    return switch_guarantee(
-        held.event[each],
-        old[each],
-        new[each],
-        sample_weight=held.weight,
-        groups=held.group,
-        confidence_level=confidence_level,
-        rng=rng,
     )
 
 

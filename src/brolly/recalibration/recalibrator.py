@@ -140,17 +140,18 @@ class Recalibrator:
         cannot = rows.cannot_fit()
         if cannot is not None:
             warnings.warn(cannot, stacklevel=2)
-            return self._keep(rows, level, rng)
+            return self._keep(rows, level)
         whole, segments = rows.split(rng)
         cross = CrossValidation(whole, methods)
         self.candidates_ = tuple(cross.candidate(k) for k in range(len(methods)))
         self.method_ = choose(self.candidates_).method
         self.map_ = METHODS[self.method_](whole.table())
-        self._by, (self._maps, self.segments_) = rows.by, correct(self.map_, segments, level, rng)
+        self._by, (self._maps, self.segments_) = rows.by, correct(self.map_, segments, level)
         held = [(key, part.held_out[0]) for key, part in segments.items()] or [(None, whole.held_out[0])]
         value = np.concatenate([self._maps.get(key, self.map_)(part.prob) for key, part in held])
         same = self.method_ == "none" and not self._maps
-        self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, level, rng)
+        chooser = None if same else whole.pairs(IDENTITY, self.map_).draws()
+        self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, chooser, level)
         return self
 
     def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
@@ -189,12 +190,12 @@ class Recalibrator:
         made = f", method_={self.method_!r}" if hasattr(self, "map_") else ""
         return f"Recalibrator({self.methods!r}{made})"
 
-    def _keep(self, rows: FitRows, level: float, rng: np.random.Generator) -> Self:
+    def _keep(self, rows: FitRows, level: float) -> Self:
         """Fit nothing: all rows can certify what the original probabilities do."""
         self.method_, self.candidates_, self.segments_ = "none", (), ()
         self.map_ = IDENTITY
         self._by, self._maps = rows.by, {}
-        self.certificate_ = certify(rows.everything(), None, level, rng)
+        self.certificate_ = certify(rows.everything(), None, None, level)
         return self
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from brolly.core.arrays import Floats
-from brolly.recalibration.certificate import switch
+from brolly.inference.switch_gain import gain_of_choice
+from brolly.inference.switching import harm_bound
 from brolly.recalibration.methods import IDENTITY, correction
 from brolly.recalibration.piecewise import PiecewiseMap
 from brolly.recalibration.training import HeldOut, Training
@@ -44,7 +42,7 @@ class SegmentMap:
 
 
 def correct(
-    whole: PiecewiseMap, segments: Mapping[Any, Training], confidence_level: float, rng: np.random.Generator
+    whole: PiecewiseMap, segments: Mapping[Any, Training], confidence_level: float
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
     """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
@@ -54,11 +52,12 @@ def correct(
         own, gain = whole, 0.0
         if _enough(rows) and decided.n:
             own = correction(whole, rows.table())
-            gain = switch(decided, whole(decided.prob), own(decided.prob), level, rng).gain_at_least
+            pairs = decided.pairs(whole(decided.prob), own(decided.prob))
+            gain = gain_of_choice(rows.pairs(whole, own).draws(), pairs.draws(), 1 - level)
         if gain > 0:
             maps[key] = own
         used = own if gain > 0 else whole
-        harm = 0.0 if used is IDENTITY else _harm(certified, used(certified.prob), level, rng)
+        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level)
         found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
     return maps, tuple(found)
 
@@ -68,5 +67,6 @@ def _enough(rows: Training) -> bool:
     return bool(negative + positive >= _FEWEST and negative > 0 and positive > 0)
 
 
-def _harm(held: HeldOut, recalibrated: Floats, level: float, rng: np.random.Generator) -> float:
-    return switch(held, held.prob, recalibrated, level, rng).harm_bound if held.n else 1.0
+def _harm(held: HeldOut, used: PiecewiseMap, delta: float) -> float:
+    pairs = held.pairs(held.prob, used(held.prob))
+    return harm_bound(pairs.curve(), *pairs.sizes(), delta) if held.n else 1.0

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Ints
+from brolly.core.grid.cells import CellTable
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.sample.distinct import DistinctTable
@@ -18,6 +19,8 @@ from brolly.core.sample.segments import Segments
 from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning
 from brolly.inference.clusters import numbered_groups
+from brolly.inference.switching import Pairs
+from brolly.recalibration.piecewise import PiecewiseMap
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
@@ -29,7 +32,7 @@ _ENTRIES = 1 << 15  # of a table; with more rows, neighbouring predictions are p
 class HeldOut:
     """Rows that no map was fitted to: one per draw, or one per cell and outcome of a compressed sample."""
 
-    event: Ints
+    event: NDArray[np.bool_]
     prob: Floats
     weight: Floats | None
     counts: Ints | None
@@ -43,9 +46,29 @@ class HeldOut:
     @classmethod
     def all_of(cls, sample: Sample, group: Ints | None) -> HeldOut:
         """All rows of a sample."""
-        weight = None if sample.grid is not None or sample.sample_weight is None else np.asarray(sample.sample_weight)
-        event, prob = np.asarray(sample.y_true, np.int64), np.asarray(sample.y_prob, np.float64)
-        return cls(event=event, prob=prob, weight=weight, counts=sample.counts, group=group)
+        if sample.grid is not None:
+            return cls.from_cells(sample._cells, sample._cells.count)
+        event, prob, weight = sample.y_true, sample.y_prob, sample.sample_weight
+        return cls(
+            event=np.asarray(event) == 1,
+            prob=np.asarray(prob, np.float64),
+            weight=None if weight is None else np.asarray(weight, np.float64),
+            counts=None,
+            group=group,
+        )
+
+    @classmethod
+    def from_cells(cls, cells: CellTable, counts: Ints) -> HeldOut:
+        """So many rows of each slot, at the lower edge of their cell: a mean would depend on the rows."""
+        some = counts > 0
+        slot = cells.slot[some]
+        prob = (slot >> 1) / cells.m
+        return cls(event=slot & 1 == 1, prob=prob, weight=None, counts=counts[some], group=None)
+
+    def pairs(self, old: Floats, new: Floats) -> Pairs:
+        """The rows with two predictions."""
+        group = None if self.group is None else np.unique(self.group, return_inverse=True)[1].reshape(-1)
+        return Pairs(self.event, old, new, self.weight, group, self.counts)
 
     @classmethod
     def join(cls, parts: Sequence[HeldOut]) -> HeldOut:
@@ -76,6 +99,12 @@ class Training:
     prob: Floats
     weight: Floats
     held_out: tuple[HeldOut, ...]
+
+    def pairs(self, old: PiecewiseMap, new: PiecewiseMap) -> Pairs:
+        """The rows with the predictions of two maps; the weights need not be exact, as nothing is proven on them."""
+        weight = self.weight.sum(axis=0).ravel()
+        event = np.repeat([False, True], len(self.prob))
+        return Pairs(event, np.tile(old.apply(self.prob), 2), np.tile(new.apply(self.prob), 2), weight, None)
 
     def table(self, without: int | None = None) -> DistinctTable:
         """The rows of all folds, or of all but one, for a method to fit."""
@@ -163,7 +192,7 @@ def _split_rows(
             held = rows[part[rows] == number]
             own = None if weight is None else weight[held]
             codes = None if group is None else group[held]
-            held_out.append(HeldOut(event=event[held], prob=prob[held], weight=own, counts=None, group=codes))
+            held_out.append(HeldOut(event=event[held] == 1, prob=prob[held], weight=own, counts=None, group=codes))
         used = rows[part[rows] < FOLDS]
         share = None if weight is None else weight[used] * (weight[used].sum() / (weight[used] ** 2).sum())
         return _pooled(prob[used], event[used], part[used], share, tuple(held_out))
@@ -199,11 +228,7 @@ def _split_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Train
     event, prob, _, count = cells.rows()
     fit = (1 - proofs * _HELD_OUT) / FOLDS
     numbers = rng.multinomial(count, [fit] * FOLDS + [_HELD_OUT] * proofs)
-    held_out = []
-    for column in numbers.T[FOLDS:]:
-        some = column > 0
-        own = event[some].astype(np.int64)
-        held_out.append(HeldOut(event=own, prob=prob[some], weight=None, counts=column[some], group=None))
+    held_out = [HeldOut.from_cells(cells, column) for column in numbers.T[FOLDS:]]
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     table = np.zeros((FOLDS, 2, len(cell)))
     table[:, event, entry] = numbers[:, :FOLDS].T
