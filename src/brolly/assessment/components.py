@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from brolly.core.arrays import Floats, freeze
+from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.text import finite
-from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.measures.measure import Measure
@@ -140,7 +140,7 @@ class TaskResult:
     regret : SwapRegret
         The swap regret of taking the best action for each prediction.
     rounded : SwapRegret
-        The same with a `RoundingPolicy` on `grid`; for a quadratic task equal to `regret`.
+        The same with a `RoundingPolicy` on `grid`, in expectation over the rounding.
     grid : int
         The grid of the guarantee.
     """
@@ -153,7 +153,9 @@ class TaskResult:
     @classmethod
     def of(cls, sample: Sample, task: DecisionTask, grid: int) -> TaskResult:
         regret = swap_regret(sample, task=task)
-        rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid)) if task.actions else regret
+        on = sample._on_grid(grid).rounded
+        table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
+        rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         return cls(task=task, regret=regret, rounded=rounded, grid=grid)
 
     def to_dict(self) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _least(sample: Sample, confidence_level: float, rng: np.random.Generator) ->
 def _loss_interval(
     sample: Sample, curve: RegretProfile, confidence_level: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Bootstrap the largest loss of any decision that acts on the grid of the regret curve."""
+    """Estimate the largest loss of any decision in the population, acting on the grid of the regret curve."""
     grid = curve.grid
     assert grid is not None
     interval = confidence_interval(

@@ -53,7 +53,8 @@ class Assessment:
     null_band : NullBand
         The regret and the event rates that a perfectly calibrated forecast with these predictions shows by chance.
     loss_interval : tuple of float
-        A bootstrap interval of the largest loss of any decision in the population, acting on `shown_grid`.
+        An interval of the largest loss of any decision in the population, acting on `shown_grid`: an estimate by
+        `confidence_interval`, not a proof.
     loss_at_least : LossAtLeast or None
         A proven lower bound of somebody's expected loss, acting on the predictions as they are. None for compressed
         samples of unequal weights.

@@ -99,7 +99,7 @@ def loss(e: Evidence) -> str:
     seen = (
         f"On these rows, rounded to 1/{e.shown_grid}, the largest loss of any decision is {at_most(e.loss)} of what is "
         f"at stake; for the population the estimate is {at_least(e.loss_low)} to {at_most(e.loss_high)} ({level} "
-        "bootstrap interval)."
+        "interval by inversion of a test, not a proof)."
     )
     if e.at_least is None:
         return seen

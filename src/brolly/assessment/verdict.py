@@ -33,8 +33,8 @@ class Evidence:
     at_least_thresholds : tuple of float
         The thresholds of the decision that loses it.
     shown_grid, loss, loss_low, loss_high : int, float, float, float
-        The largest loss of any decision on these rows, acting on predictions rounded to ``1/shown_grid``, and a
-        bootstrap interval of it for the population.
+        The largest loss of any decision on these rows, acting on predictions rounded to ``1/shown_grid``, and an
+        interval of it for the population, by inversion of a test (`confidence_interval`).
     worst_thresholds : tuple of float
         The thresholds of the decision with that loss; empty if no decision loses anything.
     p_value : float
