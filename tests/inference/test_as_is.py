@@ -35,8 +35,8 @@ def owed(w, n, tilt):
     return v, r
 
 
-def brute_charged_loss(y, p, w, tilt):
-    """All thresholds, ties on both sides; for each all cut-offs; then a linear program over mixtures."""
+def brute_charged_curve(y, p, w, tilt):
+    """All thresholds, ties on both sides; for each all cut-offs."""
     v, r = owed(w, len(p), tilt)
     mu = np.repeat(np.unique(np.concatenate([[0.0, 0.5, 1.0], p])), 2)
     curve = np.zeros(len(mu))
@@ -45,7 +45,15 @@ def brute_charged_loss(y, p, w, tilt):
         for cut in [*np.unique(p), 2.0]:
             swap = (p >= cut).astype(int) - acts
             curve[k] = max(curve[k], float(v @ ((y - threshold) * swap) + r @ np.abs((y - threshold) * swap)))
-    return solve(curve, np.array([1 - mu, mu]), np.ones(2), upper=None)
+    return mu, curve
+
+
+def highest_chord(mu, curve):
+    """Twice the highest at 1/2 of all chords."""
+    a, b = mu[:, None], mu
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at_half = ((b - 0.5) * curve[:, None] + (0.5 - a) * curve) / (b - a)
+    return 2 * max(curve[mu == 0.5].max(), at_half[(a < 0.5) & (b > 0.5)].max())
 
 
 def distinct_if_uneven(y, p, w):
@@ -61,7 +69,10 @@ def test_the_charged_loss_is_the_largest_over_all_thresholds_and_cutoffs(rows, t
     y, p, w = distinct_if_uneven(*rows)
     inputs = inputs_of(y, p, w)
     found = inputs.charged_loss(tilt)
-    assert found == pytest.approx(brute_charged_loss(y, p, w, tilt), abs=1e-7)  # the solver's own tolerance
+    mu, curve = brute_charged_curve(y, p, w, tilt)
+    assert found == pytest.approx(highest_chord(mu, curve), abs=1e-12)
+    mixture = solve(curve, np.array([1 - mu, mu]), np.ones(2), upper=None)
+    assert found == pytest.approx(mixture, abs=1e-6)  # the solver's own tolerance
     assert found >= inputs.plug_in() - 1e-12
 
 
@@ -198,6 +209,15 @@ def test_a_compressed_sample_is_of_predictions_rounded_down(rows, grid, stated):
     assert (cells.grid, cells.n, down.grid) == (grid, down.n, None)
     assert cells.plug_in == pytest.approx(down.plug_in, abs=1e-9)
     assert cells.bound == pytest.approx(down.bound, abs=1e-6)
+
+
+def test_a_compressed_sample_with_weights():
+    y, p = forecasts(9, 500)
+    w = np.random.default_rng(9).exponential(size=500)
+    cells = guarantee(brolly.Sample(y, p, sample_weight=w).compress(64), response="as_is")
+    down = guarantee(y, np.floor(64 * p) / 64, sample_weight=w, response="as_is")
+    assert cells.bound == pytest.approx(down.bound, abs=1e-9)
+    assert abs(cells.bound - guarantee(y, p, sample_weight=w, response="as_is").bound) < 4 / 64
 
 
 @pytest.mark.parametrize("method", ["adaptive", "hoeffding"])

@@ -99,7 +99,7 @@ class BoundInputs:
 class AsIsInputs:
     """The inputs of a bound for predictions that are acted on as they are: one entry for each distinct prediction.
 
-    `n` counts independent draws. `shares` and `square` hold for each entry and outcome (columns: no event, event)
+    `n` counts independent draws. `shares` and `square` hold for each outcome (rows: no event, event) and each entry
     the shares of the weight and the sum of squared shares (of the products with the share of the group).
     """
 
@@ -123,7 +123,7 @@ class AsIsInputs:
         else:
             curve = sample._on_grid(sample.grid, "hard").curve("monotone")
         table, total, effective_n = curve.table, sample.total_weight, min(effective_n, float(n))
-        shares = np.stack([table.negative, table.positive], axis=1) / total
+        shares = np.stack([table.negative, table.positive]) / total
         square = shares if _even(n, effective_n) else _pooled_squares(sample, table, group_weight) / total**2
         return cls(curve=curve, n=n, effective_n=effective_n, shares=shares, square=square)
 
@@ -142,8 +142,8 @@ class AsIsInputs:
         more, less = self.shares + extra, self.shares - extra
         prob = self.curve.table.prob
         mu = np.concatenate([[0.0], prob, [1.0]])
-        up = _rising_curve(prob, less[:, 0], more[:, 1], mu)
-        return largest_loss(mu, np.maximum(up, _rising_curve(prob, more[:, 0], less[:, 1], mu)))
+        up = _rising_curve(prob, less[0], more[1], mu)
+        return largest_loss(mu, np.maximum(up, _rising_curve(prob, more[0], less[1], mu)))
 
 
 Inputs = BoundInputs | AsIsInputs
@@ -160,14 +160,16 @@ def _pooled_squares(sample: Sample, table: DistinctTable, group_weight: Floats |
         weight = np.asarray(weight[some], np.float64)
         outcome, prob = sample.y_true[some], np.asarray(sample.y_prob[some], np.float64)
         square = weight * (weight if group_weight is None else group_weight[some])
-    at = 2 * np.searchsorted(table.prob, prob) + outcome
-    return np.bincount(at, square, 2 * len(table.prob)).reshape(-1, 2).astype(np.float64, copy=False)
+    at = np.searchsorted(table.prob, prob) + len(table.prob) * outcome.astype(np.intp)
+    return np.bincount(at, square, 2 * len(table.prob)).reshape(2, -1).astype(np.float64, copy=False)
 
 
 def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
     """The larger limit, at the thresholds, of the regret curve against all rising corrections."""
-    some = negative + positive > 0  # a row whose weight is charged away in full counts for nothing
-    table = DistinctTable(*(np.ascontiguousarray(column[some]) for column in (prob, negative, positive)))
+    table = DistinctTable(prob, negative, positive)
+    some = negative + positive > 0
+    if not some.all():  # a row whose weight is charged away in full counts for nothing
+        table = DistinctTable(prob[some], negative[some], positive[some])
     sides = limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0)
     return np.asarray(np.maximum(*sides))
 
