@@ -18,6 +18,7 @@ from brolly.assessment.segments import Segment as Segment
 from brolly.assessment.segments import SegmentTable as SegmentTable
 from brolly.assessment.verdict import Sentence as Sentence
 from brolly.assessment.verdict import Verdict as Verdict
+from brolly.core.piecewise import PiecewiseMap as PiecewiseMap
 from brolly.core.sample.accumulator import Accumulator as Accumulator
 from brolly.core.sample.sample import Sample as Sample
 from brolly.core.sample.segments import Segments as Segments
@@ -103,8 +104,8 @@ from brolly.measures.soft_binned import SoftBinnedProfile as SoftBinnedProfile
 from brolly.measures.soft_binned import soft_binned_cdl as soft_binned_cdl
 from brolly.measures.soft_binned import soft_binned_profile as soft_binned_profile
 from brolly.recalibration.certificate import Certificate as Certificate
-from brolly.recalibration.piecewise import PiecewiseMap as PiecewiseMap
 from brolly.recalibration.recalibrator import Recalibrator as Recalibrator
+from brolly.recalibration.recalibrator import load_recalibrator as load_recalibrator
 from brolly.recalibration.segments import SegmentMap as SegmentMap
 from brolly.recalibration.selection import Candidate as Candidate
 

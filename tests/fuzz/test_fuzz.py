@@ -20,6 +20,7 @@ from brolly.cli import main
 from brolly.engines.arrow_where import filter_batch
 from brolly.engines.dialects import DIALECTS
 from brolly.engines.where import columns_of, parse
+from brolly.recalibration.storage import _digest
 
 CASES = int(os.environ.get("BROLLY_FUZZ_CASES", "2500"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases
@@ -139,6 +140,18 @@ def places(document, path=()):
             yield (*path, key)
 
 
+def changed_at(document, place, value):
+    """A copy of a JSON document with another value at one place."""
+    if not place:
+        return value
+    changed = json.loads(json.dumps(document))
+    parent = changed
+    for key in place[:-1]:
+        parent = parent[key]
+    parent[place[-1]] = value
+    return changed
+
+
 @many
 @given(
     place=st.sampled_from(sorted(places(POLICY), key=repr)),
@@ -147,18 +160,33 @@ def places(document, path=()):
 )
 def test_policies(tmp_path_factory, place, value, raw):
     """A changed policy is refused, or is a policy that decides."""
-    changed = json.loads(json.dumps(POLICY))
-    if place:
-        parent = changed
-        for key in place[:-1]:
-            parent = parent[key]
-        parent[place[-1]] = value
-    else:
-        changed = value
+    changed = changed_at(POLICY, place, value)
     path = tmp_path_factory.getbasetemp() / "policy.json"
     path.write_bytes(json.dumps(changed).encode() if raw is None else raw)
     policy = answer(brolly.load_policy, path)
     assert policy is None or len(policy.decide([0.1, 0.9], ids=[1, 2])) == 2
+
+
+RECALIBRATOR = brolly.Recalibrator(["temperature", "bins_8"], rng=0).fit(
+    RNG.random(400) ** 2, RNG.integers(0, 2, 400), by={"g": RNG.integers(0, 2, 400), "h": np.tile(["n", "s"], 200)}
+)
+FITTED = RECALIBRATOR.to_dict()
+
+
+@many
+@given(place=st.sampled_from(sorted(places(FITTED), key=repr)), value=values)
+def test_recalibrators(place, value):
+    """A changed recalibrator is refused; even with a new digest it is refused, or one that predicts."""
+    changed = changed_at(FITTED, place, value)
+    found = answer(brolly.Recalibrator.from_dict, changed)
+    assert found is None or found.to_dict() == FITTED
+    if isinstance(changed, dict) and "digest" in changed:
+        with suppress(ValueError):  # NaN and infinity
+            changed["digest"] = _digest({key: changed[key] for key in changed if key != "digest"})
+        found = answer(brolly.Recalibrator.from_dict, changed)
+        if found is not None and found._by is not None:
+            predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by})
+            assert ((predicted >= 0) & (predicted <= 1)).all()
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
+from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
 from brolly.recalibration.methods import METHODS, correction, expit
-from brolly.recalibration.piecewise import PiecewiseMap
 
 
 def table(p, y):

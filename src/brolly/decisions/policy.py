@@ -16,6 +16,7 @@ from brolly.core.atomic_write import write_atomic
 from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import Rounding, check_rounding, split
 from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
+from brolly.core.json_file import check_document, read_json
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
@@ -27,8 +28,8 @@ from brolly.errors import InputError
 
 _BLOCK = 1 << 15  # rows per block: their temporary arrays stay in the second-level cache
 _ROWS_PER_THREAD = 1 << 18  # fewer take less time than starting a thread
-_FORMAT, _VERSION = "brolly policy", 1
-_KEYS = ("format", "version", "grid", "rounding", "seed", "task")
+_VERSION = 1
+_KEYS = ("grid", "rounding", "seed", "task")
 _NAMES = ColumnNames(prob="p")
 _NONE = np.zeros(0, np.uint64)
 
@@ -199,7 +200,7 @@ class RoundingPolicy:
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
         return {
-            "format": _FORMAT,
+            "format": "brolly policy",
             "version": _VERSION,
             "grid": self.grid,
             "rounding": self.rounding,
@@ -210,19 +211,7 @@ class RoundingPolicy:
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
         """Read the policy that `to_dict` wrote."""
-        if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise InputError(f"a policy must be an object with 'format': '{_FORMAT}'")
-        version = data.get("version")
-        if version is True or version != _VERSION:
-            raise InputError(
-                f"a policy must have version {_VERSION}, the only one that this brolly reads; it has {version!r}"
-            )
-        missing = [key for key in _KEYS if key not in data]
-        if missing:
-            raise InputError(f"a policy must have {', '.join(map(repr, _KEYS))}; it lacks {missing[0]!r}")
-        strange = [key for key in data if key not in _KEYS]
-        if strange:
-            raise InputError(f"a policy must have only {', '.join(map(repr, _KEYS))}; it has {strange[0]!r}")
+        data = check_document(data, "policy", version=_VERSION, keys=_KEYS)
         task = DecisionTask.from_dict(data["task"])
         return cls(task, check_grid(data["grid"]), rounding=data["rounding"], seed=data["seed"])
 
@@ -311,33 +300,7 @@ def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
     ...     brolly.load_policy(f"{folder}/policy.json") == policy
     True
     """
-    path = os.fspath(path)
-    try:
-        raw = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
-    except RecursionError:
-        raise InputError(f"{path} is not JSON: it is nested too deeply") from None
-    except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
-        raise InputError(f"{path} is not JSON: {error}") from error
-    try:
-        return RoundingPolicy.from_dict(data)
-    except InputError as error:
-        raise InputError(f"{path} holds no policy: {error}") from error
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated key, which two readers may understand differently."""
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return data
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a number that JSON allows")
+    return read_json(path, "policy", lambda data, _: RoundingPolicy.from_dict(data))
 
 
 def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 
 from brolly.core._isotonic import pool_violators
 from brolly.core.arrays import Floats
+from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
-from brolly.recalibration.piecewise import PiecewiseMap
 
 _NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 _PRIOR = 1 / 4**2  # of the coefficients around those of the identity: weak, but no data can send them to infinity

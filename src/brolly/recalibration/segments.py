@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from brolly.core.piecewise import PiecewiseMap
 from brolly.inference.switch_gain import gain_of_choice
 from brolly.inference.switching import harm_bound
 from brolly.recalibration.methods import IDENTITY, correction
-from brolly.recalibration.piecewise import PiecewiseMap
 from brolly.recalibration.training import HeldOut, Training
 
 _FEWEST = 50  # rows to fit a correction to

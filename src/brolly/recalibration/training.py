@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.input.rows import ColumnNames, as_rows
+from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
@@ -20,7 +21,6 @@ from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning
 from brolly.inference.clusters import numbered_groups
 from brolly.inference.switching import Pairs
-from brolly.recalibration.piecewise import PiecewiseMap
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful

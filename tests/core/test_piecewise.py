@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brolly.core.piecewise import UNIT, PiecewiseMap
 from brolly.errors import InputError
-from brolly.recalibration.piecewise import UNIT, PiecewiseMap
 
 PROBABILITIES = st.floats(0, 1)
 
@@ -113,6 +113,7 @@ DAMAGED = {
     "true": (GOOD | {"start": [0.0, True]}, "'start' must be a list of numbers"),
     "no list": (GOOD | {"start": 0.0}, "'start' must be a list of numbers"),
     "infinite": (GOOD | {"slope": [1.0, float("inf")]}, "'slope' must be finite"),
+    "a huge integer": (GOOD | {"slope": [1.0, 10**400]}, "at most 2\\*\\*22 in size"),
     "order": (GOOD | {"edges": [0.0, 1.5, 1.0]}, "increase from 0 to 1"),
     "outside": (GOOD | {"slope": [1.0, 2.0]}, "lie in \\[0, 1\\]"),
     "fine": (GOOD | {"edges": [0.0, 1e-20, 1.0]}, "multiples of 2\\*\\*-52"),

@@ -145,8 +145,7 @@ class PiecewiseMap(Frozen):
             "'edges' must increase from 0 to 1": edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all(),
             "values must lie in [0, 1]": all(((v >= 0) & (v <= 1)).all() for v in (start, end)),
             "'edges' and 'start' must be multiples of 2**-52": all((v * UNIT % 1 == 0).all() for v in (edges, start)),
-            "'slope' must be multiples of 2**-30, up to 2**22": (slope * SLOPE_UNIT % 1 == 0).all()
-            and (np.abs(slope) <= _STEEPEST).all(),
+            "'slope' must be multiples of 2**-30": (slope * SLOPE_UNIT % 1 == 0).all(),
         }
         for rule, kept in rules.items():
             if not kept:
@@ -157,10 +156,9 @@ class PiecewiseMap(Frozen):
 def _numbers(values: Any, name: str) -> Floats:
     if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
         raise InputError(f"a map is damaged: {name!r} must be a list of numbers")
-    array = np.array(values, np.float64)
-    if not np.isfinite(array).all():
-        raise InputError(f"a map is damaged: {name!r} must be finite")
-    return array
+    if not all(abs(value) <= _STEEPEST for value in values):
+        raise InputError(f"a map is damaged: {name!r} must be finite, and at most 2**22 in size")
+    return np.array(values, np.float64)
 
 
 def _logit(p: Floats) -> Floats:
