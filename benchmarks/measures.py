@@ -54,6 +54,14 @@ def _switch(data: Data, *, weighted: bool = False) -> Any:
     return brolly.switch_guarantee(data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0)
 
 
+def _as_is(data: Data) -> Any:
+    return brolly.guarantee(data.y, data.p, response="as_is")
+
+
+def _value(data: Data) -> Any:
+    return brolly.forecast_value(data.y, data.p)
+
+
 def _recalibrated(data: Data) -> Any:
     """Another forecast for the same rows, made once and not within a turn."""
     return _OTHER.setdefault(len(data), data.p**1.3)
@@ -62,10 +70,12 @@ def _recalibrated(data: Data) -> Any:
 _OTHER: dict[int, Any] = {}
 SWITCH = Contestant("brolly switch_guarantee", _switch)
 SWITCH_WEIGHTED = Contestant("brolly switch_guarantee, weighted", partial(_switch, weighted=True))
+AS_IS = Contestant("brolly guarantee, as_is", _as_is)
+VALUE = Contestant("brolly forecast_value", _value)
 THRESHOLD = Contestant("p >= t", _threshold)
 DECIDE = Contestant("brolly decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
 BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
-CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED)
+CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS, VALUE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)
