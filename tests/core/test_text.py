@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from brolly.core.text import at_least, at_most, finite, json_key, percent, rows
+from brolly.core.text import at_least, at_most, finite, json_key, percent, rows, short
 
 
 def test_bounds_stay_bounds_when_rounded():
@@ -36,3 +36,9 @@ def test_segments_in_json():
     assert json_key(("a", 1, 0.5, True, None)) == ["a", 1, 0.5, True, None]
     assert json_key((math.inf, datetime.date(2026, 1, 1))) == ["inf", "2026-01-01"]
     assert json_key("a") == "a"
+
+
+def test_names_are_cut():
+    assert short("a" * 60) == "a" * 60
+    assert short("a" * 61) == "a" * 57 + "..."
+    assert short("abcdef", 5) == "ab..."

@@ -16,6 +16,7 @@ import pytest
 from helpers import report_cases
 
 import brolly
+from brolly.assessment import text as verdict_text
 from brolly.errors import InputError
 from brolly.report import to_html
 from brolly.report.assessment_page import scdl_interval
@@ -128,6 +129,28 @@ def test_of_very_many_segments_the_worst_are_shown():
     assert 'value="1">s19999<' in page
     assert ">s19499<" not in page
     assert "The chart shows the 40 largest values." in page
+
+
+def endless(a):
+    """The assessment with segments whose names have 20,000 characters."""
+    rows = tuple(replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows))
+    return replace(a, segments=replace(a.segments, rows=rows))
+
+
+def test_an_endless_name_is_cut():
+    usual, page = to_html(report_cases.single()), to_html(endless(report_cases.single()))
+    assert len(page) < len(usual) + 10_000
+    assert f'<td class="text" title="0 {"x" * 495}...">0 {"x" * 55}...</td>' in page
+    assert f'<option value="1">1 {"x" * 55}...</option>' in page
+    assert "x" * 501 not in page
+    assert 'class="text" title=' not in usual
+
+
+def test_an_endless_name_is_cut_in_sentences_and_tables():
+    assert f": 0 {'x' * 55}..." in verdict_text.segments(endless(report_cases.single()).segments)
+    sample = brolly.Sample([0, 1] * 10, [0.2, 0.3] * 10)
+    tests = brolly.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
+    assert max(map(len, str(tests).splitlines())) < 200
 
 
 def test_of_as_many_as_fit_all_are():

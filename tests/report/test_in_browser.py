@@ -52,6 +52,18 @@ def comparison(tmp_path_factory):
     return path
 
 
+@pytest.mark.parametrize("size", ["desk", "phone"])
+def test_endless_names_of_segments_fit(browser, tmp_path, size):
+    a = report_cases.single()
+    rows = tuple(replace(row, key=(f"{i} {'x' * 20_000}",)) for i, row in enumerate(a.segments.rows))
+    to_html(replace(a, segments=replace(a.segments, rows=rows)), tmp_path / "long.html")
+    browser.open(tmp_path / "long.html", size=size)
+    assert browser.run(FITS)
+    assert browser.run(TEXTS_OUTSIDE) == []
+    longest = "return Math.max(...[...document.querySelectorAll('text, td, option')].map((e) => e.textContent.length))"
+    assert browser.run(longest) < 400
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", ["desk", "phone"])
 @pytest.mark.parametrize("page", ["report", "comparison"])

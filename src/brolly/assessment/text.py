@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from brolly.core.text import at_least, at_most, percent, rows
+from brolly.core.text import at_least, at_most, percent, rows, short
 from brolly.decisions.text import decision_with
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def segments(table: SegmentTable) -> str:
     few = f" {_count(table.small, 'segment has', 'segments have')} too few rows to be tested." if table.small else ""
     if not tested:
         return few.strip()
-    names = [segment.label for segment in table.flagged]
+    names = [short(segment.label) for segment in table.flagged]
     if not names:
         return f"Of {_count(tested, 'segment', 'segments')} tested, none is miscalibrated beyond chance.{few}"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""

@@ -16,7 +16,7 @@ from brolly.cli.results import rows_read, say_paragraphs, write_json, written
 from brolly.core.grid.rounded import Rounding
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
-from brolly.core.text import at_most, json_key
+from brolly.core.text import at_most, json_key, short
 from brolly.errors import InputError
 from brolly.measures.catalogue import Measurements, measure_all
 from brolly.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
@@ -201,8 +201,7 @@ def measure_table(values: Measurements) -> str:
 
 def _cell(value: Any) -> str:
     """A name, shortened so that the rest of its line can be seen."""
-    name = "(none)" if value is None else one_line(str(value))
-    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 3]}..."
+    return "(none)" if value is None else short(one_line(str(value)), _WIDEST)
 
 
 def segment_table(by: tuple[str, ...], parts: list[Part]) -> str:

@@ -1,4 +1,4 @@
-"""Numbers in sentences (percentages that stay bounds when rounded, counts of rows), and values in JSON."""
+"""Numbers in sentences (percentages that stay bounds when rounded, counts of rows), names, and values in JSON."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def percent(share: float) -> str:
 def rows(n: float) -> str:
     """Format a number of rows, which need not be whole where rows are weighted or split."""
     return "1 row" if n == 1 else f"{n:,.6g} rows" if n < 1e6 else f"{n:,.0f} rows"
+
+
+def short(name: str, most: int = 60) -> str:
+    """Return a name cut to at most so many characters, with dots at the end if it was longer."""
+    return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
 def finite(value: float | None) -> float | None:

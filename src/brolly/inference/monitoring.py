@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.core.sample.sample import Sample
+from brolly.core.text import short
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.change_points import Change, Periods, Shuffle, as_periods, find_changes
 from brolly.inference.guarantee import guarantee
@@ -87,7 +88,7 @@ class Timeline:
 
     def __str__(self) -> str:
         changed = {change.label: change for change in self.changes}
-        width = max(6, *(len(window.label) for window in self.windows))
+        width = max(6, *(len(short(window.label)) for window in self.windows))
         lines = [
             f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence_level:.0%})':>14}  rounding"
         ]
@@ -95,7 +96,7 @@ class Timeline:
             if w.label in changed:
                 p = changed[w.label].p_value
                 lines.append(f"{'':<{width}}  change: by chance with probability {p:.2g} at most")
-            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.grid}")
+            lines.append(f"{short(w.label):<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.grid}")
         return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
-from brolly.core.text import finite, json_key
+from brolly.core.text import finite, json_key, short
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.calibration_test import calibration_test, exact_p_value
 from brolly.inference.intervals import confidence_interval
@@ -341,4 +341,4 @@ def _price(many: int, method: str) -> float:
 
 
 def _words(key: Any) -> str:
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+    return short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))

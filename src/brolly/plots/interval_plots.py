@@ -9,6 +9,7 @@ import numpy as np
 
 from brolly.assessment.components import Estimate
 from brolly.assessment.segments import SegmentTable
+from brolly.core.text import short
 from brolly.inference.comparison import Comparison
 from brolly.plots.style import BLUE, GREY, ORANGE, VERMILION, as_axes, legend, plain
 
@@ -70,7 +71,7 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
         _point(ax, y, s.value, s.low, s.high, colour, marker)
     line: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.5}
     ax.axvline(table.pooled_value, label=f"all rows: {table.pooled_value:.3g}", **line)
-    _rows(ax, [plain(f"{_short(s.label)} ({s.n:,})") for s in shown], "SCDL (0 is perfect)")
+    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "SCDL (0 is perfect)")
     _keys(ax, {"miscalibrated beyond chance": (VERMILION, "D"), "too few rows": (GREY, "x")})
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
@@ -116,10 +117,6 @@ def _keys(ax: Axes, marks: dict[str, tuple[str, str]]) -> None:
     for label, (colour, marker) in marks.items():
         ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)
     legend(ax, "lower right")
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _point(ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str) -> None:

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable
-from brolly.core.text import at_least, at_most
+from brolly.core.text import at_least, at_most, short
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
 from brolly.report.html_tables import Column, count, folded, items, number, percent, table
@@ -174,7 +174,7 @@ def _measures_table(a: Assessment) -> str:
 
 def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
     columns = [
-        Column(" / ".join(segments.by), attrgetter("label")),
+        Column(short(" / ".join(segments.by)), attrgetter("label"), short),
         Column("Rows", attrgetter("n"), count),
         Column("Event rate", attrgetter("event_rate"), percent),
         Column("SCDL", attrgetter("value"), number),
@@ -185,7 +185,7 @@ def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
         Column("q-value", attrgetter("q_value"), number),
         Column("Test", attrgetter("status")),
     ]
-    options = "".join(f'<option value="{i}">{escape(s.label)}</option>' for i, s in enumerate(segments.rows))
+    options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(segments.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'

@@ -169,7 +169,8 @@ globalThis.brolly = (() => {
     const shown = state.shown.map((i, key) => {
       const d = a.segments.rows[i];
       const colour = d.flagged ? colours.bad : d.small ? colours.quiet : colours.forecast;
-      return { ...d, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows\n${d.status}` };
+      const label = d.label.length > 40 ? `${d.label.slice(0, 37)}...` : d.label;
+      return { ...d, label, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows\n${d.status}` };
     });
     return intervals("The segments with their intervals; the table below has the numbers.", shown, width, { null: true });
   }

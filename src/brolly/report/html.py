@@ -20,10 +20,12 @@ from brolly.assessment.assess_many import AssessmentSet
 from brolly.assessment.components import Estimate
 from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
+from brolly.core.text import short
 from brolly.report.assessment_page import MAX_SEGMENTS, fields
 from brolly.report.html_tables import Column, items, number, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
+_LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
 
 
 def to_html(
@@ -106,10 +108,13 @@ def _hash(text: str) -> str:
 
 
 def _with_few_segments(a: Assessment) -> Assessment:
-    """The assessment with no more segments than a page can show."""
-    if a.segments is None or len(a.segments.rows) <= MAX_SEGMENTS:
+    """The assessment with no more segments than a page can show, nor longer names."""
+    if a.segments is None:
         return a
-    shown = sorted(a.segments.rows, key=lambda segment: (not segment.flagged, -segment.value))[:MAX_SEGMENTS]
+    rows = a.segments.rows
+    if len(rows) > MAX_SEGMENTS:
+        rows = tuple(sorted(rows, key=lambda segment: (not segment.flagged, -segment.value))[:MAX_SEGMENTS])
+    shown = [replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows]
     return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from brolly.core.text import finite
+from brolly.core.text import finite, short
 
 
 class Column(NamedTuple):
@@ -14,7 +14,7 @@ class Column(NamedTuple):
 
     head: str
     value: Callable[[Any], Any]
-    shown: Callable[[Any], str] | None = None  # None: the value is text
+    shown: Callable[[Any], str] | None = None  # None: the value is text; short: a name, whose cell has a title if cut
 
 
 def number(value: float | None) -> str:
@@ -67,13 +67,16 @@ def folded(summary: str, inside: str) -> str:
 
 
 def _kind(column: Column) -> str:
-    return "" if column.shown is None else ' class="number"'
+    return "" if column.shown in (None, short) else ' class="number"'
 
 
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.shown is None:
         return f'<td class="text">{escape(str(value))}</td>'
+    if column.shown is short:
+        title = "" if short(value) == value else f' title="{escape(value)}"'
+        return f'<td class="text"{title}>{escape(short(value))}</td>'
     value = finite(value)  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
     return f'<td class="number" data-value="{escape(exact)}">{escape(column.shown(value))}</td>'

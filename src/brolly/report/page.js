@@ -111,7 +111,7 @@
         const down = head.getAttribute("aria-sort") === "ascending";
         [...table.tHead.rows[0].cells].forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+        const key = (row) => row.cells[column].dataset.value ?? (row.cells[column].title || row.cells[column].textContent);
         const isNumber = head.classList.contains("number");
         const before = (x, y) => {
           if (!isNumber) return x.localeCompare(y, "en", { numeric: true });
@@ -133,7 +133,7 @@
   function csv(table) {
     // Text that a spreadsheet would take for a formula gets an apostrophe in front.
     const quoted = (text) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-    const cell = (td) => (td.dataset.value === undefined ? quoted(td.textContent) : td.dataset.value);
+    const cell = (td) => (td.dataset.value === undefined ? quoted(td.title || td.textContent) : td.dataset.value);
     const heads = [...table.tHead.rows[0].cells].map((th) => quoted(th.textContent));
     return [heads, ...[...table.tBodies[0].rows].map((row) => [...row.cells].map(cell))].map((line) => line.join(",")).join("\r\n") + "\r\n";
   }
