@@ -1,4 +1,4 @@
-"""Write the tables of docs/inference.md from the data under docs/data: ``python -m studies.tables``."""
+"""Write tables into pages of the documentation from the data under docs/data: ``python -m studies.tables``."""
 
 from __future__ import annotations
 
@@ -71,6 +71,29 @@ def as_is() -> str:
     return markdown(head, rows)
 
 
+def switching() -> str:
+    """The mean bounds of a switch and their failures over the sizes, by population."""
+    lines, rows = read("switching.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = [x for x in lines if x["population"] == name]
+        at_95 = {x["n"]: x for x in some if x["confidence_level"] == "0.95"}
+        last = at_95[sizes[-1]]
+        cells = [
+            " / ".join(f"{float(at_95[n][k]):.4f}" for k in ("harm_bound", "hoeffding", "bootstrap")) for n in sizes
+        ]
+        failed = []
+        for level in ("0.95", "0.5"):
+            at = [x for x in some if x["confidence_level"] == level]
+            bounds = " / ".join(str(sum(int(x[f"violations_{k}"]) for x in at)) for k in ("harm", "gain"))
+            redrawn = sum(int(x["violations_bootstrap"]) for x in at), sum(int(x["bootstrapped"]) for x in at)
+            failed.append(f"{bounds} of {sum(int(x['repeats']) for x in at):,}; {redrawn[0]} of {redrawn[1]}")
+        gain = f"{float(last['gain_at_least']):.4f} ({float(last['true_gain']):.4f})"
+        rows.append([name, *cells, f"{float(last['true_harm']):.4f}", gain, *failed])
+    head = ["population", *(f"n = {int(n):,}" for n in sizes), "true loss", f"gain at n = {int(sizes[-1]):,} (true)"]
+    return markdown([*head, "failed at 95%", "failed at 50%"], rows)
+
+
 def rates() -> str:
     """The fitted slopes, by measure."""
     lines = read("rates-slopes.csv")
@@ -80,9 +103,12 @@ def rates() -> str:
     return markdown(["measure", "calibrated", "overconfident", "known for a calibrated forecaster"], rows)
 
 
-def filled(page: str) -> str:
+PAGES = {"inference.md": (sharper, as_is, failures, rates), "inference-bounds.md": (switching,)}
+
+
+def filled(page: str, name: str = "inference.md") -> str:
     """Return the page with each table between its markers."""
-    for table in (sharper, as_is, failures, rates):
+    for table in PAGES[name]:
         start, rest = page.split(f"<!-- {table.__name__} -->\n")
         _, stop = rest.split("<!-- end -->", 1)
         page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"
@@ -90,9 +116,10 @@ def filled(page: str) -> str:
 
 
 def main() -> None:
-    """Write the tables into the page."""
-    path = DATA.parent / "inference.md"
-    path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables into the pages."""
+    for name in PAGES:
+        path = DATA.parent / name
+        path.write_text(filled(path.read_text(encoding="utf-8"), name), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import brolly
-from studies import rates, tables, violation, violation_as_is
+from studies import rates, switching, tables, violation, violation_as_is
 from studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -98,6 +98,29 @@ def test_the_committed_counts_without_rounding():
     assert cases["constant"].truth() == cases["groups"].truth() == pytest.approx(0.5)
 
 
+def test_the_bounds_of_a_switch_fail_no_more_often_than_they_may(tmp_path):
+    path = tmp_path / "switching.csv"
+    switching.main([str(path), "--repeats", "4", "--sizes", "60"])
+    with path.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * len(switching.pairs())
+    for line in lines:
+        assert max(int(line["violations_harm"]), int(line["violations_gain"])) <= 3
+
+
+def test_the_committed_counts_of_a_switch():
+    lines, pairs = read("switching.csv"), switching.pairs()
+    assert {int(line["n"]) for line in lines} == set(switching.SIZES)
+    assert {line["population"] for line in lines} == set(pairs)
+    for line in lines:
+        allowed = (1 - float(line["confidence_level"])) * int(line["repeats"])
+        assert max(int(line["violations_harm"]), int(line["violations_gain"])) <= allowed
+        truth = pairs[line["population"]].truth()
+        assert (float(line["true_harm"]), float(line["true_gain"])) == pytest.approx(truth, abs=1e-6)
+    assert pairs["inverted"].truth() == pytest.approx((1 / 2, 0), abs=1e-5)
+    assert pairs["certain"].truth() == pytest.approx((1 / 2, 1 / 2))
+
+
 def test_rates_in_short(tmp_path):
     path = tmp_path / "rates.csv"
     rates.main([str(path), "--repeats", "30", "--sizes", "100", "400", "1600", "--points", "32768"])
@@ -122,6 +145,7 @@ def test_the_committed_rates_show_table_1():
 
 
 def test_the_page_shows_the_committed_data():
-    page = (DATA.parent / "inference.md").read_text(encoding="utf-8")
-    assert tables.filled(page) == page
-    assert page.count("| one point |") == 1
+    for name, row in {"inference.md": "| one point |", "inference-bounds.md": "| identical |"}.items():
+        page = (DATA.parent / name).read_text(encoding="utf-8")
+        assert tables.filled(page, name) == page
+        assert page.count(row) == 1
