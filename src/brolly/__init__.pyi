@@ -20,6 +20,7 @@ from brolly.assessment.verdict import Sentence as Sentence
 from brolly.assessment.verdict import Verdict as Verdict
 from brolly.core.piecewise import PiecewiseMap as PiecewiseMap
 from brolly.core.sample.accumulator import Accumulator as Accumulator
+from brolly.core.sample.paired import PairedSample as PairedSample
 from brolly.core.sample.sample import Sample as Sample
 from brolly.core.sample.segments import Segments as Segments
 from brolly.decisions.curve import RegretProfile as RegretProfile

@@ -113,7 +113,7 @@ def test_cells_without_weight_are_left_out():
 @pytest.mark.parametrize(("role", "kind"), VIOLATIONS)
 def test_bad_rows_are_counted_over_segments(role, kind):
     bad = (8, violation_code(role, kind), 0, 3, 0.0, 0.0, 0.0)
-    name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight"}[role]
+    name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight", "old": "p_old"}[role]
     with pytest.raises(InputError, match=rf"^{name} must .*; 6 values do( not)?$") as caught:
         brolly.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
     assert caught.value.count == 6
@@ -146,8 +146,8 @@ def changed(**values):
 WRONG = {
     "brolly_grid must be a power of two from 2 to 1,048,576; it is 9": changed(grid=9),
     "brolly_grid must be the same in every row; it is 16 and 8": changed(grid=16),
-    "brolly_cell must lie between -10 and 8; it is 9": changed(cell=9),
-    "brolly_cell must lie between -10 and 8; it is -11": changed(cell=-11),
+    "brolly_cell must lie between -14 and 8; it is 9": changed(cell=9),
+    "brolly_cell must lie between -14 and 8; it is -15": changed(cell=-15),
     "brolly_outcome must lie between 0 and 1; it is 2": changed(outcome=2),
     "brolly_count must lie between 0 and 9,007,199,254,740,992; it is -1": changed(count=-1),
     "brolly_count must hold integers": changed(count=1.5),

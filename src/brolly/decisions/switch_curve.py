@@ -25,7 +25,7 @@ class SwitchCurve(Frozen):
     Attributes
     ----------
     edges : ndarray of shape (k + 1,)
-        0, the distinct predictions of both forecasts on rows where they differ, and 1.
+        0, the distinct predictions of both forecasts on rows where they differ, and 1; or a grid of thresholds.
     only : ndarray of shape (4, k)
         The share of the weight of rows on which one forecast alone says to act, in each piece: the old one (without
         the event, with it), the new one (without the event, with it).
@@ -33,7 +33,8 @@ class SwitchCurve(Frozen):
         The same for the sums of squared shares, where weights are not equal or rows come in groups (then of the share
         of a row times that of its group).
     closed : bool
-        Whether predictions equal to a threshold act. Then only thresholds at the edges count.
+        Whether predictions are known by their cells alone. Then the curve is exact at the edges, for whoever acts from
+        the threshold on; between them it is that of predictions rounded down to an edge.
     """
 
     edges: Floats
@@ -69,11 +70,19 @@ class SwitchCurve(Frozen):
 
     @classmethod
     def _from_cells(
-        cls, old: NDArray[np.int32], new: NDArray[np.int32], event: NDArray[np.bool_], weight: Floats, m: int
+        cls,
+        old: NDArray[np.int32],
+        new: NDArray[np.int32],
+        event: NDArray[np.bool_],
+        weight: Floats,
+        m: int,
+        squares: Floats | None = None,
     ) -> SwitchCurve:
         """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
-        only = sum_cells(old, new, event.view(np.uint8), weight, m) / float(weight.sum())
-        return cls(np.arange(m + 1) / m, only, closed=True)
+        total, outcome = float(weight.sum()), event.view(np.uint8)
+        only = sum_cells(old, new, outcome, weight, m) / total
+        squared = None if squares is None else sum_cells(old, new, outcome, squares, m) / total**2
+        return cls(np.arange(m + 1) / m, only, squared, closed=True)
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the loss by the switch for thresholds in [0, 1], if whoever acts does so from the threshold on."""

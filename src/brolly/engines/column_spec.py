@@ -8,6 +8,7 @@ from typing import Any
 
 from brolly.core.input.labels import plain
 from brolly.core.input.rows import ColumnNames
+from brolly.core.sample.groupby_result import OLD_CELL
 from brolly.engines.where import Condition, columns_of, parse
 from brolly.errors import InputError
 
@@ -22,6 +23,8 @@ class ColumnSpec:
         The column of predictions; with several classes one column for each.
     outcome : str
         The column of outcomes.
+    old : str or None
+        The column of another forecast for the same rows, which `prob` is to replace.
     weight : str or None
         The column of weights.
     by : tuple of str
@@ -36,6 +39,7 @@ class ColumnSpec:
 
     prob: str | tuple[str, ...]
     outcome: str
+    old: str | None = None
     weight: str | None = None
     by: tuple[str, ...] = ()
     where: Condition | None = None
@@ -61,13 +65,17 @@ class ColumnSpec:
         by: str | Sequence[str] | None,
         where: Any,
         pos_label: Any,
+        pair: bool = False,
     ) -> ColumnSpec:
         """Check the arguments of `scan` and `sql`, and read a condition that is text."""
         segments = () if by is None else _names("by", by)
         predictions = _names("prob", prob)
+        if pair and segments:
+            raise InputError("by cannot be combined with two forecasts: select the rows of a segment with where")
         text = isinstance(where, str)
         return cls(
-            prob=prob if isinstance(prob, str) else predictions,
+            prob=predictions[-1] if pair or isinstance(prob, str) else predictions,
+            old=predictions[0] if pair else None,
             outcome=_name("outcome", outcome),
             weight=None if weight is None else _name("weight", weight),
             by=segments,
@@ -80,7 +88,7 @@ class ColumnSpec:
     def names(self) -> ColumnNames:
         """The names of the columns, for error messages."""
         prob = self.prob if isinstance(self.prob, str) else ", ".join(self.prob)
-        return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "")
+        return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "", old=self.old or "")
 
     @property
     def has_other_labels(self) -> bool:
@@ -90,7 +98,12 @@ class ColumnSpec:
     def value_columns(self) -> list[str]:
         """List the columns that sums are made of."""
         prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
-        return [*prob, self.outcome, *([] if self.weight is None else [self.weight])]
+        others = [name for name in (self.weight, self.old) if name is not None]
+        return [*prob, self.outcome, *others]
+
+    def group_columns(self) -> tuple[str, ...]:
+        """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
+        return self.by if self.old is None else (OLD_CELL,)
 
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""

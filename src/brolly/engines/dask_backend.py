@@ -16,12 +16,11 @@ from brolly.core.grid.hashed_cells import SlicedCells, slot_count
 from brolly.core.input.labels import Key, SegmentIndex
 from brolly.core.sample.groupby_result import check_other_label, raise_violation
 from brolly.core.sample.segments import GroupedCells
-from brolly.engines.accumulators import make_accumulator
 from brolly.engines.arrow_where import filter_batch
 from brolly.engines.checks import check_columns
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import is_text
-from brolly.engines.ingest import BinaryIngest
+from brolly.engines.pairs import make_ingest
 from brolly.engines.sources import local_sources
 from brolly.errors import InputError
 
@@ -55,12 +54,14 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> GroupedCells:
     check_other_label(part.other_labels, spec.names, spec.pos_label)  # each partition may have seen another one
     if not part.rows:
         raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
-    return GroupedCells(by=spec.by, keys=part.keys, store=SlicedCells(part.table), weight_name=spec.names.weight)
+    return GroupedCells(
+        by=spec.group_columns(), keys=part.keys, store=SlicedCells(part.table), weight_name=spec.names.weight
+    )
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     """Return the sums of one partition, a pandas frame; if rows break rules, only how many break which."""
-    ingest = BinaryIngest(spec, make_accumulator(spec, m), parse=False)
+    ingest = make_ingest(spec, m, parse=False)
     try:
         for batch in _batches(frame, spec):
             ingest.add(batch)

@@ -10,7 +10,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from brolly.core.sample.groupby_result import COLUMNS, OTHER_LABELS, violation_code
+from brolly.core.sample.groupby_result import COLUMNS, OLD_CELL, OTHER_LABELS, violation_code
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.where import Comparison, Condition, IsIn, IsMissing, fold
 from brolly.errors import InputError
@@ -47,9 +47,9 @@ def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[
             nw.col("brolly_other").min().alias("brolly_least"),
             nw.col("brolly_other").max().alias("brolly_most"),
         ]
-    keys = ["brolly_cell", "brolly_outcome", *spec.by]
+    keys = ["brolly_cell", "brolly_outcome", *spec.group_columns()]
     table = placed.group_by(*keys).agg(*sums).with_columns(brolly_grid=nw.lit(m))
-    return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.by)
+    return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.group_columns())
 
 
 def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
@@ -85,6 +85,8 @@ def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any])
             columns.append(nw.when(outcome != label).then(outcome).alias("brolly_other"))
     if spec.weight is not None:
         columns.append(nw.col(spec.weight).cast(nw.Float64).alias("brolly_w"))
+    if spec.old is not None:
+        columns.append(nw.col(spec.old).cast(nw.Float64).alias("brolly_q"))
     return frame.select(*(nw.col(name) for name in spec.by), *columns)
 
 
@@ -127,6 +129,10 @@ def _bad(spec: ColumnSpec) -> nw.Expr:
     cases.append((y.is_nan() | ~((y == 0) | (y == 1)), violation_code("label", "rule")))
     if weighted:
         cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), violation_code("weight", "rule")))
+    if spec.old is not None:
+        q = nw.col("brolly_q")
+        cases.append((q.is_null(), violation_code("old", "null")))
+        cases += [(q.is_nan(), violation_code("old", "nan")), ((q < 0) | (q > 1), violation_code("old", "range"))]
     bad = nw.lit(0)
     for test, code in reversed(cases):
         bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
@@ -142,8 +148,9 @@ def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[
     counts = ~good | (nw.col("brolly_w") > 0) if weighted else None
     others = ["brolly_other"] if spec.has_other_labels else []
     frame = frame.with_columns(brolly_bad=_bad(spec))
+    old = nw.when(good).then((nw.col("brolly_q") * m).floor()).otherwise(zero).cast(nw.Int64).alias(OLD_CELL)
     frame = frame.select(
-        *spec.by,
+        *(spec.by if spec.old is None else [old]),
         *others,
         nw.when(good).then(scaled.floor()).otherwise(nw.col("brolly_bad")).cast(nw.Int64).alias("brolly_cell"),
         nw.when(good).then(nw.col("brolly_y")).otherwise(zero).cast(nw.Int64).alias("brolly_outcome"),

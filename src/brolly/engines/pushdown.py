@@ -85,7 +85,7 @@ def _read_dask(source: Any, spec: ColumnSpec, m: int) -> GroupedCells:
 
 
 def _checked(columns: dict[str, Any], spec: ColumnSpec) -> GroupedCells:
-    return from_grouped(columns, spec.by, spec.names, pos_label=spec.pos_label)
+    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label)
 
 
 def _package(source: object) -> str:

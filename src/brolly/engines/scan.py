@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from brolly.core.grid.cells import check_grid
+from brolly.core.sample.paired import PairedSample
 from brolly.core.sample.sample import Sample
-from brolly.core.sample.segments import Segments
+from brolly.core.sample.segments import GroupedCells, Segments
 from brolly.engines import pushdown
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.column_spec import ColumnSpec
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
+_PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
+_GRID = 1 << 16
 
 
 class _Options(TypedDict, total=False):
@@ -28,7 +31,7 @@ class _Options(TypedDict, total=False):
 
     weight: str | None
     where: Any
-    grid: int
+    grid: int | None
     pos_label: Any
     labels: Sequence[Any] | None
     progress: Progress | None
@@ -37,11 +40,31 @@ class _Options(TypedDict, total=False):
 @overload
 def scan(
     source: Any,
+    prob: str = ...,
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: None = ...,
+    **options: Unpack[_Options],
+) -> Sample: ...
+@overload
+def scan(
+    source: Any,
+    prob: list[str] | tuple[str, ...],
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: None = ...,
+    **options: Unpack[_Options],
+) -> PairedSample: ...
+@overload
+def scan(
+    source: Any,
     prob: _Names = ...,
     outcome: str = ...,
     *,
     by: None = ...,
-    view: Literal["top-label"] | None = ...,
+    view: Literal["top-label"],
     **options: Unpack[_Options],
 ) -> Sample: ...
 @overload
@@ -72,12 +95,12 @@ def scan(
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
     where: Any = None,
-    grid: int = 2**16,
+    grid: int | None = None,
     pos_label: Any = None,
     view: Literal["top-label", "one-vs-rest"] | None = None,
     labels: Sequence[Any] | None = None,
     progress: Progress | None = None,
-) -> Sample | Segments:
+) -> Sample | Segments | PairedSample:
     """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
 
     Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
@@ -92,7 +115,8 @@ def scan(
         Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, a pattern such as ``"data/*.parquet"``,
         or a list of files and patterns.
     prob : str or sequence of str
-        The column of predicted probabilities; with `view` one column for each class.
+        The column of predicted probabilities. Two columns, the old and the new forecast, give a `PairedSample` for
+        `switch_guarantee`; with `view` they are one column for each class.
     outcome : str
         The column of outcomes: 0 and 1, true and false, or any two labels with `pos_label`.
     weight : str, optional
@@ -102,8 +126,8 @@ def scan(
     where : str or expression, optional
         The rows to read: text such as ``"p is not null and region = 'north'"``, which means the same for every
         source (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
-    grid : int
-        The grid of the compression: a power of two, up to 2**20.
+    grid : int, optional
+        The grid of the compression: a power of two, up to 2**20. Default: 2**16, for two forecasts 2**10.
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
     view : {"top-label", "one-vs-rest"}, optional
@@ -116,7 +140,7 @@ def scan(
 
     Returns
     -------
-    Sample or Segments
+    Sample, Segments or PairedSample
         Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
 
     Raises
@@ -135,7 +159,8 @@ def scan(
     stand in double quotes; text stands in single quotes. A comparison with a null or a NaN is false.
 
     With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
-    that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments.
+    that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments. With two
+    forecasts the cell of the old one takes the place of the segment.
 
     Examples
     --------
@@ -150,19 +175,24 @@ def scan(
       ...
     brolly.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
-    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
-    check_grid(grid)
+    pair = not isinstance(prob, str) and len(prob) == 2 and view is None and labels is None
+    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label, pair=pair)
+    grid = check_grid((_PAIR_GRID if pair else _GRID) if grid is None else grid)
     if not _is_path(source) and pushdown.is_remote(source):
         if view is not None or labels is not None:
             raise InputError("view and labels are for rows in this process, not for those of another engine")
-        return pushdown.aggregate(source, spec, grid, progress=progress).result()
+        return _result(pushdown.aggregate(source, spec, grid, progress=progress), spec)
     need_pyarrow()
     from brolly.engines.sources import local_sources
 
     sources = local_sources(source, spec.all_columns(), spec.native)
     ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
     _feed(sources, spec, ingest, progress)
-    return ingest.grouped().result()
+    return _result(ingest.grouped(), spec)
+
+
+def _result(sums: GroupedCells, spec: ColumnSpec) -> Sample | Segments | PairedSample:
+    return sums.result() if spec.old is None else PairedSample._from_grouped(sums)
 
 
 def _is_path(source: Any) -> bool:
@@ -173,13 +203,12 @@ def _is_path(source: Any) -> bool:
 def _make_ingest(
     spec: ColumnSpec, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
 ) -> BinaryIngest | MulticlassIngest:
-    from brolly.engines.accumulators import make_accumulator
-    from brolly.engines.ingest import BinaryIngest
     from brolly.engines.multiclass import multiclass_ingest
+    from brolly.engines.pairs import make_ingest
 
     if view is not None or labels is not None or not isinstance(spec.prob, str):
         return multiclass_ingest(spec, grid, view, labels, parse=parse)
-    return BinaryIngest(spec, make_accumulator(spec, grid), parse=parse)
+    return make_ingest(spec, grid, parse=parse)
 
 
 def _feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:

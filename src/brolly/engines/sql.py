@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from brolly.core.grid.cells import check_grid
-from brolly.core.sample.groupby_result import violation_code
+from brolly.core.sample.groupby_result import OLD_CELL, violation_code
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.dialects import Dialect, find_dialect
 from brolly.errors import InputError
@@ -92,6 +92,7 @@ def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dia
     """Write the statement; `brolly.core.sample.groupby_result` describes its result."""
     by = [dialect.identifier(column) for column in spec.by]
     keys = "".join(f"{key}, " for key in by)
+    groups = keys if spec.old is None else f"{OLD_CELL}, "
     where = "" if spec.where is None else f"\n  WHERE {dialect.condition(spec.where)}"
     counted = ["COUNT(*) AS brolly_count", f"{dialect.double.format('COUNT(*)')} AS brolly_weight"]
     squares = f"{dialect.double.format('COUNT(*)')} AS brolly_squares"
@@ -101,7 +102,8 @@ def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dia
         counted = [f"{some} AS brolly_count", "SUM(brolly_w) AS brolly_weight"]
         rise, squares = "SUM(brolly_w * brolly_rise) AS brolly_rise", "SUM(brolly_w * brolly_w) AS brolly_squares"
     others = ["MIN(brolly_other) AS brolly_least", "MAX(brolly_other) AS brolly_most"] if spec.has_other_labels else []
-    chosen = [f"{m} AS brolly_grid", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *by]
+    old = [] if spec.old is None else [OLD_CELL]
+    chosen = [f"{m} AS brolly_grid", "brolly_cell", "brolly_outcome", *counted, rise, squares, *others, *old, *by]
     return f"""\
 WITH brolly_read AS (
   SELECT {keys}{_read(spec, dialect)}
@@ -117,7 +119,7 @@ WITH brolly_read AS (
 SELECT
   {f",{chr(10)}  ".join(chosen)}
 FROM brolly_placed
-GROUP BY {keys}brolly_cell, brolly_outcome"""  # noqa: S608 - names and values are quoted
+GROUP BY {groups}brolly_cell, brolly_outcome"""  # noqa: S608 - names and values are quoted
 
 
 def _read(spec: ColumnSpec, dialect: Dialect) -> str:
@@ -132,6 +134,8 @@ def _read(spec: ColumnSpec, dialect: Dialect) -> str:
             columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
     if spec.weight is not None:
         columns["w"] = dialect.double.format(dialect.identifier(spec.weight))
+    if spec.old is not None:
+        columns["q"] = dialect.double.format(dialect.identifier(spec.old))
     if dialect.is_text is not None:
         columns["text"] = _text(spec, dialect.is_text, dialect)
     return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())
@@ -140,6 +144,7 @@ def _read(spec: ColumnSpec, dialect: Dialect) -> str:
 def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
     """Return the code of the column that holds text instead of a number in this row."""
     columns = {"prob": spec.prob, "label": spec.outcome if spec.pos_label is None else None, "weight": spec.weight}
+    columns["old"] = spec.old
     cases = (
         f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {violation_code(role, 'text')}"
         for role, column in columns.items()
@@ -157,18 +162,26 @@ def _check(spec: ColumnSpec, dialect: Dialect) -> str:
     ]
     if weighted:
         cases.append(("brolly_w IS NULL", violation_code("weight", "null")))
+    if spec.old is not None:
+        cases.append(("brolly_q IS NULL", violation_code("old", "null")))
     if dialect.is_text is not None:
         cases.append(("brolly_text < 0", "brolly_text"))
-    outside = dialect.breaks("brolly_p", "{0} >= 0 AND {0} <= 1")
-    nan = dialect.nan("brolly_p")
-    range_, number = violation_code("prob", "range"), violation_code("prob", "nan")
-    cases.append((outside, f"CASE WHEN {nan} THEN {number} ELSE {range_} END"))
+    cases.append(_outside("brolly_p", "prob", dialect))
     cases.append((dialect.breaks("brolly_y", "{0} = 0 OR {0} = 1"), violation_code("label", "rule")))
     if weighted:
         rule = f"{{0}} >= 0 AND {{0}} <= {_LARGEST}"
         cases.append((dialect.breaks("brolly_w", rule), violation_code("weight", "rule")))
+    if spec.old is not None:
+        cases.append(_outside("brolly_q", "old", dialect))
     lines = "\n".join(f"      WHEN {test} THEN {code}" for test, code in cases)
     return f"CASE\n{lines}\n      ELSE 0\n    END"
+
+
+def _outside(column: str, role: str, dialect: Dialect) -> tuple[str, str]:
+    """Return the test for predictions that are none, and their code."""
+    codes = violation_code(role, "nan"), violation_code(role, "range")
+    outside = dialect.breaks(column, "{0} >= 0 AND {0} <= 1")
+    return outside, f"CASE WHEN {dialect.nan(column)} THEN {codes[0]} ELSE {codes[1]} END"
 
 
 def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
@@ -182,6 +195,8 @@ def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
     }
     if spec.weight is not None:
         columns["w"] = "CASE WHEN brolly_bad = 0 THEN brolly_w ELSE 0 END"
+    if spec.old is not None:
+        columns["old"] = f"CASE WHEN brolly_bad < 0 THEN 0 ELSE {dialect.floor.format(f'{m} * brolly_q')} END"
     if spec.has_other_labels:
         columns["other"] = "brolly_other"
     return ",\n    ".join(f"{value} AS brolly_{column}" for column, value in columns.items())

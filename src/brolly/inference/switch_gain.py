@@ -23,11 +23,14 @@ class PairDraws:
     new: NDArray[np.int32]
     event: NDArray[np.bool_]
     weight: Floats
-    group: Ints | None
+    group: Ints | None = None
     counts: bool = False  # whether a weight is a number of rows, each of weight 1
 
     def split(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """The weight of each row in each half, by one coin for each row or each group."""
+        if self.counts:
+            heads: Floats = rng.binomial(self.weight.astype(np.int64), 0.5).astype(np.float64)
+            return heads, self.weight - heads
         coins = rng.integers(0, 2, len(self.event) if self.group is None else int(self.group.max()) + 1)
         first: Floats = self.weight * (coins if self.group is None else coins[self.group])
         return first, self.weight - first

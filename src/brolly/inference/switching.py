@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from brolly.core.arrays import Floats, Ints
-from brolly.core.grid.cell_accumulator import sum_cells
-from brolly.core.input.rows import ColumnNames, as_rows, refuse_reordered
+from brolly.core.arrays import Floats
+from brolly.core.sample.paired import PairedSample
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.decisions.curve import worst_task
 from brolly.decisions.switch_curve import SwitchCurve
@@ -20,14 +18,12 @@ from brolly.decisions.task import DecisionTask
 from brolly.decisions.text import decision_with
 from brolly.errors import InputError
 from brolly.inference.bounds import adaptive_loss, charge_rate
-from brolly.inference.clusters import numbered_groups
 from brolly.inference.resampling import Seed, as_seed, check_share
-from brolly.inference.switch_gain import PairDraws, gain_bound
+from brolly.inference.switch_gain import gain_bound
+from brolly.inference.switch_inputs import PairedCells, Pairs, read_pairs
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
-
-_GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
 
 
 class SwitchBand(NamedTuple):
@@ -49,8 +45,9 @@ class SwitchGuarantee:
         On these rows, exactly: the most that any decision maker loses, and gains, by the switch.
     harm_bound : float
         In the population nobody loses more than this by the switch, in expectation.
-    gain_at_least : float
-        In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain.
+    gain_at_least : float or None
+        In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain, None
+        if they cannot (compressed rows of unequal weights).
     worst_task, best_task : DecisionTask or None
         On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does (up to rounding).
     curve : SwitchCurve
@@ -63,6 +60,8 @@ class SwitchGuarantee:
         The number of groups, if rows were drawn in groups.
     effective_n : float
         The number of independent draws of equal weight that allow the same Hoeffding bound.
+    grid : int or None
+        For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
     seed : int or None
         The seed of the split behind `gain_at_least`, if one was given.
     """
@@ -70,7 +69,7 @@ class SwitchGuarantee:
     harm: float
     gain: float
     harm_bound: float
-    gain_at_least: float
+    gain_at_least: float | None
     worst_task: DecisionTask | None
     best_task: DecisionTask | None
     curve: SwitchCurve
@@ -78,6 +77,7 @@ class SwitchGuarantee:
     n: int
     groups: int | None
     effective_n: float
+    grid: int | None
     seed: int | None
 
     def band(self) -> SwitchBand:
@@ -85,10 +85,13 @@ class SwitchGuarantee:
 
         The interval is that of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
         """
-        loss, error = self.curve.limits(), self.curve.standard_error(self.effective_n)
+        curve = self.curve
+        loss, error = curve.limits(), curve.standard_error(self.effective_n)
         reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
-        threshold = np.repeat(self.curve.edges, 2)[1:-1]
-        return SwitchBand(threshold, *(part.T.ravel() for part in (loss, loss - reach, loss + reach)))
+        columns = (loss, loss - reach, loss + reach)
+        if curve.closed:  # exact at the ends of the pieces; at 0 everybody acts on both forecasts
+            return SwitchBand(curve.edges, *(np.insert(part[1], 0, 0.0) for part in columns))
+        return SwitchBand(np.repeat(curve.edges, 2)[1:-1], *(part.T.ravel() for part in columns))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the loss at each threshold into axes (default: new ones) and return them; see `brolly.plots.switch`."""
@@ -107,6 +110,7 @@ class SwitchGuarantee:
             "n",
             "groups",
             "effective_n",
+            "grid",
             "seed",
         )
         band = self.band()
@@ -119,21 +123,31 @@ class SwitchGuarantee:
         }
 
     def __repr__(self) -> str:
-        found = f"harm={self.harm:.6g}, gain={self.gain:.6g}, harm_bound={self.harm_bound:.6g}"
-        return f"SwitchGuarantee({found}, gain_at_least={self.gain_at_least:.6g}, n={self.n})"
+        names = ("harm", "gain", "harm_bound", "gain_at_least")
+        values = (getattr(self, name) for name in names)
+        found = (
+            f"{name}={value if value is None else f'{value:.6g}'}" for name, value in zip(names, values, strict=True)
+        )
+        return f"SwitchGuarantee({', '.join(found)}, n={self.n})"
 
     def __str__(self) -> str:
         level = percent(self.confidence_level)
+        who = "" if self.grid is None else f" whose thresholds are multiples of 1/{self.grid}"
         lines = [
-            f"With {level} confidence, nobody loses more than {at_most(self.harm_bound)} of the range of their payoffs "
-            "by switching to the new forecast, in expectation.",
-            f"With {level} confidence, somebody gains at least {at_least(self.gain_at_least)}, in expectation."
-            if self.gain_at_least > 0
-            else "These rows do not prove that anybody gains.",
+            f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of the range of their "
+            "payoffs by switching to the new forecast, in expectation.",
+            self._proven_gain(level),
             f"On these {rows(self.n)} the largest loss is {at_most(self.harm)}{_of(self.worst_task)}, and the largest "
             f"gain {at_least(self.gain)}{_of(self.best_task)}.",
         ]
         return "\n".join(lines)
+
+    def _proven_gain(self, level: str) -> str:
+        if self.gain_at_least is None:
+            return "Compressed rows of unequal weights cannot prove that anybody gains."
+        if self.gain_at_least == 0:
+            return "These rows do not prove that anybody gains."
+        return f"With {level} confidence, somebody gains at least {at_least(self.gain_at_least)}, in expectation."
 
 
 def _of(task: DecisionTask | None) -> str:
@@ -141,9 +155,9 @@ def _of(task: DecisionTask | None) -> str:
 
 
 def switch_guarantee(
-    y_true: ArrayLike,
-    p_old: ArrayLike,
-    p_new: ArrayLike,
+    y_true: ArrayLike | PairedSample,
+    p_old: ArrayLike | None = None,
+    p_new: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
@@ -158,8 +172,9 @@ def switch_guarantee(
 
     Parameters
     ----------
-    y_true : array_like of shape (n,)
-        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_true : array_like of shape (n,), or PairedSample
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or both forecasts compressed by `scan`, from any
+        source and of any size; then all statements are about thresholds on its grid (see Notes).
     p_old, p_new : array_like of shape (n,)
         The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
     sample_weight : array_like of shape (n,), optional
@@ -192,6 +207,10 @@ def switch_guarantee(
     the bound is small if the forecasts rarely differ. For `gain_at_least` one half of the rows names a task, and the
     other half bounds its gain, as in `loss_at_least`.
 
+    A `PairedSample` knows on which side of each threshold k/m a prediction is, and no more. Its results are about all
+    tasks whose thresholds are multiples of 1/m, with actions that change from the threshold on. For them they are exact
+    and proven in the same way.
+
     Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
     neither forecast was fitted on. Proofs: docs/inference-bounds.md. O(n log n).
 
@@ -207,98 +226,38 @@ def switch_guarantee(
     """
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    pairs = _read(y_true, p_old, p_new, sample_weight, pos_label, groups)
-    draws, effective_n = pairs.sizes()
-    curve = pairs.curve()
-    worst, best = curve.chord(), curve.chord(back=True)
+    if isinstance(y_true, PairedSample):
+        _refuse_more(p_old=p_old, p_new=p_new, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+        pairs: Pairs | PairedCells = PairedCells(y_true)
+    elif p_old is None or p_new is None:
+        raise InputError("p_old and p_new are required, unless the first argument is a PairedSample")
+    else:
+        pairs = read_pairs(y_true, p_old, p_new, sample_weight, pos_label, groups)
+    (units, effective_n), curve, draws = pairs.sizes(), pairs.curve(), pairs.draws()
     doubt = 1 - confidence_level
+    worst, best = curve.chord(), curve.chord(back=True)
     return SwitchGuarantee(
         harm=min(2 * worst.value, 1.0),
         gain=min(2 * best.value, 1.0),
-        harm_bound=harm_bound(curve, draws, effective_n, doubt),
-        gain_at_least=gain_bound(pairs.draws(), doubt, generator),
+        harm_bound=harm_bound(curve, units, effective_n, doubt),
+        gain_at_least=None if draws is None else gain_bound(draws, doubt, generator),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
         confidence_level=confidence_level,
-        n=len(pairs.event),
-        groups=None if pairs.group is None else draws,
+        n=pairs.n,
+        groups=None if groups is None else units,
         effective_n=effective_n,
+        grid=y_true.grid if isinstance(y_true, PairedSample) else None,
         seed=seed,
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Checked rows of positive weight; weights are None if all are 1. With counts, each stands for so many rows."""
-
-    event: NDArray[np.bool_]
-    old: Floats
-    new: Floats
-    weight: Floats | None
-    group: Ints | None
-    counts: Ints | None = None
-
-    def by_group(self) -> Floats | None:
-        """The weight of each group; None without groups."""
-        return None if self.group is None else np.bincount(self.group, self.weight).astype(np.float64)
-
-    def sizes(self) -> tuple[int, float]:
-        """The number of independent draws, and the number of equal weight that allow the same Hoeffding bound."""
-        if self.counts is not None:
-            return int(self.counts.sum()), float(self.counts.sum())
-        each = self.weight if self.group is None else self.by_group()
-        if each is None:
-            return len(self.event), float(len(self.event))
-        return len(each), min(float(each.sum() ** 2 / (each @ each)), float(len(each)))
-
-    def curve(self) -> SwitchCurve:
-        """The loss by the switch at each threshold."""
-        if self.counts is not None:
-            curve = SwitchCurve._from_rows(self.event, self.old, self.new, self.counts.astype(np.float64))
-            return replace(curve, squares=None)
-        together = self.by_group()
-        group_weight = None if together is None else together[self.group]
-        return SwitchCurve._from_rows(self.event, self.old, self.new, self.weight, group_weight)
-
-    def draws(self) -> PairDraws:
-        """The rows on the grid of thresholds that `gain_at_least` chooses from."""
-        old, new = ((_GRID * p).astype(np.int32) for p in (self.old, self.new))
-        weight = self.weight if self.counts is None else self.counts.astype(np.float64)
-        weight = np.ones(len(old)) if weight is None else weight
-        counts = self.counts is not None
-        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group, counts=counts)
-
-
-def _read(
-    y_true: ArrayLike,
-    p_old: ArrayLike,
-    p_new: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    groups: ArrayLike | None,
-) -> Pairs:
-    """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
-    columns = []
-    refuse_reordered("p_old", p_old, "p_new", p_new)
-    for name, prob in (("p_old", p_old), ("p_new", p_new)):
-        refuse_reordered(name, prob, "groups", groups)
-        read = as_rows(y_true, prob, sample_weight, pos_label, names=ColumnNames(prob=name))
-        sum_cells(read, 2)  # which refuses bad values
-        columns.append(read)
-    old, new = (np.ascontiguousarray(read.prob, np.float64) for read in columns)
-    event, weight = np.ascontiguousarray(columns[0].label == 1), columns[0].weight
-    group = None if groups is None else numbered_groups(groups, len(event))
-    if weight is not None:
-        some = weight > 0
-        if not some.any():
-            raise InputError("sample_weight must not be zero for every row")
-        # By a power of two, so that squares of weights neither vanish nor overflow.
-        weight = np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1])
-        if not some.all():
-            event, old, new, weight = event[some], old[some], new[some], weight[some]
-            group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)
-    return Pairs(event, old, new, weight, group)
+def _refuse_more(**arguments: Any) -> None:
+    """Refuse arguments that a compressed sample answers already, or cannot answer."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise InputError(f"{name} must not be given with a PairedSample")
 
 
 def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:

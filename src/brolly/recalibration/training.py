@@ -20,7 +20,7 @@ from brolly.core.sample.segments import Segments
 from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning
 from brolly.inference.clusters import numbered_groups
-from brolly.inference.switching import Pairs
+from brolly.inference.switch_inputs import Pairs
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful

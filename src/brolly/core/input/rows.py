@@ -21,11 +21,12 @@ _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2",
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnNames:
-    """What the caller calls the three columns, for error messages."""
+    """What the caller calls the columns, for error messages."""
 
     label: str = "y_true"
     prob: str = "y_prob"
     weight: str = "sample_weight"
+    old: str = "p_old"  # another forecast for the same rows
     first: int = 0  # the number of the first row, where the rows are one batch of several
     source: str = ""  # the name of the source, where there are several
 

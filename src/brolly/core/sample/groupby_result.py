@@ -19,6 +19,7 @@ from brolly.core.sample.segments import GroupedCells
 from brolly.errors import InputError
 
 COLUMNS = tuple(f"brolly_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares"))
+OLD_CELL = "brolly_old"  # the cell of another forecast, by which rows are grouped like by a segment
 OTHER_LABELS = ("brolly_least", "brolly_most")  # of the labels that are not the event: there may be one
 
 # A row that breaks several rules counts for the first.
@@ -33,6 +34,10 @@ VIOLATIONS = {
     ("prob", "range"): "must lie in [0, 1]",
     ("label", "rule"): LABEL_RULE,
     ("weight", "rule"): WEIGHT_RULE,
+    ("old", "null"): "must not contain nulls (missing values)",
+    ("old", "text"): "must hold numbers",
+    ("old", "nan"): "must not contain NaN",
+    ("old", "range"): "must lie in [0, 1]",
 }
 _ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
 
