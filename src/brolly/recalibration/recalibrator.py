@@ -24,6 +24,7 @@ from brolly.recalibration.certificate import Certificate, certify
 from brolly.recalibration.methods import IDENTITY, METHODS
 from brolly.recalibration.segments import SegmentMap, correct
 from brolly.recalibration.selection import Candidate, CrossValidation, choose
+from brolly.recalibration.sql import columns_of, recalibrated
 from brolly.recalibration.storage import Fitted, as_text
 from brolly.recalibration.training import FitRows, HeldOut
 
@@ -186,6 +187,41 @@ class Recalibrator:
             if key in self._maps:
                 value[rows] = self._maps[key](prob[rows])
         return value
+
+    def to_sql(
+        self, p: str, *, by: str | Sequence[str] | Mapping[str, str] | None = None, dialect: str = "ansi"
+    ) -> str:
+        """Return an SQL expression that gives the same bits as `predict`, whatever engine computes it.
+
+        Parameters
+        ----------
+        p : str
+            The column of probabilities.
+        by : str, sequence of str, or mapping of names to str, optional
+            The columns of the segments, if it was fitted with segments: in the order of the names that were given to
+            `fit`, or by those names. A label None stands for NULL; other segments use the map of all rows.
+        dialect : {"ansi", "duckdb", "postgresql", "spark", "sqlite"}
+            How the engine spells what is needed.
+
+        Returns
+        -------
+        str
+            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text).
+
+        Notes
+        -----
+        Doubles must be those of IEEE 754, as in all these engines. The expression has about 200 characters for each
+        straight piece of the map (`map_`), and its depth is the logarithm of their number.
+
+        Examples
+        --------
+        >>> import brolly
+        >>> r = brolly.Recalibrator("constant", rng=0).fit([0.25, 0.75] * 50, [0, 1] * 50)
+        >>> print("SELECT", r.to_sql("p", dialect="sqlite"), "FROM forecasts")  # doctest: +ELLIPSIS
+        SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
+        """
+        self._check_fitted()
+        return recalibrated(p, dialect, self.map_, self._maps, columns_of(by, self._by or ()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted map as JSON, completely or not at all; `load_recalibrator` reads it.

@@ -57,8 +57,7 @@ class Fitted:
         key = segment.segment
         labels = list(key) if self.by is not None and len(self.by) > 1 else [key]
         for label in labels:
-            if not _is_label(label):
-                raise InputError(f"segments must be text, finite numbers, bools or None to be stored; one is {label!r}")
+            check_label(label, "to be stored")
         own = self.maps.get(key)
         return {**asdict(segment), "segment": labels, "map": None if own is None else own.to_dict()}
 
@@ -103,6 +102,12 @@ def _names(methods: str | Sequence[str]) -> str | list[str]:
 def _digest(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return sha256(text.encode()).hexdigest()
+
+
+def check_label(label: Any, where: str) -> None:
+    """Refuse a label that other programs would not understand."""
+    if not _is_label(label):
+        raise InputError(f"segments must be text, finite numbers, bools or None {where}; one is {label!r}")
 
 
 def _is_label(value: Any) -> bool:
