@@ -94,6 +94,17 @@ def switching() -> str:
     return markdown([*head, "failed at 95%", "failed at 50%"], rows)
 
 
+def anytime() -> str:
+    """The bound for one number of rows and the one at any time, for both responses, by population."""
+    lines, rows = read("anytime-price.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    for name, response in dict.fromkeys((x["population"], x["response"]) for x in lines):
+        some = [x for x in lines if (x["population"], x["response"]) == (name, response)]
+        cells = [f"{float(x['fixed']):.4f} / {float(x['anytime']):.4f} ({float(x['ratio']) - 1:+.0%})" for x in some]
+        rows.append([name, f'"{response}"', *cells])
+    return markdown(["population", "response", *(f"n = {int(n):,}" for n in sizes)], rows)
+
+
 def rates() -> str:
     """The fitted slopes, by measure."""
     lines = read("rates-slopes.csv")
@@ -103,7 +114,7 @@ def rates() -> str:
     return markdown(["measure", "calibrated", "overconfident", "known for a calibrated forecaster"], rows)
 
 
-PAGES = {"inference.md": (sharper, as_is, failures, rates), "inference-bounds.md": (switching,)}
+PAGES = {"inference.md": (sharper, as_is, failures, anytime, rates), "inference-bounds.md": (switching,)}
 
 
 def filled(page: str, name: str = "inference.md") -> str:

@@ -23,11 +23,12 @@ from brolly.core.isotonic import isotonic
 from brolly.core.regret import RegretCurve
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
+from brolly.errors import InputError
 
 # The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior weights.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 PRIORS = np.array([4, 1, 1, 1, 1]) / 8
-# The same if the number of draws is not fixed: tilts per draw that do not depend on it.
+# The same if the number of draws is not fixed: tilts per draw that do not depend on it. At all times at once.
 _EACH = 2.0 ** -np.arange(22)
 _EACH_PRIORS = 1 / ((np.arange(22) + 1.0) * (np.arange(22) + 2.0))
 _CUBIC = 0.265  # not below the largest value of (x - tanh x) / x^2
@@ -257,10 +258,26 @@ def adaptive_weighted(evidence: Inputs, n: float, delta: float) -> float:
 
     A row counts as the share ``w / max_weight`` of a draw, so there are ``n = sum w / max_weight`` of them.
     """
-    even = replace(evidence, n=n, effective_n=n)
+    return anytime_loss(replace(evidence, n=n, effective_n=n).charged_loss, n, delta)
+
+
+def anytime_loss(charged: Callable[[float], float], n: float, delta: float) -> float:
+    """As `adaptive_loss` for n equal draws, but valid for every n at once.
+
+    The tilt per draw does not depend on n, so each factor of the mixture is a supermartingale in n.
+    """
     tilt = n * _EACH
-    losses = np.array([even.charged_loss(float(a)) for a in tilt])
+    losses = np.array([charged(float(a)) for a in tilt])
     return _invert(tilt * losses, n * np.tanh(_EACH), n, delta, _EACH_PRIORS)
+
+
+def check_equal(n: float, effective_n: float) -> None:
+    """Refuse unequal weights without a stated largest one, for which no bound at any time is proven."""
+    if not _even(n, effective_n):
+        raise InputError(
+            "anytime must be False where weights or sizes of groups differ, unless max_weight is stated: "
+            f"{n:,} draws count as {effective_n:,.1f} of equal weight"
+        )
 
 
 def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:

@@ -15,10 +15,20 @@ from brolly.core.grid.cells import LARGEST_GRID, CellTable, check_grid
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.payoffs import is_number
 from brolly.errors import FewRowsWarning, InputError
-from brolly.inference.bounds import AsIsInputs, BoundInputs, Inputs, adaptive, adaptive_weighted, hoeffding
+from brolly.inference.bounds import (
+    AsIsInputs,
+    BoundInputs,
+    Inputs,
+    adaptive,
+    adaptive_weighted,
+    check_equal,
+    hoeffding,
+)
 from brolly.inference.clusters import clustered, group_weights
 from brolly.inference.guarantee_result import Guarantee, Method, Response
 from brolly.inference.resampling import check_share
+
+_ANYTIME_GRIDS = (8, 32, 128, 512)
 
 
 def guarantee(
@@ -33,6 +43,7 @@ def guarantee(
     groups: ArrayLike | None = None,
     max_weight: float | None = None,
     method: Method = "adaptive",
+    anytime: bool = False,
 ) -> Guarantee:
     r"""Bound the expected loss of everybody who acts on these predictions, in the population.
 
@@ -66,7 +77,8 @@ def guarantee(
     grid : int or iterable of int, optional
         For "rounded" only. The grids to choose from, powers of two, chosen before the rows were seen. Every grid makes
         the bound a little larger. Default: 4, 8, ... up to the first that is at least :math:`\sqrt n` (at least 8; n
-        counts as ``Sample.effective_n``), or up to that of the compression.
+        counts as ``Sample.effective_n``), or up to that of the compression. With `anytime` 8, 32, 128 and 512,
+        whatever n.
     groups : array_like of shape (n,), optional
         The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
         independent. A group counts as one draw, so the bound is larger. Its size must not depend on its predictions or
@@ -78,6 +90,10 @@ def guarantee(
     method : {"adaptive", "hoeffding"}
         "adaptive" is far smaller if few predictions are close to a threshold, and never much larger; "hoeffding" can
         be checked by hand.
+    anytime : bool
+        Whether the bound must hold at every number of rows at once. Then one may compute it after every new row, as
+        often as one likes, and stop at a number of rows that looks good. It is a little larger. It needs rows (or
+        groups) of equal weight, or `max_weight`; with `groups`, look after whole groups.
 
     Returns
     -------
@@ -109,14 +125,18 @@ def guarantee(
     :math:`\mathrm{CDL}(S_m)`: the population's worst task and rising correction are again one g. There is no grid, so
     all of the error probability goes to one bound.
 
+    Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the values of :math:`\lambda`
+    are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
+    that are ever computed hold together with the probability `confidence_level`. So does the smallest of them.
+
     It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend on each other in a
     way that `groups` does not describe, if the population changes, or if the forecast was fitted on these rows. It is
     about expectations: in a batch of new rows, chance comes on top.
 
     "rounded": one pass over the rows, then O(m) for each grid. A compressed sample gives the same bound if weights are
     equal; if not, the bound uses squared weights by cell, and finer cells make it a little smaller. "as_is": a sort,
-    then O(n) for each of five :math:`\lambda` (22 with `max_weight`). A compressed sample gives the bound for
-    predictions rounded down to multiples of 1/grid, compared with rising corrections of those.
+    then O(n) for each of five :math:`\lambda` (22 with `max_weight` or `anytime`). A compressed sample gives the bound
+    for predictions rounded down to multiples of 1/grid, compared with rising corrections of those.
 
     References
     ----------
@@ -138,7 +158,7 @@ def guarantee(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     check_share(confidence_level, "confidence_level")
-    _check_options(response, method, grid)
+    _check_options(response, method, grid, anytime)
     cells, draws = _table(sample, 2, groups)
     n, effective_n = draws or sample.n, sample.total_weight**2 / float(cells.squares.sum())
     chosen: list[int] = []
@@ -146,19 +166,22 @@ def guarantee(
     if max_weight is not None:
         max_weight = check_max_weight(max_weight, _largest_weight(sample, cells, groups))
         effective_n = (sample.total_weight / max_weight) ** 2 / n
+    elif anytime:
+        check_equal(n, effective_n)
     if response == "as_is":
         together = None if groups is None else group_weights(sample, groups)[1]
         evidence = [AsIsInputs.of(sample, n, effective_n, together)]
     else:
         # With a stated largest weight the grids must depend on the number of draws alone.
-        chosen = _grids(sample, grid, effective_n if max_weight is None else float(n))
+        chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
         if chosen[-1] > cells.m:
             cells, draws = _table(sample, chosen[-1], groups)
         evidence = [BoundInputs.of(sample, m, cells, draws) for m in chosen]
     delta = (1 - confidence_level) / len(evidence)
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
-    bounds = simple if method == "hoeffding" else _adaptive(evidence, sample, max_weight, delta)
+    equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
+    bounds = simple if method == "hoeffding" else _adaptive(evidence, equal_draws, delta)
     best = int(bounds.argmin())
     notes = _notes(sample, draws, float(bounds[best]))
     for note in notes:
@@ -170,6 +193,7 @@ def guarantee(
         plug_in=float(plug_ins[best]),
         hoeffding=float(simple.min()),
         method=method,
+        anytime=anytime,
         confidence_level=float(confidence_level),
         n=sample.n,
         groups=draws,
@@ -182,19 +206,24 @@ def guarantee(
     )
 
 
-def _check_options(response: str, method: str, grid: object) -> None:
+def _check_options(response: str, method: str, grid: object, anytime: object) -> None:
     if response not in ("rounded", "as_is"):
         raise InputError(f"response must be 'rounded' or 'as_is'; it is {response!r}")
     if method not in ("adaptive", "hoeffding"):
         raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
     if response == "as_is" and grid is not None:
         raise InputError("grid must not be given with response='as_is': predictions are not rounded")
+    if not isinstance(anytime, bool):
+        raise InputError(f"anytime must be True or False; it is {anytime!r}")
+    if anytime and method == "hoeffding":
+        raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
 
 
-def _adaptive(evidence: Sequence[Inputs], sample: Sample, max_weight: float | None, delta: float) -> Floats:
-    if max_weight is None:
+def _adaptive(evidence: Sequence[Inputs], equal_draws: float | None, delta: float) -> Floats:
+    """The bounds; rows count as so many equal draws, in a number that need not be fixed, if it is given."""
+    if equal_draws is None:
         return np.array([adaptive(e, delta) for e in evidence])
-    return np.array([adaptive_weighted(e, sample.total_weight / max_weight, delta) for e in evidence])
+    return np.array([adaptive_weighted(e, equal_draws, delta) for e in evidence])
 
 
 def check_max_weight(max_weight: float | None, largest: float) -> float:
@@ -229,8 +258,10 @@ def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable,
     return (cells, None) if groups is None else clustered(sample, cells, groups)
 
 
-def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float) -> list[int]:
+def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool) -> list[int]:
     """The grids asked for, increasing and distinct; or the default."""
+    if grid is None and anytime:  # a set that grows with n would need ever more of the error probability
+        return [m for m in _ANYTIME_GRIDS if m <= (sample.grid or LARGEST_GRID)] or [sample.grid or LARGEST_GRID]
     if grid is None:
         return default_grids(effective_n, sample.grid or LARGEST_GRID)
     asked = [grid] if isinstance(grid, int | np.integer) else list(grid)

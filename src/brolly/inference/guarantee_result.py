@@ -37,9 +37,11 @@ class Guarantee:
         The allowance for chance: ``bound - plug_in``.
     hoeffding : float
         The bound by Hoeffding's inequality alone, at the same confidence, on its own best grid (if any). For
-        comparison only: the confidence does not cover the smaller of the two.
+        comparison only: the confidence does not cover the smaller of the two, and it is for a fixed number of rows.
     method : {"adaptive", "hoeffding"}
         The inequality of `bound`.
+    anytime : bool
+        Whether the bound holds at every number of rows at once, together with all others computed so.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
@@ -64,6 +66,7 @@ class Guarantee:
     plug_in: float
     hoeffding: float
     method: Method
+    anytime: bool
     confidence_level: float
     n: int
     groups: int | None
@@ -87,6 +90,7 @@ class Guarantee:
         return {
             "result": "guarantee",
             "method": self.method,
+            "anytime": self.anytime,
             "confidence_level": self.confidence_level,
             "response": self.response,
             "grid": self.grid,
@@ -108,6 +112,7 @@ class Guarantee:
         acts = [f"grid={self.grid}"] if self.response == "rounded" else [f"response={self.response!r}"]
         acts += [f"grid={self.grid}"] * (self.response == "as_is" and self.grid is not None)
         how = f"confidence_level={self.confidence_level:g}, method={self.method!r}, n={self.n}"
+        how += ", anytime=True" * self.anytime
         return f"Guarantee(bound={self.bound:.6g}, {', '.join(acts)}, plug_in={self.plug_in:.6g}, {how})"
 
     def __str__(self) -> str:
@@ -151,6 +156,11 @@ class Guarantee:
     def _assumption(self) -> str:
         one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
         fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
+        if self.anytime:
+            fails = (
+                "It holds at every number of rows at once: one may look as often as one likes. "
+                f"At most {percent(1 - self.confidence_level)} of such series of rows have a look at which it fails."
+            )
         if self.max_weight is not None:
             needs = [f"the {what} were drawn independently", f"no {one} can weigh more than {self.max_weight:g}"]
             return (

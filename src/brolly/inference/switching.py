@@ -17,7 +17,7 @@ from brolly.decisions.switch_curve import SwitchCurve
 from brolly.decisions.task import DecisionTask
 from brolly.decisions.text import decision_with
 from brolly.errors import InputError
-from brolly.inference.bounds import adaptive_loss, charge_rate
+from brolly.inference.bounds import adaptive_loss, anytime_loss, charge_rate, check_equal
 from brolly.inference.resampling import Seed, as_seed, check_share
 from brolly.inference.switch_gain import gain_bound
 from brolly.inference.switch_inputs import PairedCells, Pairs, read_pairs
@@ -47,7 +47,7 @@ class SwitchGuarantee:
         In the population nobody loses more than this by the switch, in expectation.
     gain_at_least : float or None
         In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain, None
-        if they cannot (compressed rows of unequal weights).
+        if they cannot (compressed rows of unequal weights, or `anytime`).
     worst_task, best_task : DecisionTask or None
         On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does (up to rounding).
     curve : SwitchCurve
@@ -64,6 +64,8 @@ class SwitchGuarantee:
         For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
     seed : int or None
         The seed of the split behind `gain_at_least`, if one was given.
+    anytime : bool
+        Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
     """
 
     harm: float
@@ -79,6 +81,7 @@ class SwitchGuarantee:
     effective_n: float
     grid: int | None
     seed: int | None
+    anytime: bool = False
 
     def band(self) -> SwitchBand:
         """Return the loss at each threshold with an interval: an estimate, for each threshold by itself.
@@ -112,6 +115,7 @@ class SwitchGuarantee:
             "effective_n",
             "grid",
             "seed",
+            "anytime",
         )
         band = self.band()
         return {
@@ -144,7 +148,8 @@ class SwitchGuarantee:
 
     def _proven_gain(self, level: str) -> str:
         if self.gain_at_least is None:
-            return "Compressed rows of unequal weights cannot prove that anybody gains."
+            why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
+            return f"{why} prove that anybody gains."
         if self.gain_at_least == 0:
             return "These rows do not prove that anybody gains."
         return f"With {level} confidence, somebody gains at least {at_least(self.gain_at_least)}, in expectation."
@@ -164,6 +169,7 @@ def switch_guarantee(
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     rng: Seed = None,
+    anytime: bool = False,
 ) -> SwitchGuarantee:
     r"""Bound what any decision maker loses, and gains, by acting on a new forecast instead of an old one.
 
@@ -190,6 +196,9 @@ def switch_guarantee(
     rng : numpy.random.Generator or int, optional
         The source of randomness for the split behind `gain_at_least`; the same seed gives the same answer. Do not try
         several seeds and keep the best: the confidence is for one.
+    anytime : bool
+        Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
+        likes. It needs rows (or groups) of equal weight. `gain_at_least` is then None: no such bound is proven.
 
     Returns
     -------
@@ -239,8 +248,8 @@ def switch_guarantee(
     return SwitchGuarantee(
         harm=min(2 * worst.value, 1.0),
         gain=min(2 * best.value, 1.0),
-        harm_bound=harm_bound(curve, units, effective_n, doubt),
-        gain_at_least=None if draws is None else gain_bound(draws, doubt, generator),
+        harm_bound=harm_bound(curve, units, effective_n, doubt, anytime=anytime),
+        gain_at_least=None if draws is None or anytime else gain_bound(draws, doubt, generator),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
@@ -250,6 +259,7 @@ def switch_guarantee(
         effective_n=effective_n,
         grid=y_true.grid if isinstance(y_true, PairedSample) else None,
         seed=seed,
+        anytime=anytime,
     )
 
 
@@ -260,11 +270,17 @@ def _refuse_more(**arguments: Any) -> None:
             raise InputError(f"{name} must not be given with a PairedSample")
 
 
-def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float) -> float:
+def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float, *, anytime: bool = False) -> float:
     """In the population nobody loses more by the switch than this, with a probability of at least ``1 - delta``."""
+    if not isinstance(anytime, bool):
+        raise InputError(f"anytime must be True or False; it is {anytime!r}")
+    if anytime:
+        check_equal(draws, effective_n)
 
     def charged_loss(tilt: float) -> float:
         rate, by_square = charge_rate(draws, effective_n, tilt)
         return 2 * curve.chord(rate, by_square=by_square).value
 
+    if anytime:
+        return anytime_loss(charged_loss, draws, delta)
     return adaptive_loss(charged_loss, draws, effective_n, delta)
