@@ -32,6 +32,7 @@ examples:
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly decide today.csv --policy policy.json --prob probability --id city \\
       -o decided.csv
+  brolly switch rain.csv --old probability --new challenger --outcome rained
 
 'brolly COMMAND --help' explains a command.
 """
@@ -98,7 +99,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from brolly.cli import assess, completion, decide, demo, measure, monitor, paper, policy, report, store
+    from brolly.cli import assess, completion, decide, demo, measure, monitor, paper, policy, report, store, switch
 
     parser = _Parser(
         prog="brolly",
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (assess, measure, report, policy, decide, store, monitor, demo, paper, completion):
+    for command in (assess, measure, report, policy, decide, switch, store, monitor, demo, paper, completion):
         command.add_command(commands)
     return parser
 

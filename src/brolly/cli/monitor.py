@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brolly import __version__
-from brolly.cli.options import add_json, add_quiet, add_seed, new_command, probability
+from brolly.cli.options import add_confidence, add_json, add_quiet, add_seed, new_command, probability
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.results import write_json
-from brolly.core.atomic_write import atomic_output, check_output
+from brolly.cli.results import add_plot, check_plot, draw, write_json
+from brolly.core.atomic_write import check_output
 from brolly.engines.store import load_samples
-from brolly.errors import InputError
 from brolly.inference.monitoring import Timeline, monitor
 
 if TYPE_CHECKING:
@@ -44,13 +42,7 @@ def add_command(commands: Commands) -> None:
     parser = new_command(commands, run, "monitor", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument("folder", metavar="DIR", help="a folder of stored samples, one .parquet file a period")
     parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
-    parser.add_argument(
-        "--confidence-level",
-        metavar="C",
-        type=probability,
-        default=0.95,
-        help="confidence level of each guarantee (default: 0.95)",
-    )
+    add_confidence(parser, "confidence level of each guarantee (default: 0.95)")
     parser.add_argument(
         "--alpha", metavar="A", type=probability, default=0.01, help="false alarm rate of the test (default: 0.01)"
     )
@@ -70,7 +62,7 @@ def add_command(commands: Commands) -> None:
         help="periods resemble the one before: the test keeps N neighbouring periods together (default: 1)",
     )
     add_seed(parser)
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="also draw the timeline: .png, .svg or .pdf")
+    add_plot(parser, "the timeline")
     parser.add_argument("--fail-on-change", action="store_true", help="exit with code 1 if a change was found")
     add_json(parser)
     add_quiet(parser)
@@ -78,11 +70,9 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the samples, monitor them, and print the timeline."""
-    for path in (arguments.output, arguments.plot):
-        if path is not None:
-            check_output(path)
-    if arguments.plot is not None and arguments.plot.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(arguments.plot)!r}")
+    if arguments.output is not None:
+        check_output(arguments.output)
+    check_plot(arguments)
     samples = load_samples(arguments.folder)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress:
         timeline = monitor(
@@ -96,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     document = write_json({"brolly": __version__, **timeline.to_dict()}, arguments.output)
     if arguments.plot is not None:
-        _draw(timeline, arguments.plot)
+        draw(timeline, arguments.plot)
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:
@@ -110,12 +100,3 @@ def _last(timeline: Timeline) -> list[str]:
         return ["", "No change beyond chance."]
     since = timeline.changes[-1].label
     return ["", f"The last change was at {since}: assess the forecast on the periods since then."]
-
-
-def _draw(timeline: Timeline, path: Path) -> None:
-    from brolly.plots.style import new_figure
-
-    figure = new_figure(figsize=(8, 4.5))
-    timeline.plot(figure.add_subplot())
-    with atomic_output(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -39,15 +39,19 @@ def new_command(
     return parser
 
 
-def add_columns(parser: argparse.ArgumentParser) -> None:
-    """Add the files, their columns and the selection of rows."""
+_FORECAST = {"--prob": "column of predicted probabilities, from 0 to 1"}
+
+
+def add_columns(parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST) -> None:
+    """Add the files, their columns and the selection of rows; `forecasts` are the options for predictions."""
     parser.add_argument(
         "file",
         metavar="FILE",
         nargs="+",
         help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'",
     )
-    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
+    for option, words in forecasts.items():
+        parser.add_argument(option, metavar="COL", required=True, help=words)
     parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")
     parser.add_argument("--weight", metavar="COL", help="column of row weights")
     parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
@@ -71,14 +75,13 @@ def add_assessment(parser: argparse.ArgumentParser) -> None:
     """Add the options of an assessment."""
     add_by(parser)
     add_costs(parser)
-    parser.add_argument(
-        "--confidence-level",
-        metavar="C",
-        type=probability,
-        default=0.95,
-        help="confidence level of the guarantee, the intervals and the test (default: 0.95)",
-    )
+    add_confidence(parser, "confidence level of the guarantee, the intervals and the test (default: 0.95)")
     add_seed(parser)
+
+
+def add_confidence(parser: argparse.ArgumentParser, words: str) -> None:
+    """Add the confidence level."""
+    parser.add_argument("--confidence-level", metavar="C", type=probability, default=0.95, help=words)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

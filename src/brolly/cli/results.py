@@ -1,18 +1,30 @@
-"""Results of commands: paragraphs on the terminal, JSON in files."""
+"""Results of commands: paragraphs on the terminal, JSON and pictures in files."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from brolly.assessment.text import wrapped
 from brolly.cli.output import one_line, say
-from brolly.core.atomic_write import write_atomic
+from brolly.core.atomic_write import atomic_output, check_output, write_atomic
 from brolly.core.sample.sample import Sample
 from brolly.core.text import rows
+from brolly.engines.sources import expand
+from brolly.errors import InputError
+
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+class Drawable(Protocol):
+    """A result that draws itself."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw into axes."""
 
 
 def say_paragraphs(paragraphs: Iterable[str]) -> None:
@@ -39,3 +51,30 @@ def rows_read(file: str, sample: Sample, weight: str | None) -> str:
     if weight is not None:
         read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective rows)"
     return f"{one_line(file)}: {read}, event rate {100 * sample.event_rate:.3g}%"
+
+
+def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that draws the result."""
+    parser.add_argument("--plot", metavar="FILE", type=Path, help=f"also draw {what}: .png, .svg or .pdf")
+
+
+def check_plot(arguments: argparse.Namespace) -> None:
+    """Refuse, before the work, a picture that cannot be written or is one of the files to read."""
+    path: Path | None = arguments.plot
+    if path is None:
+        return
+    if path.suffix not in _PICTURES:
+        raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(path)!r}")
+    if arguments.output is not None and path.resolve() == arguments.output.resolve():
+        raise InputError(f"--plot and --output must be different files; both are {str(path)!r}")
+    check_output(path, *map(Path, expand(getattr(arguments, "file", []))))
+
+
+def draw(result: Drawable, path: Path) -> None:
+    """Draw a result into a file, which is written whole or not at all."""
+    from brolly.plots.style import new_figure
+
+    figure = new_figure(figsize=(8, 4.5))
+    result.plot(figure.add_subplot())
+    with atomic_output(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")

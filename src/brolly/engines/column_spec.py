@@ -47,6 +47,8 @@ class ColumnSpec:
     pos_label: Any = None
 
     def __post_init__(self) -> None:
+        if self.old == self.prob:
+            raise InputError(f"the two forecasts must be different columns; both are {self.prob}")
         columns = [*self.value_columns(), *self.by]
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""

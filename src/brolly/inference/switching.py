@@ -141,8 +141,8 @@ class SwitchGuarantee:
             f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of the range of their "
             "payoffs by switching to the new forecast, in expectation.",
             self._proven_gain(level),
-            f"On these {rows(self.n)} the largest loss is {at_most(self.harm)}{_of(self.worst_task)}, and the largest "
-            f"gain {at_least(self.gain)}{_of(self.best_task)}.",
+            f"On these {rows(self.n)} the largest loss is {at_most(self.harm)}{_by(self.worst_task)}; the largest gain "
+            f"is {at_least(self.gain)}{_by(self.best_task)}.",
         ]
         return "\n".join(lines)
 
@@ -155,8 +155,8 @@ class SwitchGuarantee:
         return f"With {level} confidence, somebody gains at least {at_least(self.gain_at_least)}, in expectation."
 
 
-def _of(task: DecisionTask | None) -> str:
-    return "" if task is None else f" ({decision_with(task.thresholds)})"
+def _by(task: DecisionTask | None) -> str:
+    return "" if task is None else f", of {decision_with(task.thresholds)}"
 
 
 def switch_guarantee(

@@ -1,0 +1,79 @@
+"""``brolly switch``: what anybody loses, and gains, if a new forecast replaces an old one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brolly import __version__
+from brolly.cli.options import add_columns, add_confidence, add_json, add_quiet, add_seed, check_result, new_command
+from brolly.cli.output import one_line, say
+from brolly.cli.progress import Progress
+from brolly.cli.results import add_plot, check_plot, draw, say_paragraphs, write_json, written
+from brolly.engines.scan import scan
+from brolly.inference.switching import switch_guarantee
+
+if TYPE_CHECKING:
+    from brolly.cli.options import Commands
+
+_DESCRIPTION = """\
+Should a new forecast replace an old one? Print the most that any decision maker
+loses, and gains, by acting on the new one: on these rows, and with a stated
+confidence in the population that they were drawn from.
+
+Decisions are those whose thresholds are multiples of 1/1024. The rows must be
+independent, and neither forecast may have been fitted on them.
+"""
+_EPILOG = """\
+examples:
+  brolly switch rain.csv --old p_2025 --new p_2026 --outcome rained
+  brolly switch 'data/*.parquet' --old p --new q --outcome y --plot switch.png
+
+Files are read in pieces: they may be larger than memory.
+Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
+"""
+_FORECASTS = {
+    "--old": "column of the probabilities that are in use, from 0 to 1",
+    "--new": "column of the probabilities that may replace them",
+}
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command and its options."""
+    summary = "what anybody loses and gains if a new forecast replaces an old one"
+    parser = new_command(commands, run, "switch", summary, _DESCRIPTION, _EPILOG)
+    add_columns(parser, _FORECASTS)
+    add_confidence(parser, "confidence level of each of the two bounds (default: 0.95)")
+    add_seed(parser)
+    add_plot(parser, "the loss at each threshold")
+    add_json(parser)
+    add_quiet(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the files and print the bounds."""
+    check_result(arguments)
+    check_plot(arguments)
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        sample = scan(
+            arguments.file,
+            [arguments.old, arguments.new],
+            arguments.outcome,
+            weight=arguments.weight,
+            pos_label=arguments.pos_label,
+            where=arguments.where,
+            progress=progress,
+        )
+    found = switch_guarantee(sample, confidence_level=arguments.confidence_level, rng=arguments.seed)
+    document = write_json({"brolly": __version__, **found.to_dict()}, arguments.output)
+    if arguments.plot is not None:
+        draw(found, arguments.plot)
+    if arguments.json:
+        say(sys.stdout, document)
+    elif not arguments.quiet:
+        paths: list[tuple[str, Path | None]] = [("Result", arguments.output), ("Picture", arguments.plot)]
+        said = [one_line(line) for line in str(found).splitlines()]
+        say_paragraphs([*said, *(written(what, path) for what, path in paths if path is not None)])
+    return 0

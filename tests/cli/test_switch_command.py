@@ -1,0 +1,88 @@
+"""Two columns of a file, as it is typed: the bounds of `switch_guarantee`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import brolly
+from brolly.cli import main
+
+SWITCH = ["switch", "rows.csv", "--old", "a", "--new", "b", "--outcome", "y"]
+
+
+@pytest.fixture(autouse=True)
+def frame(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    p = rng.random(2000)
+    frame = pd.DataFrame({"a": p, "b": p**2, "y": (rng.random(2000) < p**2).astype(int), "w": rng.random(2000)})
+    frame["said"] = np.where(frame.y, "yes", "no")
+    frame.to_csv("rows.csv", index=False)
+    return frame
+
+
+def test_it_prints_the_sentences_of_the_result(capsys, frame):
+    assert main(SWITCH) == 0
+    said, err = capsys.readouterr()
+    expected = brolly.switch_guarantee(brolly.scan(frame, ["a", "b"]), rng=0)
+    assert said.split() == str(expected).split()
+    assert max(map(len, said.splitlines())) <= 80
+    assert "nobody whose thresholds are multiples of 1/1024 loses more than" in " ".join(said.split())
+    assert err == ""
+
+
+def test_options_have_their_effect(capsys, frame):
+    options = ["--weight", "w", "--where", "a > 0.2", "--confidence-level", "0.9", "--seed", "3"]
+    assert main([*SWITCH[:-1], "said", "--pos-label", "yes", *options, "--json", "-o", "found.json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == json.loads(Path("found.json").read_text())
+    sample = brolly.scan(frame, ["a", "b"], weight="w", where="a > 0.2")
+    expected = brolly.switch_guarantee(sample, confidence_level=0.9, rng=3)
+    assert told.pop("brolly") == brolly.__version__
+    assert told.pop("harm_bound") == pytest.approx(expected.harm_bound)
+    assert (told["n"], told["seed"], told["gain_at_least"]) == (int((frame.a > 0.2).sum()), 3, None)
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
+def test_it_draws(capsys, name):
+    assert main([*SWITCH, "--plot", name]) == 0
+    assert Path(name).stat().st_size > 5000
+    assert capsys.readouterr().out.endswith(f"Picture written to {name}\n")
+    assert main([*SWITCH, "--plot", name, "-o", "found.json", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([*SWITCH[:4], "--new", "a", "--outcome", "y"], "the two forecasts must be different columns; both are a"),
+        (
+            [*SWITCH[:4], "--new", "c", "--outcome", "y"],
+            "rows.csv has no column 'c'; it has 'a', 'b', 'y', 'w', 'said'",
+        ),
+        ([*SWITCH[:4], "--new", "said", "--outcome", "y"], "said must hold numbers; it holds text such as 'no', 'yes'"),
+        ([*SWITCH, "--plot", "a.gif"], "--plot must name a .png, .svg or .pdf file; it is 'a.gif'"),
+        (
+            [*SWITCH, "--plot", "a.png", "-o", "./a.png"],
+            "--plot and --output must be different files; both are 'a.png'",
+        ),
+        ([*SWITCH, "-o", "rows.csv"], "rows.csv is the file to read: the result would overwrite it"),
+        ([*SWITCH, "--plot", "no/a.png"], "cannot write no/a.png: No such file or directory"),
+    ],
+)
+def test_errors_are_one_line(capsys, arguments, error):
+    before = Path("rows.csv").read_bytes()
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"brolly: error: {error}\n")
+    assert Path("rows.csv").read_bytes() == before
+
+
+def test_completion_knows_the_command(capsys):
+    assert main(["completion", "bash"]) == 0
+    assert "--old" in capsys.readouterr().out
