@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,11 +22,15 @@ from brolly.errors import InputError
 from brolly.inference.resampling import Seed, as_seed, check_share
 from brolly.recalibration.certificate import Certificate, certify
 from brolly.recalibration.methods import IDENTITY, METHODS
+from brolly.recalibration.onnx_model import as_onnx
 from brolly.recalibration.segments import SegmentMap, correct
 from brolly.recalibration.selection import Candidate, CrossValidation, choose
 from brolly.recalibration.sql import columns_of, recalibrated
 from brolly.recalibration.storage import Fitted, as_text
 from brolly.recalibration.training import FitRows, HeldOut
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 
 class Recalibrator:
@@ -222,6 +226,30 @@ class Recalibrator:
         """
         self._check_fitted()
         return recalibrated(p, dialect, self.map_, self._maps, columns_of(by, self._by or ()))
+
+    def to_onnx(self) -> ModelProto:
+        """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
+
+        onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
+        ``pip install 'brolly[onnx]'``.
+
+        Raises
+        ------
+        InputError
+            If it was fitted with segments: a model has one map. Fit one recalibrator for each segment, or use `to_sql`.
+
+        Examples
+        --------
+        >>> import brolly
+        >>> r = brolly.Recalibrator("logistic", rng=0).fit([0.25, 0.75] * 50, [0, 1] * 50)
+        >>> model = r.to_onnx()
+        >>> model.graph.input[0].name, model.graph.output[0].name
+        ('p', 'probability')
+        """
+        self._check_fitted()
+        if self._by is not None:
+            raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
+        return as_onnx(self.map_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted map as JSON, completely or not at all; `load_recalibrator` reads it.
