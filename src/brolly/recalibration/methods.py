@@ -126,17 +126,17 @@ def _bins(table: DistinctTable, n_bins: int) -> PiecewiseMap:
 
 
 METHODS: dict[str, Method] = {
-    "none": _none,
-    "constant": _constant,
-    "temperature": partial(_logistic, columns=((1.0, 1.0),), shift=False),
     "logistic": partial(_logistic, columns=((1.0, 1.0),), shift=True),
     "beta": partial(_logistic, columns=((1.0, 0.0), (0.0, 1.0)), shift=True),
+    "temperature": partial(_logistic, columns=((1.0, 1.0),), shift=False),
+    "none": _none,
     "isotonic": _isotonic,
     "bins_8": partial(_bins, n_bins=8),
     "bins_32": partial(_bins, n_bins=32),
     "bins_128": partial(_bins, n_bins=128),
+    "constant": _constant,
 }
-"""Every method by name, from the simplest to the most flexible."""
+"""Every method by name: first the one that is best on average where few rows cannot tell."""
 
 
 def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
