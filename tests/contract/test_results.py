@@ -73,6 +73,8 @@ def results(y, p):
     found += [brolly.monitor(days, **(FAST | {"n_resamples": 99})), brolly.sample_size()]
     found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
+    fitted = brolly.Recalibrator(rng=0).fit(p, y)
+    found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample)]
     return [*found, brolly.RoundingPolicy(task, 8), *changes()]
 
 
