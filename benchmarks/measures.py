@@ -67,7 +67,19 @@ def _recalibrated(data: Data) -> Any:
     return _OTHER.setdefault(len(data), data.p**1.3)
 
 
+def _round_at_random(data: Data) -> Any:
+    scaled = 32 * data.p
+    down = np.floor(scaled)
+    return (down + (np.random.default_rng(0).random(len(data)) < scaled - down)) / 32
+
+
+def _online(data: Data) -> Any:
+    return brolly.OnlineRecalibrator(32, rng=0).run(data.p, data.y)
+
+
 _OTHER: dict[int, Any] = {}
+ROUND = Contestant("rounding at random with NumPy", _round_at_random)
+ONLINE = Contestant("brolly OnlineRecalibrator.run", _online)
 SWITCH = Contestant("brolly switch_guarantee", _switch)
 SWITCH_WEIGHTED = Contestant("brolly switch_guarantee, weighted", partial(_switch, weighted=True))
 AS_IS = Contestant("brolly guarantee, as_is", _as_is)
@@ -78,4 +90,5 @@ ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
 BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
 CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS, VALUE)
+CONTESTANTS += (ROUND, ONLINE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

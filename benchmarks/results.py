@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, SMOOTH, Contestant
-from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, SWITCH, THRESHOLD
+from benchmarks.measures import AGAINST_LP, ARGSORT, BY_NAME, DECIDE, ONLINE, ROUND, SWITCH, THRESHOLD
 from benchmarks.resampling import BOOTSTRAP, TEST
 from benchmarks.resampling import SIZE as RESAMPLED
 from benchmarks.tables import Table, figures, size
@@ -91,6 +91,7 @@ class Results:
             ("binned ECE faster than np.bincount, n = 1e7", ratio(TARGET_SIZE, BINCOUNT, binned), lambda x: x > 1),
             ("smCE 100 times faster than a sparse LP, n = 1e4", over(program, mine), lambda x: x >= 100),
             ("decisions within 10 times p >= t, n = 1e7", ratio(TARGET_SIZE, DECIDE, THRESHOLD), lambda x: x <= 10),
+            ("online within 20 times rounding at random, n = 1e6", ratio(million, ONLINE, ROUND), lambda x: x <= 20),
             ("switch_guarantee, MB beyond the inputs, n = 1e6", over(self.switch_memory, 1e6), lambda x: x <= 200),
             ("lower distance, 1,024 grid points, seconds at n = 1e7", seconds, lambda x: x <= 2),
         ]

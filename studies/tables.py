@@ -105,6 +105,27 @@ def anytime() -> str:
     return markdown(["population", "response", *(f"n = {int(n):,}" for n in sizes)], rows)
 
 
+def online() -> str:
+    """CDL, Brier and log score of a stream, by method."""
+    lines, rows = read("online.csv"), []
+    methods = list(dict.fromkeys(x["method"] for x in lines))
+    for name, n in dict.fromkeys((x["stream"], x["n"]) for x in lines):
+        some = {x["method"]: x for x in lines if (x["stream"], x["n"]) == (name, n)}
+        cells = [" / ".join(f"{float(some[m][k]):.4f}" for k in ("cdl", "brier", "log")) for m in methods]
+        rows.append([name, f"{int(n):,}", *cells])
+    return markdown(["stream", "rows", *methods], rows)
+
+
+def adversaries() -> str:
+    """CDL against adversaries, by number of rounds."""
+    lines, rows = read("online-adversaries.csv"), []
+    sizes = list(dict.fromkeys(x["n"] for x in lines))
+    for name in dict.fromkeys(x["adversary"] for x in lines):
+        some = [x for x in lines if x["adversary"] == name]
+        rows.append([name, *(f"{float(x['cdl']):.4f} ({float(x['scaled']):.2f})" for x in some)])
+    return markdown(["adversary", *(f"T = {int(n):,}" for n in sizes)], rows)
+
+
 def rates() -> str:
     """The fitted slopes, by measure."""
     lines = read("rates-slopes.csv")
@@ -114,7 +135,11 @@ def rates() -> str:
     return markdown(["measure", "calibrated", "overconfident", "known for a calibrated forecaster"], rows)
 
 
-PAGES = {"inference.md": (sharper, as_is, failures, anytime, rates), "inference-bounds.md": (switching,)}
+PAGES = {
+    "inference.md": (sharper, as_is, failures, anytime, rates),
+    "inference-bounds.md": (switching,),
+    "online.md": (online, adversaries),
+}
 
 
 def filled(page: str, name: str = "inference.md") -> str:

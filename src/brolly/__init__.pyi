@@ -105,6 +105,8 @@ from brolly.measures.soft_binned import SoftBinnedProfile as SoftBinnedProfile
 from brolly.measures.soft_binned import soft_binned_cdl as soft_binned_cdl
 from brolly.measures.soft_binned import soft_binned_profile as soft_binned_profile
 from brolly.recalibration.certificate import Certificate as Certificate
+from brolly.recalibration.online import OnlineForecaster as OnlineForecaster
+from brolly.recalibration.online import OnlineRecalibrator as OnlineRecalibrator
 from brolly.recalibration.recalibrator import Recalibrator as Recalibrator
 from brolly.recalibration.recalibrator import load_recalibrator as load_recalibrator
 from brolly.recalibration.segments import SegmentMap as SegmentMap

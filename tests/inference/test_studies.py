@@ -11,7 +11,7 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import brolly
-from studies import rates, switching, tables, violation, violation_as_is
+from studies import anytime, online, rates, switching, tables, violation, violation_as_is
 from studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -149,3 +149,18 @@ def test_the_page_shows_the_committed_data():
         page = (DATA.parent / name).read_text(encoding="utf-8")
         assert tables.filled(page, name) == page
         assert page.count(row) == 1
+
+
+def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
+    monkeypatch.setattr(online, "SIZES", (400,))
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    online.main([str(first), str(second), "--rounds", "50", "100"])
+    with first.open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 5 * 4
+    with second.open(encoding="utf-8") as file:
+        assert all(0 <= float(line["cdl"]) <= 1 for line in csv.DictReader(file))
+    calm = anytime.populations()["constant"]
+    monkeypatch.setattr(anytime, "LOOKS", 20)
+    assert all(line["failed_anytime"] <= 3 for line in anytime.looks(calm, 3))
+    monkeypatch.setattr(anytime, "SIZES", {200: 2})
+    assert {line["response"] for line in anytime.prices(calm)} == {"rounded", "as_is"}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import brolly
+from brolly.core.json_file import digest_of
 from brolly.errors import FewRowsWarning, InputError
 from brolly.recalibration.methods import METHODS
-from brolly.recalibration.storage import _digest
 
 
 def draw(n, seed=0, power=1.5):
@@ -153,7 +153,7 @@ def changes():
 @pytest.mark.parametrize(("change", "message"), changes().values(), ids=changes())
 def test_wrong_content_with_a_right_digest(change, message):
     data = brolly.Recalibrator("none", rng=0).fit(*draw(200)).to_dict() | change
-    data["digest"] = _digest({key: value for key, value in data.items() if key != "digest"})
+    data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
     with pytest.raises(InputError, match=message):
         brolly.Recalibrator.from_dict(json.loads(json.dumps(data)))
 

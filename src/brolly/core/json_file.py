@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,6 +50,12 @@ def check_document(
     if strange:
         raise InputError(f"a {what} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}")
     return data
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return a digest of a document that does not depend on the order of its entries."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return sha256(text.encode()).hexdigest()
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

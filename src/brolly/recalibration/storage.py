@@ -6,11 +6,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from hashlib import sha256
 from types import NoneType
 from typing import Any, TypeVar
 
-from brolly.core.json_file import check_document
+from brolly.core.json_file import check_document, digest_of
 from brolly.core.piecewise import PiecewiseMap
 from brolly.errors import InputError
 from brolly.recalibration.certificate import Certificate
@@ -51,7 +50,7 @@ class Fitted:
             "certificate": self.certificate.to_dict(),
             "segments": [self._segment(segment) for segment in self.segments],
         }
-        return {**content, "digest": _digest(content)}
+        return {**content, "digest": digest_of(content)}
 
     def _segment(self, segment: SegmentMap) -> dict[str, Any]:
         key = segment.segment
@@ -66,7 +65,7 @@ class Fitted:
         """Read what `to_dict` wrote; refuse what was changed since."""
         data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
         try:
-            digest = _digest({key: value for key, value in data.items() if key != "digest"})
+            digest = digest_of({key: value for key, value in data.items() if key != "digest"})
         except (RecursionError, TypeError, ValueError) as error:
             raise InputError(f"it is not in types of JSON: {error}") from error
         if digest != data["digest"]:
@@ -97,11 +96,6 @@ def as_text(document: Mapping[str, Any]) -> str:
 
 def _names(methods: str | Sequence[str]) -> str | list[str]:
     return "auto" if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return sha256(text.encode()).hexdigest()
 
 
 def check_label(label: Any, where: str) -> None:
