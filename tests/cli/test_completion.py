@@ -27,7 +27,7 @@ def script(tmp_path, capsys):
 
 def test_commands_and_options(script):
     assert completions(script, "brolly", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
-    assert completions(script, "brolly", "re") == {"report"}
+    assert completions(script, "brolly", "re") == {"recalibrate", "report"}
     assert completions(script, "brolly", "report", "--cos") == {"--cost-fp", "--cost-fn"}
     assert completions(script, "brolly", "completion", "") >= {"bash", "zsh", "fish"}
 

@@ -195,13 +195,26 @@ def folder(tmp_path_factory):
     (folder / "a.csv").write_text("p,y,g,w\n0.25,0,n,1\n0.75,1,s,2\n0.5,1,n,0.5\n")
     (folder / "bad.csv").write_text("p,y\n2,0\n0.5,maybe\n")
     (folder / "policy.json").write_text(json.dumps(POLICY))
+    RECALIBRATOR.save(folder / "map.json")
     brolly.save_sample(SAMPLE, folder / "day.parquet", grid=16)
     return folder
 
 
-FILES = ["a.csv", "bad.csv", "gone.csv", "day.parquet", "policy.json", ".", "*.csv", ""]
+FILES = ["a.csv", "bad.csv", "gone.csv", "day.parquet", "policy.json", "map.json", ".", "*.csv", ""]
 OPTIONS = ["--prob", "--outcome", "--weight", "--by", "--where", "--pos-label", "--json", "--quiet", "-o", "--cost-fp"]
-OPTIONS += ["--cost-fn", "--threshold", "--actions", "--seed", "--policy", "--id", "--window", "--fail-above", "--x"]
+OPTIONS += [
+    "--cost-fn",
+    "--threshold",
+    "--actions",
+    "--seed",
+    "--policy",
+    "--id",
+    "--window",
+    "--fail-above",
+    "--map",
+    "--column",
+    "--x",
+]
 TEXTS = [
     "p",
     "y",
@@ -221,9 +234,11 @@ TEXTS = [
     "\ud800",
 ]
 words = st.sampled_from([*FILES, *OPTIONS, *TEXTS]) | st.text(max_size=6)
-COMMANDS = ["policy", "decide", "store", "monitor"]
+COMMANDS = ["recalibrate", "apply", "policy", "decide", "store", "monitor"]
 GIVEN = {
     "measure": ["a.csv", "--prob", "p", "--outcome", "y"],
+    "recalibrate": ["a.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"],
+    "apply": ["a.csv", "--map", "map.json", "--prob", "p", "--by", "g", "w", "-o", "out.csv"],
     "policy": ["a.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "out.json"],
     "decide": ["a.csv", "--policy", "policy.json", "--prob", "p", "--id", "g", "-o", "out.csv"],
     "store": ["a.csv", "--prob", "p", "--outcome", "y", "-o", "out.parquet"],

@@ -58,13 +58,14 @@ def results():
         "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
         "comparison": brolly.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
         "segments": assessment().segments,
+        "recalibration": brolly.Recalibrator(rng=0).fit(p, y),
         "switch": brolly.switch_guarantee(y, p, p**2, rng=0),
         "timeline": brolly.monitor(days, window=2, rng=0),
     }
 
 
 PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
-PANELS += ["forecast_value", "segments", "switch", "timeline"]
+PANELS += ["forecast_value", "recalibration", "segments", "switch", "timeline"]
 
 
 @pytest.fixture(autouse=True)

@@ -28,6 +28,8 @@ examples:
   brolly measure rain.csv --prob probability --outcome rained
   brolly assess rain.csv --prob probability --outcome rained
   brolly report rain.csv --prob probability --outcome rained -o report.html
+  brolly recalibrate rain.csv --prob probability --outcome rained -o map.json
+  brolly apply today.csv --map map.json --prob probability -o better.csv
   brolly policy rain.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly decide today.csv --policy policy.json --prob probability --id city \\
@@ -99,7 +101,21 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from brolly.cli import assess, completion, decide, demo, measure, monitor, paper, policy, report, store, switch
+    from brolly.cli import (
+        apply,
+        assess,
+        completion,
+        decide,
+        demo,
+        measure,
+        monitor,
+        paper,
+        policy,
+        recalibrate,
+        report,
+        store,
+        switch,
+    )
 
     parser = _Parser(
         prog="brolly",
@@ -111,7 +127,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (assess, measure, report, policy, decide, switch, store, monitor, demo, paper, completion):
+    for command in (
+        assess,
+        measure,
+        report,
+        recalibrate,
+        apply,
+        policy,
+        decide,
+        switch,
+        store,
+        monitor,
+        demo,
+        paper,
+        completion,
+    ):
         command.add_command(commands)
     return parser
 

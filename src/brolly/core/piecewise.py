@@ -102,11 +102,7 @@ class PiecewiseMap(Frozen):
 
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""
-        prob = as_probabilities(p, "p")
-        error = explain_probabilities(prob, _NAMES)
-        if error is not None:
-            raise error
-        return self.apply(prob)
+        return self.apply(checked_probabilities(p))
 
     def apply(self, prob: NDArray[Any]) -> Floats:
         """Return the values at predictions that were checked already."""
@@ -151,6 +147,15 @@ class PiecewiseMap(Frozen):
             if not kept:
                 raise InputError(f"a map is damaged: {rule}")
         return cls(edges, start, slope)
+
+
+def checked_probabilities(p: ArrayLike) -> NDArray[Any]:
+    """Return predictions as an array, if all are probabilities."""
+    prob = as_probabilities(p, "p")
+    error = explain_probabilities(prob, _NAMES)
+    if error is not None:
+        raise error
+    return prob
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -66,11 +66,11 @@ class SegmentAccumulator:
         )
 
     def _segments(self, batch: pa.RecordBatch) -> Ints:
-        columns = [_encoded(batch.column(name), name) for name in self._spec.by]
+        columns = [encoded_labels(batch.column(name), name) for name in self._spec.by]
         return self._index.number_rows(columns, batch.num_rows)
 
 
-def _encoded(column: pa.Array, name: str) -> Codes:
+def encoded_labels(column: pa.Array, name: str) -> Codes:
     """Return a column as numbers and their labels; null and NaN are the label None."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from brolly.core.atomic_write import atomic_output, write_errors
+from brolly.core.input.labels import places_of_segments
 from brolly.core.input.rows import ColumnNames, explain_probabilities
+from brolly.engines.accumulators import encoded_labels
 from brolly.engines.columns import Array, IdColumn, NumberColumn
 from brolly.engines.files import TableWriter, file_batches, format_of, open_writer
 from brolly.engines.ingest import BatchIngest, prob_violations, read_column, read_values
 from brolly.errors import InputError
 
-NewColumn = Callable[[Array, Array | None], Array]
-"""Computes a column from the arrays of probabilities and of ids (or None)."""
+NewColumn = Callable[[Array, Any], Array]
+"""Computes a column from the array of probabilities and that of ids (or None); with `by`, the rows of each segment."""
 
 _NULLS = pa.array(csv.ConvertOptions().null_values)  # text that means a missing value
 
@@ -29,7 +32,8 @@ def append_columns(
     output: str | os.PathLike[str],
     *,
     prob: str,
-    ids: str | None,
+    ids: str | None = None,
+    by: Sequence[str] = (),
     new_columns: Mapping[str, NewColumn],
     progress: Callable[[int], object] | None = None,
 ) -> int:
@@ -47,8 +51,10 @@ def append_columns(
         Parquet too.
     prob : str
         The column of predicted probabilities.
-    ids : str or None
+    ids : str, optional
         The column of row ids: integers or text.
+    by : sequence of str
+        Instead of ids: the columns that segment the rows, as for `scan`.
     new_columns : mapping of str to callable
         How to compute each new column, by its name.
     progress : callable, optional
@@ -62,14 +68,15 @@ def append_columns(
     """
     if prob == ids:
         raise InputError(f"prob and ids must be different columns; both are {prob}")
+    columns = [prob, *([] if ids is None else [ids]), *by]
     path, target = os.fspath(path), Path(output)
     format_of(str(target))  # refuse an unknown one before a file is made
     with atomic_output(target) as temporary:
         with write_errors(target):
             writer = open_writer(temporary, target)
         try:
-            appender = _ColumnAppender(path, target, prob=prob, ids=ids, new_columns=new_columns, writer=writer)
-            for batch in file_batches(path, [prob] if ids is None else [prob, ids], others=True):
+            appender = _ColumnAppender(path, target, prob=prob, ids=ids, by=by, new_columns=new_columns, writer=writer)
+            for batch in file_batches(path, list(dict.fromkeys(columns)), others=True):
                 appender.add(batch)
                 if progress is not None:
                     progress(appender.rows)
@@ -95,6 +102,7 @@ class _ColumnAppender(BatchIngest):
         *,
         prob: str,
         ids: str | None,
+        by: Sequence[str],
         new_columns: Mapping[str, NewColumn],
         writer: TableWriter,
     ) -> None:
@@ -103,6 +111,7 @@ class _ColumnAppender(BatchIngest):
         self._is_text = format_of(path).is_text
         self._prob = NumberColumn(prob, parse=self._is_text)
         self._ids = None if ids is None else IdColumn(ids)
+        self._by = by
         self._new_columns = new_columns
         self._writer = writer
 
@@ -115,9 +124,12 @@ class _ColumnAppender(BatchIngest):
         error = explain_probabilities(prob, names)
         if error is not None:
             raise error
-        ids = None if self._ids is None else read_column(self._ids, inputs, names)
+        others: Any = None if self._ids is None else read_column(self._ids, inputs, names)
+        if self._by:
+            labels = [encoded_labels(inputs.column(name), name) for name in self._by]
+            others = places_of_segments(labels, len(prob))
         for name, compute in self._new_columns.items():
-            batch = batch.append_column(name, pa.array(compute(prob, ids)))
+            batch = batch.append_column(name, pa.array(compute(prob, others)))
         with write_errors(self._target):
             self._writer.write(batch)
 
@@ -129,7 +141,8 @@ class _ColumnAppender(BatchIngest):
 
     def _inputs(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the columns to read; text that means a missing value is null here, though the batch keeps it."""
-        inputs = {c.name: batch.column(c.name) for c in (self._prob, self._ids) if c is not None}
+        names = [*(c.name for c in (self._prob, self._ids) if c is not None), *self._by]
+        inputs = {name: batch.column(name) for name in names}
         if self._is_text:
             for name, text in inputs.items():
                 inputs[name] = pc.if_else(pc.is_in(text, _NULLS), None, text)

@@ -12,6 +12,7 @@ from brolly.plots.interval_plots import comparison, measures, segments
 from brolly.plots.monitoring_plot import timeline
 from brolly.plots.null_histogram import calibration_test
 from brolly.plots.overview_figure import overview
+from brolly.plots.recalibration_plot import recalibration
 from brolly.plots.reliability_diagram import reliability
 from brolly.plots.threshold_curves import decision_curve, regret, switch
 from brolly.plots.value_plot import forecast_value
@@ -29,6 +30,7 @@ __all__ = [
     "measures",
     "overview",
     "profile",
+    "recalibration",
     "regret",
     "reliability",
     "segments",

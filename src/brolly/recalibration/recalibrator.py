@@ -9,18 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, Ints
 from brolly.core.atomic_write import write_atomic
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.json_file import read_json
-from brolly.core.piecewise import PiecewiseMap
+from brolly.core.piecewise import PiecewiseMap, checked_probabilities
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
 from brolly.inference.resampling import Seed, as_seed, check_share
+from brolly.recalibration import text
 from brolly.recalibration.certificate import Certificate, certify
+from brolly.recalibration.held_out_rates import HeldOutRates, held_out_rates
 from brolly.recalibration.methods import IDENTITY, METHODS
 from brolly.recalibration.onnx_model import as_onnx
 from brolly.recalibration.segments import SegmentMap, correct
@@ -31,6 +33,8 @@ from brolly.recalibration.training import FitRows, HeldOut
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from brolly.plots import Axes
 
 
 class Recalibrator:
@@ -98,6 +102,7 @@ class Recalibrator:
     segments_: tuple[SegmentMap, ...]
     _by: tuple[str, ...] | None
     _maps: dict[Any, PiecewiseMap]
+    _rates: HeldOutRates | None = None
 
     def __init__(
         self,
@@ -163,6 +168,7 @@ class Recalibrator:
         same = self.method_ == "none" and not self._maps
         chooser = None if same else whole.pairs(IDENTITY, self.map_).draws()
         self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, chooser, level)
+        self._rates = held_out_rates(whole.held_out[0], level)
         return self
 
     def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
@@ -177,21 +183,32 @@ class Recalibrator:
             their own, use the map of all rows.
         """
         self._check_fitted()
-        value = self.map_(p)
         if (by is None) != (self._by is None):
             raise InputError(
                 "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
             )
+        prob = checked_probabilities(p)
         if by is None:
-            return value
-        names, places = rows_by_segment(by, len(value))
+            return self.map_.apply(prob)
+        names, places = rows_by_segment(by, len(prob))
         if names != self._by:
             raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
-        prob = np.asarray(p)
+        return self._predict(prob, places)
+
+    def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
+        """Return the values at predictions that were checked already, given the rows of each segment."""
+        value = self.map_.apply(prob)
         for key, rows in places.items():
             if key in self._maps:
-                value[rows] = self._maps[key](prob[rows])
+                value[rows] = self._maps[key].apply(prob[rows])
         return value
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map into axes (default: new ones) and return them; see `brolly.plots.recalibration`."""
+        from brolly.plots import recalibration
+
+        self._check_fitted()
+        return recalibration(self, ax)
 
     def to_sql(
         self, p: str, *, by: str | Sequence[str] | Mapping[str, str] | None = None, dialect: str = "ansi"
@@ -294,11 +311,22 @@ class Recalibrator:
         made = f", method_={self.method_!r}" if hasattr(self, "map_") else ""
         return f"Recalibrator({self.methods!r}{made})"
 
+    def __str__(self) -> str:
+        if not hasattr(self, "map_"):
+            return repr(self)
+        parts = [
+            text.choice(self.method_, self.candidates_),
+            text.candidate_table(self.method_, self.candidates_),
+            str(self.certificate_),
+            text.segment_table(self._by or (), self.segments_),
+        ]
+        return "\n\n".join(part.rstrip() for part in parts if part)
+
     def _keep(self, rows: FitRows, level: float) -> Self:
         """Fit nothing: all rows can certify what the original probabilities do."""
         self.method_, self.candidates_, self.segments_ = "none", (), ()
         self.map_ = IDENTITY
-        self._by, self._maps = rows.by, {}
+        self._by, self._maps, self._rates = rows.by, {}, None
         self.certificate_ = certify(rows.everything(), None, None, level)
         return self
 
@@ -324,7 +352,7 @@ def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     r.save(f"{folder}/map.json")
     ...     again = brolly.load_recalibrator(f"{folder}/map.json")
-    >>> (again.predict([0.1, 0.7]) == r.predict([0.1, 0.7])).all(), again.certificate_ == r.certificate_
+    >>> again.predict([0.1, 0.7]).tolist() == r.predict([0.1, 0.7]).tolist(), again.certificate_ == r.certificate_
     (True, True)
     """
     return read_json(path, "recalibrator", _as_written)

@@ -122,9 +122,14 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
         if labels.shape != (n,):
             raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
         codes.append(code_labels(labels))
+    names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
+    return names, places_of_segments(codes, n)
+
+
+def places_of_segments(columns: Sequence[Codes], n: int) -> dict[Any, Ints]:
+    """Return the rows of each segment: a label, or with several columns a tuple of labels."""
     index = SegmentIndex()
-    at = index.number_rows(codes, n)
+    at = index.number_rows(columns, n)
     places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
     keys = [key if len(key) > 1 else key[0] for key in index.keys]
-    names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
-    return names, dict(zip(keys, places, strict=True))
+    return dict(zip(keys, places, strict=n > 0))  # without rows there is one place, of none

@@ -1,0 +1,116 @@
+"""``brolly recalibrate``: fit a map from predictions to better ones, with a certificate."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brolly.assessment import text
+from brolly.assessment.assess import collect_warnings
+from brolly.cli.options import (
+    add_by,
+    add_columns,
+    add_confidence,
+    add_quiet,
+    add_seed,
+    check_result,
+    files_read,
+    new_command,
+    read,
+)
+from brolly.cli.output import say
+from brolly.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
+from brolly.core.sample.sample import Sample
+from brolly.core.sample.segments import Segments
+from brolly.errors import InputError
+from brolly.recalibration.methods import METHODS
+from brolly.recalibration.recalibrator import Recalibrator
+from brolly.recalibration.storage import as_text
+from brolly.recalibration.text import candidate_table, choice, segment_table
+
+if TYPE_CHECKING:
+    from brolly.cli.options import Commands
+
+_DESCRIPTION = """\
+Recalibrate predicted probabilities: fit a map from past predictions to better
+ones, and prove what it does on rows that it was not fitted to.
+
+Several methods are tried. With --by, a segment gets a map of its own where rows
+held out prove that somebody gains by it.
+"""
+_EPILOG = """\
+examples:
+  brolly recalibrate past.csv --prob probability --outcome rained -o map.json
+  brolly recalibrate 'loans/*.parquet' --prob p --outcome status \\
+      --pos-label default --by region -o map.json
+
+'brolly apply' applies the map to a file; 'brolly policy --map' acts on it.
+Files are read in pieces: they may be larger than memory.
+Exit code: 0 if there is a map, 2 if there is an error (one line on stderr).
+"""
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command and its options."""
+    summary = "fit a map from predictions to better ones, with a certificate"
+    parser = new_command(commands, run, "recalibrate", summary, _DESCRIPTION, _EPILOG)
+    add_columns(parser)
+    add_by(parser)
+    names = ", ".join(METHODS)
+    parser.add_argument(
+        "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to choose from (default: all): {names}"
+    )
+    add_confidence(parser, "confidence level of each bound (default: 0.95)")
+    add_seed(parser)
+    add_plot(parser, "the map")
+    parser.add_argument("--json", action="store_true", help="print the map as JSON instead of text")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the map to write, as JSON")
+    add_quiet(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the files, fit the map, and write it."""
+    check_result(arguments)
+    check_plot(arguments)
+    found = read(arguments, by=arguments.by)
+    _check_weights(found)
+    recalibrator = Recalibrator(
+        arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
+    )
+    with collect_warnings() as notes:
+        recalibrator.fit(found)
+    recalibrator.save(arguments.output)
+    if arguments.plot is not None:
+        draw(recalibrator, arguments.plot)
+    if arguments.json:
+        say(sys.stdout, as_text(recalibrator.to_dict()))
+    elif not arguments.quiet:
+        sample = found.pooled if isinstance(found, Segments) else found
+        read_ = rows_read(files_read(arguments), sample, arguments.weight)
+        say_paragraphs([read_, *map(text.note, notes)])
+        _say(recalibrator, arguments.by or [])
+        paths = [("Map", arguments.output), ("Picture", arguments.plot)]
+        say_paragraphs(written(what, path) for what, path in paths if path is not None)
+    return 0
+
+
+def _say(recalibrator: Recalibrator, by: list[str]) -> None:
+    """Print the choice, the certificate and the segments."""
+    method, candidates = recalibrator.method_, recalibrator.candidates_
+    say_paragraphs([choice(method, candidates)])
+    tables = [candidate_table(method, candidates), segment_table(by, recalibrator.segments_)]
+    say(sys.stdout, f"\n{tables[0]}\n" if tables[0] else "")
+    say_paragraphs(str(recalibrator.certificate_).splitlines())
+    say(sys.stdout, f"\n{tables[1]}\n" if tables[1] else "")
+
+
+def _check_weights(found: Sample | Segments) -> None:
+    """Refuse weights that differ, in the words of the command line."""
+    samples = found.values() if isinstance(found, Segments) else [found]
+    if not all(sample._cells.has_equal_weights for sample in samples):
+        raise InputError(
+            "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
+            "for unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)"
+        )

@@ -1,0 +1,76 @@
+"""A fitted recalibrator in words: the method and why, the candidates, the certificate, the segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from brolly.core.text import at_least, at_most, short
+from brolly.recalibration.segments import SegmentMap
+from brolly.recalibration.selection import Candidate
+
+_SHOWN = 12  # segments
+_WIDEST = 40  # characters of a segment's name
+
+
+def choice(method: str, candidates: Sequence[Candidate]) -> str:
+    """The method, and why."""
+    if not candidates:
+        return "Method 'none': nothing could be fitted to these rows, so the probabilities stay as they are."
+    if len(candidates) == 1:
+        return f"Method {method!r}, the only one that was tried."
+    return (
+        f"Method {method!r}: the first whose shortfall is within one standard error of the smallest one. The "
+        "shortfall is the most that any decision maker loses by a method's map in place of another's, as a share of "
+        "the range of payoffs; an estimate by cross-validation."
+    )
+
+
+def candidate_table(method: str, candidates: Sequence[Candidate]) -> str:
+    """A line for each method; the one chosen has a star."""
+    rows = [
+        (
+            f"{'*' if c.method == method else ' '} {c.method}",
+            f"{100 * c.shortfall:.3g}%",
+            f"{100 * c.standard_error:.2g}%",
+            f"{c.brier_score:.4f}",
+        )
+        for c in candidates
+    ]
+    return _table(("  method", "shortfall", "std. error", "Brier score"), rows) if rows else ""
+
+
+def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
+    """A line for each segment: what it uses, the gain by its own map, and the loss by it beside no recalibration."""
+    ordered = sorted(segments, key=lambda segment: -segment.gain_at_least)
+    rows = [
+        (
+            _name(segment.segment),
+            "own map" if segment.corrected else "map of all rows",
+            at_least(segment.gain_at_least) if segment.corrected else "",
+            at_most(segment.harm_bound),
+            f"{segment.n:,}",
+        )
+        for segment in ordered[:_SHOWN]
+    ]
+    if not rows:
+        return ""
+    more = len(segments) - len(rows)
+    head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
+    return _table(head, rows) + (f"and {more:,} more segments\n" if more else "")
+
+
+def _name(key: Any) -> str:
+    labels = key if isinstance(key, tuple) else (key,)
+    name = ", ".join("(none)" if label is None else str(label) for label in labels)
+    name = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return short(name, _WIDEST)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = []
+    for row in (head, *rows):
+        others = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([f"{row[0]:<{widths[0]}}", *others]).rstrip() + "\n")
+    return "".join(lines)

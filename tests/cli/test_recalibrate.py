@@ -1,0 +1,198 @@
+"""`brolly recalibrate` and `brolly apply` as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from helpers.processes import brolly_process, end_of
+
+import brolly
+from brolly.cli import main
+
+N = 3000
+RECALIBRATE = ["recalibrate", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "map.json"]
+APPLY = ["apply", "rain.csv", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
+
+
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the commands run."""
+    rng = np.random.default_rng(3)
+    p = rng.random(N).round(6)
+    side = np.array(["north", "south", "NA"])[np.arange(N) % 3]
+    y = (rng.random(N) < np.where(side == "north", 1 - p, p**2)).astype(int)
+    rows = zip(p, y, side, np.arange(N) % 3 + 1, strict=True)
+    Path(tmp_path / "rain.csv").write_text("p,y,side,w\n" + "".join(f"{a},{b},{c},{d}\n" for a, b, c, d in rows))
+    monkeypatch.chdir(tmp_path)
+    return y, p, side
+
+
+def column(path, name):
+    with Path(path).open() as file:
+        return np.array([float(row[name]) for row in csv.DictReader(file)])
+
+
+def test_from_past_outcomes_to_better_numbers(rain, capsys):
+    _, p, _ = rain
+    assert main([*RECALIBRATE, "--plot", "map.png"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("rain.csv: 3,000 rows, event rate ")
+    for part in ("\nMethod '", "  Brier score\n", "\nNobody loses more than ", "\nEach statement holds with 95%"):
+        assert part in out
+    assert out.endswith("Map written to map.json\nPicture written to map.png\n")
+    assert max(map(len, out.splitlines())) <= 80
+    r = brolly.Recalibrator(rng=0).fit(brolly.scan("rain.csv", "p", "y"))
+    again = brolly.load_recalibrator("map.json")
+    assert again.to_dict() == r.to_dict()
+    assert main(APPLY) == 0
+    value = column("out.csv", "p_recalibrated")
+    np.testing.assert_array_equal(value, r.predict(p), strict=True)
+    assert capsys.readouterr().out == (
+        f"rain.csv: 3,000 rows recalibrated, mean {p.mean():.4g} before and {value.mean():.4g} after\n"
+        "Result written to out.csv\n"
+    )
+    assert {path.name for path in Path().iterdir()} == {"rain.csv", "map.json", "map.png", "out.csv"}
+
+
+def test_options_have_their_effect(rain, capsys):
+    options = ["--methods", "isotonic", "none", "--confidence-level", "0.9", "--seed", "4", "--where", "p < 0.8"]
+    assert main([*RECALIBRATE, *options, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads(Path("map.json").read_text())
+    assert [c["method"] for c in document["candidates"]] == ["none", "isotonic"]
+    assert document["certificate"]["confidence_level"] == 0.9
+    rows = brolly.scan("rain.csv", "p", "y", where="p < 0.8")
+    r = brolly.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(rows)
+    assert document["map"] == r.to_dict()["map"]
+    assert main([*RECALIBRATE, "--quiet"]) == 0
+    assert main([*APPLY, "--column", "better", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert Path("out.csv").read_text().startswith("p,y,side,w,better\n")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
+def test_segments(rain, capsys, suffix, monkeypatch):
+    _, p, side = rain
+    monkeypatch.setattr("brolly.engines.files._CSV_BLOCK", 4096)
+    labels = [None if s == "NA" else s for s in side]  # in a text file, NA is missing
+    assert main([*RECALIBRATE, "--by", "side", "--methods", "logistic"]) == 0
+    out = capsys.readouterr().out
+    assert "\nside " in out
+    assert "(none)" in out
+    table = pa.table({"p": p, "where": labels})
+    if suffix == "parquet":
+        pq.write_table(table, "today.parquet", row_group_size=500)
+    elif suffix == "feather":
+        pa.feather.write_feather(table, "today.feather")
+    else:
+        Path("today.csv").write_text("p,where\n" + "".join(f"{a},{b}\n" for a, b in zip(p, side, strict=True)))
+    arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
+    assert main([*arguments, "--by", "where"]) == 0
+    assert "segments that the map has not seen" not in capsys.readouterr().out
+    r = brolly.load_recalibrator("map.json")
+    assert any(segment.corrected for segment in r.segments_)
+    expected = r.predict(p, by={"side": np.array(labels, object)})
+    np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
+    assert main(arguments) == 2
+    assert "has no column 'side'" in capsys.readouterr().err
+    assert main([*APPLY, "--by", "w"]) == 0
+    assert "3,000 rows in segments that the map has not seen: the map of all rows is used" in capsys.readouterr().out
+    np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.map_(p), strict=True)
+
+
+def test_several_columns(rain, capsys):
+    _, p, side = rain
+    assert main([*RECALIBRATE, "--by", "w", "side", "--methods", "logistic", "--quiet"]) == 0
+    assert main([*APPLY, "--quiet"]) == 0
+    by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([None if s == "NA" else s for s in side], object)}
+    expected = brolly.load_recalibrator("map.json").predict(p, by=by)
+    np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
+
+
+def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
+    Path("few.csv").write_text("p,y\n0.5,1\n0.25,0\n")
+    assert main(["recalibrate", "few.csv", *RECALIBRATE[2:]]) == 0
+    out = capsys.readouterr().out
+    assert "\nNote: p has 2 rows: nothing is fitted to fewer than 20" in out
+    assert "\nMethod 'none': nothing could be fitted" in out
+
+
+WRONG = {
+    "weights": (
+        [*RECALIBRATE, "--weight", "w"],
+        "--weight must have the same value in every row here, as rows of files are pooled before they are divided: for "
+        "unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)",
+    ),
+    "no column": ([*RECALIBRATE, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
+    "over the source": (
+        [*RECALIBRATE, "-o", "rain.csv"],
+        "rain.csv is the file to read: the result would overwrite it",
+    ),
+    "one file for both": (
+        [*RECALIBRATE, "-o", "a.png", "--plot", "a.png"],
+        "--plot and --output must be different files; both are 'a.png'",
+    ),
+    "no map": ([*APPLY[:3], "no.json", *APPLY[4:]], "cannot read no.json: No such file or directory"),
+    "damaged": (
+        [*APPLY[:3], "damaged.json", *APPLY[4:]],
+        "damaged.json holds no recalibrator: it is damaged: its digest does not fit its content",
+    ),
+    "segments that it has not": (
+        [*APPLY, "--by", "side"],
+        "by must name nothing, as the map was fitted without segments; it names side",
+    ),
+    "no such column": ([*APPLY, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
+    "no probabilities": ([*APPLY, "--prob", "w"], "w must lie in [0, 1]; 2,000 values do not, the first is w[1] = 2.0"),
+    "a name that is taken": (
+        [*APPLY, "--column", "y"],
+        "rain.csv has a column 'y' already: rename it, as the new one is called so",
+    ),
+    "over the map": ([*APPLY, "-o", "map.json"], "map.json is the file to read: the result would overwrite it"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
+    arguments, message = WRONG[case]
+    brolly.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
+    Path("damaged.json").write_text(Path("map.json").read_text().replace('"method": "logistic"', '"method": "none"'))
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert main(arguments) == 2
+    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+KILLED = """
+import os, signal
+from brolly.cli import progress
+from brolly.engines import files
+files._CSV_BLOCK = 4096
+progress.Progress.__call__ = lambda self, rows, total=0: rows > 500 and os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize("arguments", [APPLY, RECALIBRATE])
+def test_stopped_halfway(rain, arguments):
+    brolly.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    with brolly_process(*arguments, first=KILLED) as process:
+        assert end_of(process) == (128 + signal.SIGINT, b"", b"")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_help_is_readable(capsys):
+    for command in ("recalibrate", "apply"):
+        assert main([command, "--help"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert f"  brolly {command} " in out
+        assert max(map(len, out.splitlines())) <= 82
