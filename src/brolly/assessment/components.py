@@ -46,14 +46,13 @@ class DataSummary:
 
     @classmethod
     def of(cls, sample: Sample) -> DataSummary:
-        weights, counts = sample.sample_weight, sample.counts
         return cls(
             n=sample.n,
             events=sample.event_rate * sample.total_weight,
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
             effective_n=sample.effective_n,
-            weighted=weights is not None and (counts is None or not np.array_equal(weights, counts)),
+            weighted=sample._weighted,
             compressed=sample.grid,
         )
 

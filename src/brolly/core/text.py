@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from html import escape
 from typing import Any
 
 
@@ -30,6 +31,11 @@ def rows(n: float) -> str:
 def short(name: str, most: int = 60) -> str:
     """Return a name cut to at most so many characters, with dots at the end if it was longer."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
+
+
+def paragraphs(text: str) -> str:
+    """Return each line of a text as a paragraph of HTML."""
+    return "".join(f"<p>{escape(line.strip())}</p>" for line in text.split("\n"))
 
 
 def finite(value: float | None) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import rows
+from brolly.core.text import paragraphs, rows
 from brolly.decisions.decision_curve import Acted, DecisionCurve
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
@@ -136,7 +135,7 @@ class RegretProfile(Frozen):
         return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+        return paragraphs(str(self))
 
 
 def regret_curve(

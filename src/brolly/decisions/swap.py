@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal, Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import rows
+from brolly.core.text import paragraphs, rows
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 
@@ -132,7 +130,7 @@ class SwapRegret:
         )
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line.strip())}</p>" for line in str(self).split("\n"))
+        return paragraphs(str(self))
 
 
 def swap_regret(
@@ -217,10 +215,9 @@ def swap_regret(
         raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     value, swaps = task._swaps(sample, per, response)
-    weights = sample.sample_weight
-    weighted = weights is not None and (sample.counts is None or not np.array_equal(weights, sample.counts))
+    in_units = value * task.scale
     return SwapRegret(
-        value=value, in_units=value * task.scale, swaps=swaps, per=per, task=task, n=sample.n, weighted=weighted
+        value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=sample._weighted
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite, rows
+from brolly.core.text import finite, paragraphs, rows
 from brolly.errors import ResolutionWarning
 from brolly.inference.resampling import (
     Progress,
@@ -136,7 +135,7 @@ class CalibrationTest:
         )
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+        return paragraphs(str(self))
 
 
 def calibration_test(

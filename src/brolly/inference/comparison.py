@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite
+from brolly.core.text import finite, paragraphs
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
 from brolly.inference.interval_methods import Basic
@@ -116,7 +115,7 @@ class Comparison:
         )
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+        return paragraphs(str(self))
 
 
 def compare(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite
+from brolly.core.text import finite, paragraphs
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.interval_methods import METHODS, IntervalMethod, Nothing, Resampling
 from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
@@ -103,7 +102,7 @@ class ConfidenceInterval:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+        return paragraphs(str(self))
 
 
 def confidence_interval(

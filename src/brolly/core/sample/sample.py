@@ -264,6 +264,12 @@ class Sample:
         self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
         self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
 
+    @property
+    def _weighted(self) -> bool:
+        """Whether rows have weights, other than the numbers of rows in cells."""
+        weights = self.sample_weight
+        return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
+
     def _pass(self, m: int) -> CellTable:
         """Return the sums of a pass over the rows at `m`, which are kept."""
         if m not in self._passes:
