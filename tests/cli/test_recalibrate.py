@@ -118,6 +118,36 @@ def test_several_columns(rain, capsys):
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
 
+POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
+
+
+def test_a_policy_that_recalibrates_first(rain, capsys):
+    y, p, _ = rain
+    assert main([*RECALIBRATE, "--quiet"]) == 0
+    assert main([*POLICY, "--map", "map.json"]) == 0
+    out = capsys.readouterr().out
+    assert "on these rows, pooled to 1/65536, nobody who acts on the" in out.replace("\n", " ")
+    r = brolly.load_recalibrator("map.json")
+    task = brolly.DecisionTask.threshold(0.3)
+    policy = brolly.RoundingPolicy(task, sample=brolly.Sample(y, p).compress(), recalibration=r.map_)
+    assert brolly.load_policy("policy.json") == policy
+    decide = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "p", "-o", "out.csv"]
+    Path("today.csv").write_text("id,p\n" + "".join(f"{i},{a}\n" for i, a in enumerate(p)))
+    decide[1], decide[7] = "today.csv", "id"
+    assert main([*decide, "--rounded", "--quiet"]) == 0
+    plain = brolly.RoundingPolicy(task, policy.grid)
+    np.testing.assert_array_equal(column("out.csv", "rounded"), plain.round(r.predict(p), np.arange(N)))
+
+
+def test_a_policy_needs_a_map_without_segments(rain, capsys):
+    assert main([*RECALIBRATE, "--by", "side", "--quiet"]) == 0
+    assert main([*POLICY, "--map", "map.json"]) == 2
+    assert "--map must be a map without segments" in capsys.readouterr().err
+    assert main([*POLICY[:-1], "map.json", "--map", "map.json"]) == 2
+    assert "map.json is the file to read" in capsys.readouterr().err
+    assert not Path("policy.json").exists()
+
+
 def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
     Path("few.csv").write_text("p,y\n0.5,1\n0.25,0\n")
     assert main(["recalibrate", "few.csv", *RECALIBRATE[2:]]) == 0

@@ -12,10 +12,12 @@ import brolly
 from brolly.decisions.policy import RoundingPolicy, load_policy
 
 THREE = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"])
+MAP = brolly.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
 POLICIES = [
     RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
     RoundingPolicy(THREE, 2**20, rounding="hard"),
     RoundingPolicy(brolly.DecisionTask.quadratic(), 2, seed=2**64 - 1),
+    RoundingPolicy(THREE, 8, recalibration=MAP),
 ]
 
 
@@ -108,6 +110,8 @@ NO_POLICY = {
     "a list for a seed": ({**GOOD, "seed": [1]}, f"{SEED} [1]"),
     "rounding up": ({**GOOD, "rounding": "up"}, "rounding must be 'soft' or 'hard'; it is 'up'"),
     "a list for the rounding": ({**GOOD, "rounding": ["soft"]}, "rounding must be 'soft' or 'hard'; it is ['soft']"),
+    "a damaged map": ({**GOOD, "recalibration": {}}, "a map must have 'edges', 'start' and 'slope'"),
+    "no map": ({**GOOD, "recalibration": None}, "a map must have 'edges', 'start' and 'slope'"),
     "a word for the task": ({**GOOD, "task": "threshold"}, "a task must be"),
     "an empty task": ({**GOOD, "task": {}}, "a task must be"),
 }

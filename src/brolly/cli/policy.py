@@ -20,11 +20,15 @@ from brolly.cli.options import (
 )
 from brolly.cli.output import one_line
 from brolly.cli.results import rows_read, say_paragraphs, written
+from brolly.core.atomic_write import check_output
+from brolly.core.piecewise import PiecewiseMap
+from brolly.core.sample.mapped import mapped
 from brolly.core.text import at_most
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
+from brolly.recalibration.recalibrator import load_recalibrator
 
 if TYPE_CHECKING:
     from brolly.cli.options import Commands
@@ -34,7 +38,8 @@ Make a policy: how to act on probabilities with a small loss for every decision.
 
 State the decision by two costs, or by the threshold from which to act. The policy
 rounds probabilities to a grid before it acts: the grid with the smallest loss on
-the past predictions and outcomes in files.
+the past predictions and outcomes in files. With --map it recalibrates them first,
+by a map of 'brolly recalibrate', which is stored in the policy.
 """
 _EPILOG = """\
 examples:
@@ -42,6 +47,8 @@ examples:
       --cost-fp 35 --cost-fn 65 -o policy.json
   brolly policy loans.parquet --prob p_default --outcome status \\
       --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
+  brolly policy past.csv --prob probability --outcome rained --threshold 0.3 \\
+      --map map.json -o policy.json
 
 'brolly decide' applies the policy. For decisions with more than two actions use
 Python: brolly.RoundingPolicy(task, sample=...).save("policy.json").
@@ -65,6 +72,7 @@ def add_command(commands: Commands) -> None:
         default=["wait", "act"],
         help="names of the two actions (default: wait act)",
     )
+    parser.add_argument("--map", metavar="FILE", help="a map of 'brolly recalibrate' to apply before anything else")
     add_seed(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the policy to write, as JSON")
     add_quiet(parser)
@@ -72,23 +80,40 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
-    task = _task(arguments)
+    task, recalibration = _task(arguments), _map(arguments)
     check_result(arguments)
     sample = read(arguments)
-    choice = choose_grid(sample)
-    RoundingPolicy(task, choice.grid, seed=arguments.seed).save(arguments.output)
+    choice = choose_grid(sample if recalibration is None else mapped(sample, recalibration))
+    policy = RoundingPolicy(task, choice.grid, seed=arguments.seed, recalibration=recalibration)
+    policy.save(arguments.output)
     if not arguments.quiet:
+        acts = "on these rows nobody who acts on probabilities"
+        if recalibration is not None:
+            acts = f"on these rows, pooled to 1/{sample.grid}, nobody who acts on the recalibrated probabilities"
         say_paragraphs(
             [
                 rows_read(files_read(arguments), sample, arguments.weight),
                 one_line(str(task)),
-                f"Grid 1/{choice.grid}: on these rows nobody who acts on probabilities rounded to it, whatever the "
-                f"decision and its costs, loses more than {at_most(choice.loss)} of what is at stake per case (best "
-                "minus worst outcome), compared with the best change of actions in hindsight.",
+                f"Grid 1/{choice.grid}: {acts} rounded to it, whatever the decision and its costs, loses more "
+                f"than {at_most(choice.loss)} of what is at stake per case (best minus worst outcome), compared with "
+                "the best change of actions in hindsight.",
                 written("Policy", arguments.output),
             ]
         )
     return 0
+
+
+def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
+    """The map to apply first, if any."""
+    if arguments.map is None:
+        return None
+    check_output(arguments.output, Path(arguments.map))
+    recalibrator = load_recalibrator(arguments.map)
+    if recalibrator._by is not None:
+        raise InputError(
+            "--map must be a map without segments: with segments, use 'brolly apply' before 'brolly policy'"
+        )
+    return recalibrator.map_
 
 
 def _task(arguments: argparse.Namespace) -> DecisionTask:

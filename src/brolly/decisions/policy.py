@@ -17,6 +17,8 @@ from brolly.core.grid.cells import check_grid
 from brolly.core.grid.rounded import Rounding, check_rounding, split
 from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
 from brolly.core.json_file import check_document, read_json
+from brolly.core.piecewise import PiecewiseMap, checked_probabilities
+from brolly.core.sample.mapped import mapped
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
@@ -59,6 +61,9 @@ class RoundingPolicy:
         close predictions can be treated differently.
     seed : int
         From 0 to 2**64 - 1. Another seed rounds all rows anew, independently.
+    recalibration : PiecewiseMap, optional
+        A map that probabilities go through before they are rounded, such as ``Recalibrator().fit(p, y).map_``; those of
+        `sample` too. All methods take the original probabilities.
 
     Notes
     -----
@@ -93,6 +98,7 @@ class RoundingPolicy:
     grid: int
     rounding: Rounding
     seed: int
+    recalibration: PiecewiseMap | None
     _points: Floats
     _choices: NDArray[Any]
     _key: int
@@ -105,15 +111,18 @@ class RoundingPolicy:
         sample: Sample | None = None,
         rounding: Rounding = "soft",
         seed: int = 0,
+        recalibration: PiecewiseMap | None = None,
     ) -> None:
         if not isinstance(task, DecisionTask):
             raise InputError(f"task must be a DecisionTask; it is {task!r}")
         check_rounding(rounding)
-        size = _grid_size(grid, sample, rounding)
+        if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
+            raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
+        size = _grid_size(grid, sample, rounding, recalibration)
         points = np.arange(size + 1) / size
         choices = task._choices(points)
         freeze(points, choices)
-        values = (task, size, rounding, _check_seed(seed), points, choices, key_of(seed))
+        values = (task, size, rounding, _check_seed(seed), recalibration, points, choices, key_of(seed))
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -185,7 +194,8 @@ class RoundingPolicy:
             One column for each of ``task.actions``. Each row sums to 1.
         """
         task = as_finite(self.task, "probabilities")
-        prob = _checked(p).astype(np.float64)
+        prob = checked_probabilities(p).astype(np.float64)
+        prob = prob if self.recalibration is None else self.recalibration.apply(prob)
         cell, up = split(prob, self.grid, soft=self.rounding == "soft")
         shares = np.zeros((len(prob), len(task.actions)))
         rows = np.arange(len(prob))
@@ -199,7 +209,7 @@ class RoundingPolicy:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
-        return {
+        document = {
             "format": "brolly policy",
             "version": _VERSION,
             "grid": self.grid,
@@ -207,13 +217,16 @@ class RoundingPolicy:
             "seed": self.seed,
             "task": self.task.to_dict(),
         }
+        return document if self.recalibration is None else document | {"recalibration": self.recalibration.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
         """Read the policy that `to_dict` wrote."""
-        data = check_document(data, "policy", version=_VERSION, keys=_KEYS)
+        data = check_document(data, "policy", version=_VERSION, keys=_KEYS, optional=("recalibration",))
         task = DecisionTask.from_dict(data["task"])
-        return cls(task, check_grid(data["grid"]), rounding=data["rounding"], seed=data["seed"])
+        recalibration = PiecewiseMap.from_dict(data["recalibration"]) if "recalibration" in data else None
+        grid = check_grid(data["grid"])
+        return cls(task, grid, rounding=data["rounding"], seed=data["seed"], recalibration=recalibration)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RoundingPolicy.from_dict, (self.to_dict(),)  # computing the tables is faster than sending them
@@ -225,13 +238,14 @@ class RoundingPolicy:
         return hash((self.grid, self.rounding, self.seed, self.task))
 
     def __repr__(self) -> str:
-        return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed})"
+        first = "" if self.recalibration is None else ", recalibration=..."
+        return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed}{first})"
 
     def _apply(
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
-        prob = as_probabilities(p, "p")
+        prob = as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
         named = self._ids(ids, len(prob))
         out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
         threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
@@ -303,7 +317,7 @@ def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
     return read_json(path, "policy", lambda data, _: RoundingPolicy.from_dict(data))
 
 
-def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding) -> int:
+def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None) -> int:
     if (grid is None) == (sample is None):
         raise InputError(
             "grid is missing: pass grid, or sample=brolly.Sample(y_true, y_prob) to choose it for past outcomes"
@@ -316,7 +330,7 @@ def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding) -> i
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
-    return choose_grid(sample).grid
+    return choose_grid(sample if recalibration is None else mapped(sample, recalibration)).grid
 
 
 def _check_seed(seed: int) -> int:
@@ -330,11 +344,3 @@ def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     if not good or not (out.flags.c_contiguous and out.flags.writeable):
         raise InputError(f"out must be a contiguous, writeable array of {n:,} values of type {dtype}")
     return out
-
-
-def _checked(p: ArrayLike) -> NDArray[Any]:
-    prob = as_probabilities(p, "p")
-    error = explain_probabilities(prob, _NAMES)
-    if error is not None:
-        raise error
-    return prob
