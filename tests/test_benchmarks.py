@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import measures, resampling, scan
+from benchmarks import measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 
@@ -16,6 +16,7 @@ CALLS = [
     measures.SWITCH,
     measures.SWITCH_WEIGHTED,
     *RESAMPLED,
+    *recalibration.CONTESTANTS,
 ]
 ROWS = 200_000  # so many that each of the 10,000 segments has some
 
