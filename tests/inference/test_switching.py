@@ -152,6 +152,17 @@ def test_weights_count_by_their_ratio_even_if_their_squares_are_no_doubles():
     assert (heavy.harm, heavy.harm_bound) == (pytest.approx(1), 1)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_threads_give_the_same_bits(weighted, monkeypatch):
+    rng = np.random.default_rng(9)
+    y, a, b, w = draw(rng, 500)
+    options = {"sample_weight": w if weighted else None, "rng": 0}
+    one = brolly.switch_guarantee(y, a, b, **options)
+    monkeypatch.setattr("brolly.decisions.switch_curve._ROWS_PER_THREAD", 1)
+    two = brolly.switch_guarantee(y, a, b, **options)
+    assert one.to_dict() == two.to_dict()
+
+
 def test_one_group_proves_nothing():
     rng = np.random.default_rng(6)
     p = rng.random(500)

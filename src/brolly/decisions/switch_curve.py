@@ -12,7 +12,12 @@ from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.input.rows import check_probabilities
 from brolly.core.regret import Chord
+from brolly.core.threads import run_in_threads
 from brolly.decisions._switch import heights, keys, merge, sum_cells
+
+Keys = NDArray[np.uint64]
+
+_ROWS_PER_THREAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,16 +62,12 @@ class SwitchCurve(Frozen):
         group_weight: Floats | None = None,
     ) -> SwitchCurve:
         """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups. O(n log n)."""
-        start, end = keys(event.view(np.uint8), old, new)
+        sides = keys(event.view(np.uint8), old, new)
         if weight is None and group_weight is None:
-            start.sort()
-            end.sort()
-            return cls(*merge(start, end, None, None, float(len(event))))
+            return cls(*merge(*_in_order(sides, None), float(len(event))))
         weight = np.ones(len(event)) if weight is None else weight
         each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[old != new]
-        opened, closed = np.argsort(start), np.argsort(end)
-        total = float(weight.sum())
-        return cls(*merge(start[opened], end[closed], each[opened], each[closed], total))
+        return cls(*merge(*_in_order(sides, each), float(weight.sum())))
 
     @classmethod
     def _from_cells(
@@ -137,6 +138,26 @@ class SwitchCurve(Frozen):
         left = float(_line(self.only[:, edge - 1], mu)) if edge > 0 else 0.0
         right = float(_line(self.only[:, edge], mu)) if edge < last else 0.0
         return left <= right if back else left >= right
+
+
+def _in_order(sides: tuple[Keys, Keys], each: Floats | None) -> tuple[Keys, Keys, Floats | None, Floats | None]:
+    """Sort the places where rows begin and those where they cease to differ, with what each row adds."""
+    found: list[tuple[Keys, Floats | None]] = [(side, None) for side in sides]
+
+    def work(part: int) -> bool:
+        side = sides[part]
+        if each is None:
+            side.sort()  # which is faster than an order
+        else:
+            order = np.argsort(side)
+            found[part] = side[order], each[order]
+        return True
+
+    if len(sides[0]) < _ROWS_PER_THREAD:
+        all(map(work, (0, 1)))
+    else:
+        run_in_threads(work, 2)
+    return found[0][0], found[1][0], found[0][1], found[1][1]
 
 
 def _line(only: Floats, mu: Any) -> Floats:
