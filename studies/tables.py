@@ -105,6 +105,44 @@ def anytime() -> str:
     return markdown(["population", "response", *(f"n = {int(n):,}" for n in sizes)], rows)
 
 
+def looks() -> str:
+    """The series in which a bound failed at some of 1,000 looks, by population."""
+    lines, rows = read("anytime.csv"), []
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = {x["confidence_level"]: x for x in lines if x["population"] == name}
+        cells = [
+            f"{some[level][f'failed_{kind}']} of {some[level]['series']}"
+            for level in ("0.95", "0.5")
+            for kind in ("anytime", "fixed")
+        ]
+        rows.append([name, *cells])
+    head = ["95%, at any time", "95%, one number of rows", "50%, at any time", "50%, one number of rows"]
+    return markdown(["population", *head], rows)
+
+
+def sequential_null() -> str:
+    """False alarms of the sequential test."""
+    rows = [[x["series"], f"{x['false_alarms']} of {x['repeats']}"] for x in read("sequential-null.csv")]
+    return markdown(["series", "false alarms at 5%"], rows)
+
+
+def sequential_power() -> str:
+    """The median row of the alarm."""
+    names = ("betting", "repeated", "probcal")
+    rows = [[x["miscalibration"], *(f"{float(x[k]):,.0f}" for k in names)] for x in read("sequential-power.csv")]
+    return markdown(["miscalibration", "SequentialTest", "fixed-n test, 100 looks", "probcal"], rows)
+
+
+def detection() -> str:
+    """False alarms and delays of `monitor`."""
+    rows = []
+    for x in read("detection.csv"):
+        calm = x["delay"] == ""
+        found = f"{x['alarms']} alarms" if calm else f"{float(x['delay']):g} days, start off by {float(x['start']):g}"
+        rows.append([x["series"], x["rows"], found])
+    return markdown(["series", "rows of a day", ""], rows)
+
+
 def online() -> str:
     """CDL, Brier and log score of a stream, by method."""
     lines, rows = read("online.csv"), []
@@ -136,8 +174,9 @@ def rates() -> str:
 
 
 PAGES = {
-    "inference.md": (sharper, as_is, failures, anytime, rates),
+    "inference.md": (sharper, as_is, failures, anytime, looks, rates),
     "inference-bounds.md": (switching,),
+    "sequential.md": (sequential_power,),
     "online.md": (online, adversaries),
 }
 

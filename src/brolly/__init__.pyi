@@ -57,6 +57,7 @@ from brolly.errors import OneClassWarning as OneClassWarning
 from brolly.errors import ResolutionWarning as ResolutionWarning
 from brolly.inference.bands import NullBand as NullBand
 from brolly.inference.bands import null_band as null_band
+from brolly.inference.bets import Bet as Bet
 from brolly.inference.calibration_test import CalibrationTest as CalibrationTest
 from brolly.inference.calibration_test import calibration_test as calibration_test
 from brolly.inference.change_points import Change as Change
@@ -70,6 +71,7 @@ from brolly.inference.intervals import confidence_interval as confidence_interva
 from brolly.inference.loss_at_least import ActionChange as ActionChange
 from brolly.inference.loss_at_least import LossAtLeast as LossAtLeast
 from brolly.inference.loss_at_least import loss_at_least as loss_at_least
+from brolly.inference.monitoring import DetectedChange as DetectedChange
 from brolly.inference.monitoring import MonitoringWindow as MonitoringWindow
 from brolly.inference.monitoring import Timeline as Timeline
 from brolly.inference.monitoring import monitor as monitor
@@ -79,6 +81,7 @@ from brolly.inference.sample_size import SampleSize as SampleSize
 from brolly.inference.sample_size import sample_size as sample_size
 from brolly.inference.segments import SegmentTests as SegmentTests
 from brolly.inference.segments import segment_tests as segment_tests
+from brolly.inference.sequential import SequentialTest as SequentialTest
 from brolly.inference.soft_bins import SoftBins as SoftBins
 from brolly.inference.switching import SwitchBand as SwitchBand
 from brolly.inference.switching import SwitchGuarantee as SwitchGuarantee

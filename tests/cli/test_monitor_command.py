@@ -53,44 +53,33 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
 
 
 def test_monitor_prints_the_table_and_the_change(capsys):
-    assert main(["monitor", "days", "--window", "2"]) == 0
+    assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
     out = capsys.readouterr().out.splitlines()
-    line = brolly.monitor(brolly.load_samples("days"), window=2, rng=0)
+    line = brolly.monitor(brolly.load_samples("days"), window=2, independent_rows=True)
     assert out[:-2] == str(line).splitlines()
-    assert out[-1] == "The last change was at 2026-03-09: assess the forecast on the periods since then."
+    assert out[-1].startswith("Not calibrated since about 2026-03-09 (8 alarms, the last at 2026-03-16): predictions")
 
 
 def test_monitor_without_a_change(capsys):
     for day in range(9, 17):
         Path(f"days/2026-03-{day:02}.parquet").unlink()
     assert main(["monitor", "days", "--fail-on-change"]) == 0
-    assert capsys.readouterr().out.endswith("\nNo change beyond chance.\n")
+    assert capsys.readouterr().out.endswith("\nNo alarm: nothing speaks against calibration.\n")
 
 
 def test_monitor_options_have_their_effect(capsys):
-    options = ["--confidence-level", "0.9", "--alpha", "0.02", "--seed", "3", "--independent-rows"]
+    options = ["--confidence-level", "0.9", "--alpha", "0.2", "--independent-rows"]
     assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("line.json").read_text())
-    expected = brolly.monitor(brolly.load_samples("days"), confidence_level=0.9, alpha=0.02, shuffle="rows", rng=3)
+    samples = brolly.load_samples("days")
+    expected = brolly.monitor(samples, confidence_level=0.9, alpha=0.2, independent_rows=True)
     assert told.pop("brolly") == brolly.__version__
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
-def test_monitor_keeps_blocks_of_periods_together(capsys):
-    assert main(["monitor", "days", "--block", "3", "--seed", "1", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["shuffle"] == 3
-    expected = brolly.monitor(brolly.load_samples("days"), shuffle=3, rng=1)
-    assert (told["changes"], expected.changes) == ([], ())  # six blocks have too few orders for 1%
-    assert main(["monitor", "days", "--block", "0"]) == 2
-    assert capsys.readouterr().err.endswith("number of periods, at least 1; it is 0\n")
-    assert main(["monitor", "days", "--block", "3", "--independent-rows"]) == 2
-    assert "argument --independent-rows: not allowed with argument --block" in capsys.readouterr().err
-
-
 def test_monitor_stops_a_pipeline_and_stays_quiet(capsys):
-    assert main(["monitor", "days", "--fail-on-change", "--quiet"]) == 1
+    assert main(["monitor", "days", "--fail-on-change", "--independent-rows", "--quiet"]) == 1
     assert capsys.readouterr().out == ""
 
 

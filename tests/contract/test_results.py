@@ -70,7 +70,7 @@ def results(y, p):
     found += [brolly.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [brolly.null_band(sample, **FAST), brolly.guarantee(sample), brolly.loss_at_least(sample, rng=0)]
     found += [brolly.guarantee(y, p, groups=by), brolly.switch_guarantee(y, p, other, rng=0)]
-    found += [brolly.monitor(days, **(FAST | {"n_resamples": 99})), brolly.sample_size()]
+    found += [brolly.monitor(days), brolly.SequentialTest().update(y, p), brolly.sample_size()]
     found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
     fitted = brolly.Recalibrator(rng=0).fit(p, y)
@@ -109,7 +109,6 @@ RANDOM = {
     "find_changes": (DAYS,),
     "loss_at_least": (Y, P),
     "minimum_detectable": (Y, P),
-    "monitor": (DAYS,),
     "null_band": (Y, P),
     "reliability_curve": (Y, P),
     "segment_tests": ({"a": SAMPLE},),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 import pytest
 
 import brolly
+from brolly.inference import bets
+from brolly.inference.detector import Detector
 from brolly.inference.monitoring import _sliding
 
 
@@ -35,55 +38,130 @@ def test_windows_are_the_merged_periods(length):
 def test_each_line_is_what_its_rows_say():
     samples = days(4)
     first, second, third, _ = samples.values()
-    line = brolly.monitor(samples, window=3, confidence_level=0.9).windows[2]
-    merged = first + second + third
-    promise = brolly.guarantee(merged, confidence_level=0.9)
+    line = brolly.monitor(samples, window=2, confidence_level=0.9).windows[2]
+    promise = brolly.guarantee(first + second + third, confidence_level=0.9, anytime=True)
     assert line.label == "2026-03-03"
-    assert (line.n, line.event_rate) == (450, merged.event_rate)
-    assert line.value == brolly.soft_binned_cdl(merged)
+    assert (line.n, line.event_rate) == (300, (second + third).event_rate)
+    assert line.value == brolly.soft_binned_cdl(second + third)
     assert (line.bound, line.grid) == (promise.bound, promise.grid)
+    test = brolly.SequentialTest()
+    for sample in (first, second, third):
+        test.update(sample)
+    assert line.e_value == pytest.approx(test.e_value)
 
 
-def test_changes_do_not_depend_on_the_window():
-    samples = days(12, change=7)
-    lines = [brolly.monitor(samples, window=window, rng=3) for window in (1, 5)]
-    assert [change.label for change in lines[0].changes] == ["2026-03-08"]
-    assert lines[0].changes == lines[1].changes
+def slow_detector(factors, alpha):
+    """The definition: for each bet the sum over all starts of the products since; alarms, starts and bets."""
+    alarms, first = [], 0
+    for t in range(len(factors)):
+        since = [np.exp(np.sum(factors[j : t + 1], axis=0)) for j in range(first, t + 1)]
+        total = np.sum(since, axis=0)
+        if total.mean() >= 1 / alpha:
+            alarms.append((t, first + int(np.argmax([one.sum() for one in since])), int(total.argmax())))
+            first = t + 1
+    return alarms
 
 
-def test_it_prints_a_table_with_the_changes_in_it():
-    text = str(brolly.monitor(days(8, change=4, n=300), shuffle="rows"))
+@pytest.mark.parametrize("independent", [False, True])
+def test_alarms_are_those_of_the_definition(independent):
+    samples = days(24, n=60, change=8, seed=3)
+    one = bets.independent_bets if independent else bets.batch_bets
+    expected = slow_detector([one(sample) for sample in samples.values()], 0.2)
+    detector, found = Detector(0.2), []
+    for t, sample in enumerate(samples.values()):
+        alarm = detector.update(one(sample))
+        if alarm is not None:
+            found.append((t, t + 1 - alarm[1], alarm[2]))
+    assert found == expected
+    assert found
+    line = brolly.monitor(samples, alpha=0.2, independent_rows=independent)
+    assert (line.changes[0].alarm_index, line.changes[0].index) == expected[0][:2]
+    assert line.changes[0].bet == bets.bet(expected[0][2])
+    assert sum(change.alarms for change in line.changes) == len(expected)
+
+
+def test_alarms_in_a_row_are_one_change_and_the_guarantee_starts_anew():
+    line = brolly.monitor(days(14, change=6, n=400), independent_rows=True)
+    (change,) = line.changes
+    assert (change.label, change.alarm, change.last_alarm) == ("2026-03-07", "2026-03-07", "2026-03-14")
+    assert change.alarms == 8
+    assert line.windows[7].bound == brolly.guarantee(list(days(14, change=6, n=400).values())[7], anytime=True).bound
+    far = {**days(2, change=0, n=400), **{f"x{k}": sample for k, sample in enumerate(days(12, n=60, seed=9).values())}}
+    far |= {f"y{k}": sample for k, sample in enumerate(days(2, change=0, n=400).values())}
+    assert [c.label for c in brolly.monitor(far, alpha=0.1, independent_rows=True).changes] == ["2026-03-01", "y0"]
+
+
+def test_no_bet_on_independent_rows_gains_in_expectation():
+    """All outcomes of five rows, by their probabilities; two rows share a cell, where the bound is not tight."""
+    p = np.array([0.02, 0.251, 0.26, 0.9, 1.0])
+    total = np.zeros(bets.COUNT)
+    for y in product((0, 1), repeat=5):
+        chance = np.prod(np.where(y, p, 1 - p))
+        if chance:
+            total += chance * np.exp(bets.independent_bets(brolly.Sample(np.array(y), p).compress(256)))
+    assert total.max() <= 1 + 1e-12
+    assert total.min() > 0.98
+    single = brolly.Sample([1], [0.26]).compress(256)
+    shifts = [k for k in range(bets.COUNT) if bets.bet(k).slope == 1]
+    expected = bets.row_bets(np.array([0.26]), np.ones(1))[0]
+    np.testing.assert_allclose(bets.independent_bets(single)[shifts], expected[shifts], rtol=1e-9, atol=1e-12)
+
+
+def test_one_storm_is_no_change():
+    """One day on which everything happens, whatever was predicted: dependent rows, a single batch."""
+    rng = np.random.default_rng(4)
+    samples = {}
+    for day in range(30):
+        p = rng.beta(2, 8, 200)
+        samples[f"{day:02}"] = brolly.Sample(np.ones(200, int) if day == 15 else rng.random(200) < p, p).compress(1024)
+    assert brolly.monitor(samples).changes == ()
+    assert brolly.monitor(samples, independent_rows=True).changes != ()  # as if the storm were 200 surprises
+
+
+def test_unequal_weights_have_no_guarantee():
+    rng = np.random.default_rng(0)
+    p = rng.random(50)
+    sample = brolly.Sample(rng.random(50) < p, p, sample_weight=1 + p).compress(64)
+    line = brolly.monitor({"a": sample})
+    assert (line.windows[0].bound, line.windows[0].grid) == (None, None)
+    assert " - " in str(line)
+    with pytest.raises(brolly.InputError, match="unequal weights, as in a"):
+        brolly.monitor({"a": sample}, independent_rows=True)
+
+
+def test_it_prints_a_table_with_the_alarms_in_it():
+    text = str(brolly.monitor(days(8, change=4, n=300), independent_rows=True))
     head, *lines = text.splitlines()
-    assert head.split() == ["period", "rows", "SCDL", "at", "most", "(95%)", "rounding"]
-    assert lines[3].startswith("2026-03-04")
-    assert lines[4].split()[:2] == ["change:", "by"]
-    assert lines[5].startswith("2026-03-05")
+    assert head.split() == ["period", "rows", "SCDL", "at", "most", "(95%)", "evidence"]
+    assert lines[4].startswith("2026-03-05")
+    assert lines[5].split()[:3] == ["alarm:", "since", "2026-03-05"]
     assert len(lines) == 9
 
 
 def test_the_result_is_small_and_ready_for_json():
-    line = brolly.monitor(days(3, change=1, n=400), shuffle="rows", rng=5, n_resamples=199)
+    line = brolly.monitor(days(3, change=1, n=400), independent_rows=True)
     assert repr(line).startswith("Timeline(3 periods, 1 changes, last=0.")
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
-    assert (told["seed"], told["shuffle"]) == (5, "rows")
-    assert (told["length"], told["n_resamples"]) == (1, 199)
-    assert told["windows"][0] == {
-        name: getattr(line.windows[0], name) for name in ("label", "n", "event_rate", "value", "bound", "grid")
-    }
+    assert (told["length"], told["alpha"], told["independent_rows"]) == (1, 0.01, True)
+    assert told["windows"][0]["evidence"] == line.windows[0].evidence
     assert told["changes"][0]["index"] == 1
-    assert brolly.monitor(days(1), rng=np.random.default_rng(0)).seed is None
+    assert set(told["changes"][0]["bet"]) == {"slope", "shift", "low", "high"}
 
 
 def test_progress_is_told():
     calls = []
     brolly.monitor(days(3), progress=lambda done, total: calls.append((done, total)))
-    assert calls[-3:] == [(1, 3), (2, 3), (3, 3)]
+    assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_refusals():
     for wrong in (0, True, "a"):
         message = f"window must be a whole number of periods, at least 1; it is {wrong!r}"
         with pytest.raises(brolly.InputError, match=message):
-            brolly.monitor(days(2), window=wrong, rng=0)
+            brolly.monitor(days(2), window=wrong)
     with pytest.raises(brolly.InputError, match="samples must not be empty"):
         brolly.monitor({})
+    with pytest.raises(brolly.InputError, match="alpha must be"):
+        brolly.monitor(days(1), alpha=0)
+    with pytest.raises(brolly.InputError, match="independent_rows must be True or False"):
+        brolly.monitor(days(1), independent_rows="yes")

@@ -60,7 +60,7 @@ def results():
         "segments": assessment().segments,
         "recalibration": brolly.Recalibrator(rng=0).fit(p, y),
         "switch": brolly.switch_guarantee(y, p, p**2, rng=0),
-        "timeline": brolly.monitor(days, window=2, rng=0),
+        "timeline": brolly.monitor(days, window=2),
     }
 
 

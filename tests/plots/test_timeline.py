@@ -18,7 +18,7 @@ def line():
     for day in range(20):
         p = rng.random(200)
         samples[f"day ${day}$"] = brolly.Sample(rng.random(200) < (p if day < 12 else p**3), p).compress(1024)
-    return brolly.monitor(samples, window=3, rng=0)
+    return brolly.monitor(samples, window=3, independent_rows=True)
 
 
 def test_what_is_drawn_is_what_was_found(line):
@@ -26,10 +26,10 @@ def test_what_is_drawn_is_what_was_found(line):
 
     _, ax = plt.subplots()
     assert line.plot(ax) is ax
-    bound, value, change = ax.lines
+    bound, value, change, alarm = ax.lines
     np.testing.assert_array_equal(bound.get_ydata(), [w.bound for w in line.windows])
     np.testing.assert_array_equal(value.get_ydata(), [w.value for w in line.windows])
-    assert change.get_xdata()[0] == 11.5
+    assert (change.get_xdata()[0], alarm.get_xdata()[0]) == (11.5, 12)
     assert [text.get_text() for text in ax.texts] == [r"day \$12\$"]
     assert ax.get_title() == "SCDL over the last 3 periods"
     assert [text.get_text() for text in ax.get_xticklabels()][:2] == [r"day \$0\$", r"day \$3\$"]

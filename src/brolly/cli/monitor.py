@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from brolly import __version__
-from brolly.cli.options import add_confidence, add_json, add_quiet, add_seed, new_command, probability
+from brolly.cli.options import add_confidence, add_json, add_quiet, new_command, probability
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.results import add_plot, check_plot, draw, write_json
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Print SCDL and the guaranteed expected loss period by period, and when the
-forecast changed.
+forecast stopped being calibrated.
 
 The folder holds one stored sample for each period (see 'brolly store'), ordered
-by name: 2026-03-02.parquet. Changes are found by a test, not by a limit on SCDL.
+by name: 2026-03-02.parquet. Alarms are raised by a sequential test, not by a
+limit on SCDL: it may run every night. By default the rows of a period may all
+depend on each other.
 """
 _EPILOG = """\
 examples:
@@ -44,24 +46,17 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
     add_confidence(parser, "confidence level of each guarantee (default: 0.95)")
     parser.add_argument(
-        "--alpha", metavar="A", type=probability, default=0.01, help="false alarm rate of the test (default: 0.01)"
+        "--alpha",
+        metavar="A",
+        type=probability,
+        default=0.01,
+        help="while the forecast is calibrated, 1/A periods or more to a false alarm on average (default: 0.01)",
     )
-    dependence = parser.add_mutually_exclusive_group()
-    dependence.add_argument(
+    parser.add_argument(
         "--independent-rows",
-        dest="shuffle",
-        action="store_const",
-        const="rows",
-        help="rows of a period are independent: finds smaller changes, from fewer periods",
+        action="store_true",
+        help="rows of a period are independent: finds changes from far fewer periods",
     )
-    dependence.add_argument(
-        "--block",
-        dest="shuffle",
-        metavar="N",
-        type=int,
-        help="periods resemble the one before: the test keeps N neighbouring periods together (default: 1)",
-    )
-    add_seed(parser)
     add_plot(parser, "the timeline")
     parser.add_argument("--fail-on-change", action="store_true", help="exit with code 1 if a change was found")
     add_json(parser)
@@ -80,8 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             window=arguments.window,
             confidence_level=arguments.confidence_level,
             alpha=arguments.alpha,
-            shuffle="periods" if arguments.shuffle is None else arguments.shuffle,
-            rng=arguments.seed,
+            independent_rows=arguments.independent_rows,
             progress=progress,
         )
     document = write_json({"brolly": __version__, **timeline.to_dict()}, arguments.output)
@@ -97,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _last(timeline: Timeline) -> list[str]:
     """The changes in a line."""
     if not timeline.changes:
-        return ["", "No change beyond chance."]
-    since = timeline.changes[-1].label
-    return ["", f"The last change was at {since}: assess the forecast on the periods since then."]
+        return ["", "No alarm: nothing speaks against calibration."]
+    last = timeline.changes[-1]
+    alarms = "1 alarm" if last.alarms == 1 else f"{last.alarms} alarms, the last at {last.last_alarm}"
+    return ["", f"Not calibrated since about {last.label} ({alarms}): {last.bet}."]

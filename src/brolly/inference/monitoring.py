@@ -1,20 +1,23 @@
-"""Monitor a forecast over time: SCDL and a guarantee for each window, and the dates of changes."""
+"""Monitor a forecast over time: its loss, a guarantee that holds at any time, and when it stopped being calibrated."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brolly.core.sample.sample import Sample
-from brolly.core.text import short
+from brolly.core.text import finite
 from brolly.errors import BrollyWarning, InputError
-from brolly.inference.change_points import Change, Periods, Shuffle, as_periods, find_changes
+from brolly.inference.bets import Bet, batch_bets, bet, independent_bets
+from brolly.inference.change_points import Periods, as_periods
+from brolly.inference.detector import Detector
 from brolly.inference.guarantee import guarantee
-from brolly.inference.resampling import Progress, Seed, as_seed
+from brolly.inference.resampling import Progress, check_share
 from brolly.measures.soft_binned import soft_binned_profile
 
 if TYPE_CHECKING:
@@ -30,21 +33,62 @@ class MonitoringWindow:
     label : str
         The last period of the window.
     n, event_rate : int, float
-        The number of rows and the share of events.
+        The number of rows of the window and their share of events.
     value : float
         SCDL of these rows.
-    bound : float
-        The guarantee: an upper bound on the expected loss in the population, at the confidence level asked for, ...
-    grid : int
-        ... for predictions rounded to multiples of ``1/grid``.
+    bound : float or None
+        The guarantee from all rows since the last change: an upper bound on the expected loss in the population, valid
+        at all periods at once. None if rows have unequal weights.
+    grid : int or None
+        It is for predictions rounded to multiples of ``1/grid``.
+    evidence : float
+        The detector: an alarm is raised where it reaches ``1/alpha``. It starts anew after each.
+    e_value : float
+        The evidence against calibration from all periods so far, as in `SequentialTest`.
     """
 
     label: str
     n: int
     event_rate: float
     value: float
-    bound: float
-    grid: int
+    bound: float | None
+    grid: int | None
+    evidence: float
+    e_value: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DetectedChange:
+    """A time from which the forecast was not calibrated.
+
+    Attributes
+    ----------
+    label, index : str, int
+        The period in which it seems to have begun (an estimate), and its position.
+    alarm, alarm_index : str, int
+        The period of the first alarm, and its position.
+    alarms, last_alarm : int, str
+        The number of alarms that belong to it, and the period of the last. An alarm belongs to the change before if it
+        comes within ``1/alpha`` periods of the last one: sooner than a calibrated forecast would raise it on average.
+    evidence : float
+        The detector at the first alarm: at least ``1/alpha``.
+    bet : Bet
+        The bet that had won most by then: what it says is wrong with the forecast.
+    """
+
+    label: str
+    index: int
+    alarm: str
+    alarm_index: int
+    alarms: int
+    last_alarm: str
+    evidence: float
+    bet: Bet
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in built-in types, ready for JSON."""
+        names = ("label", "index", "alarm", "alarm_index", "alarms", "last_alarm", "evidence")
+        return {**{name: getattr(self, name) for name in names}, "bet": self.bet._asdict()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,22 +99,20 @@ class Timeline:
     ----------
     windows : tuple of MonitoringWindow
         One for each period, in order of time.
-    changes : tuple of Change
-        When outcomes began to relate to predictions differently; empty if chance explains everything.
+    changes : tuple of DetectedChange
+        When the forecast stopped being calibrated; empty if no alarm was raised.
     length : int
         The number of periods in a window (fewer at the start).
-    confidence_level, alpha, shuffle, n_resamples, seed
+    confidence_level, alpha, independent_rows
         As asked for.
     """
 
     windows: tuple[MonitoringWindow, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[DetectedChange, ...]
     length: int
     confidence_level: float
     alpha: float
-    shuffle: str | int
-    n_resamples: int
-    seed: int | None
+    independent_rows: bool
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the windows and changes into axes (default: new ones); see `brolly.plots.timeline`."""
@@ -80,23 +122,30 @@ class Timeline:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON."""
-        return asdict(self) | {name: [asdict(x) for x in getattr(self, name)] for name in ("windows", "changes")}
+        return {
+            "result": "timeline",
+            "length": self.length,
+            "confidence_level": self.confidence_level,
+            "alpha": self.alpha,
+            "independent_rows": self.independent_rows,
+            "windows": [{**asdict(w), "e_value": finite(w.e_value)} for w in self.windows],
+            "changes": [change.to_dict() for change in self.changes],
+        }
 
     def __repr__(self) -> str:
         last = self.windows[-1]
         return f"Timeline({len(self.windows)} periods, {len(self.changes)} changes, last={last.value:.4g})"
 
     def __str__(self) -> str:
-        changed = {change.label: change for change in self.changes}
-        width = max(6, *(len(short(window.label)) for window in self.windows))
-        lines = [
-            f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence_level:.0%})':>14}  rounding"
-        ]
-        for w in self.windows:
-            if w.label in changed:
-                p = changed[w.label].p_value
-                lines.append(f"{'':<{width}}  change: by chance with probability {p:.2g} at most")
-            lines.append(f"{short(w.label):<{width}}  {w.n:>13,}  {w.value:>8.4f}  {w.bound:>14.4f}  1/{w.grid}")
+        alarms = {change.alarm_index: change for change in self.changes}
+        width = max(6, *(len(window.label) for window in self.windows))
+        head = f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence_level:.0%})':>14}"
+        lines = [f"{head}  {'evidence':>10}"]
+        for at, w in enumerate(self.windows):
+            bound = "-" if w.bound is None else f"{w.bound:.4f}"
+            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {bound:>14}  {w.evidence:>10.3g}")
+            if at in alarms:
+                lines.append(f"{'':<{width}}  alarm: since {alarms[at].label} {alarms[at].bet}")
         return "\n".join(lines)
 
 
@@ -106,30 +155,24 @@ def monitor(
     window: int = 1,
     confidence_level: float = 0.95,
     alpha: float = 0.01,
-    shuffle: Shuffle = "periods",
-    n_resamples: int = 999,
-    rng: Seed = None,
+    independent_rows: bool = False,
     progress: Progress | None = None,
 ) -> Timeline:
-    """Compute SCDL and a guarantee for each period of a forecast, and find the dates of changes.
+    r"""Compute loss and guarantee of a forecast period by period, and find out when it stopped being calibrated.
 
     Parameters
     ----------
     samples : mapping of str to Sample, or sequence of (str, Sample)
         A compressed sample for each period, by label, in order of time, all on one grid (see `load_samples`).
     window : int
-        The number of periods that each window merges.
+        The number of periods that each window merges for SCDL.
     confidence_level : float
-        The confidence level of the bound of each window, taken by itself.
+        The confidence level of the guarantee: for all periods up to the next change at once.
     alpha : float
-        The probability, at most, of finding a change in a stretch of periods without one.
-    shuffle : {"periods", "rows"} or int
-        Whether the rows of a period may depend on each other, all rows are independent, or neighbouring periods
-        resemble each other (blocks of that many periods); see `find_changes`.
-    n_resamples : int
-        The number of random orders in the test for a change.
-    rng : None, int or numpy.random.Generator
-        The source of randomness; the same seed gives the same result.
+        While the forecast is calibrated there are ``1/alpha`` periods or more to a false alarm, on average.
+    independent_rows : bool
+        Whether the rows of a period are independent of each other given the predictions. Then far fewer periods are
+        needed to find a change. By default a period counts as one observation, as its rows may all depend on one storm.
     progress : callable, optional
         Called now and then with the number of steps done so far and in total.
 
@@ -139,8 +182,20 @@ def monitor(
 
     Notes
     -----
-    Windows may overlap; the search for changes uses each period once and no window, so its result does
-    not depend on `window`. If it runs every day, there are many tests: choose `alpha` accordingly.
+    In each period, 1 is put on the bets of `SequentialTest` against the forecast and left there. While the forecast is
+    calibrated, ``E[y | p, past] = p``, the sum of all money grows by 1 a period in expectation, so the mean time to the
+    first period in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin, Ramdas and Rinaldo).
+    Days may resemble each other, and predictions may depend on the past; nothing needs to be exchangeable. A
+    change is from calibrated to not: a forecast that was never calibrated is found too. After an alarm the
+    detector starts anew. Where a change began is an estimate: the start from which the bets have won most.
+
+    The guarantee (`guarantee` with ``anytime=True``) starts anew after the first alarm of a change. It needs more
+    than the detector: independent rows from one population since then. To compare two stretches of periods with each
+    other rather than with calibration, use `find_changes`.
+
+    References
+    ----------
+    Shin, Ramdas and Rinaldo (2022), arXiv:2203.03532.
 
     Examples
     --------
@@ -154,41 +209,90 @@ def monitor(
     """
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
+    if not isinstance(independent_rows, bool):
+        raise InputError(f"independent_rows must be True or False; it is {independent_rows!r}")
+    check_share(confidence_level, "confidence_level")
+    watch = _Watch(check_share(alpha, "alpha"), confidence_level, independent_rows)
     labels, periods = as_periods(samples)
     if not periods:
         raise InputError("samples must not be empty")
-    generator, seed = as_seed(rng)
-    changes = find_changes(
-        samples, alpha=alpha, shuffle=shuffle, n_resamples=n_resamples, rng=generator, progress=progress
-    )
     lines = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BrollyWarning)  # single days often have few rows
-        for done, (label, merged) in enumerate(zip(labels, _sliding(periods, window), strict=True)):
-            promise = guarantee(merged, confidence_level=confidence_level)
-            assert promise.grid is not None  # the response is "rounded"
-            lines.append(
-                MonitoringWindow(
-                    label=label,
-                    n=merged.n,
-                    event_rate=merged.event_rate,
-                    value=soft_binned_profile(merged).value,
-                    bound=promise.bound,
-                    grid=promise.grid,
-                )
-            )
+        for at, (label, merged) in enumerate(zip(labels, _sliding(periods, window), strict=True)):
+            watch.update(at, periods[at], labels)
+            rows: dict[str, Any] = {
+                "n": merged.n,
+                "event_rate": merged.event_rate,
+                "value": soft_binned_profile(merged).value,
+            }
+            lines.append(MonitoringWindow(label=label, **rows, **watch.state))
             if progress is not None:
-                progress(done + 1, len(labels))
+                progress(at + 1, len(labels))
     return Timeline(
         windows=tuple(lines),
-        changes=changes,
+        changes=tuple(watch.changes),
         length=int(window),
         confidence_level=confidence_level,
         alpha=alpha,
-        shuffle=shuffle,
-        n_resamples=n_resamples,
-        seed=seed,
+        independent_rows=independent_rows,
     )
+
+
+class _Watch:
+    """What is known after each period: guarantee, detector and e-value."""
+
+    def __init__(self, alpha: float, confidence_level: float, independent: bool) -> None:
+        self._detector, self._confidence_level = Detector(alpha), confidence_level
+        self._bets = independent_bets if independent else batch_bets
+        self._since: Sample | None = None
+        self._calm, self._last_alarm = 1 / alpha, -math.inf
+        self._each = np.zeros(1)
+        self.changes: list[DetectedChange] = []
+        self.state: dict[str, Any] = {}
+
+    def update(self, at: int, sample: Sample, labels: Sequence[str]) -> None:
+        equal = sample._cells.has_equal_weights
+        if self._bets is independent_bets and not equal:
+            raise InputError(f"independent_rows must be False where rows have unequal weights, as in {labels[at]}")
+        factors = self._bets(sample)
+        self._each = self._each + factors
+        self._since = sample if self._since is None else self._since + sample
+        bound, grid = self._guarantee(self._since)
+        alarm = self._detector.update(factors)
+        evidence = math.exp(self._detector.log_sum) if alarm is None else alarm[0]
+        top = float(self._each.max())
+        log_mean = top + math.log(float(np.exp(self._each - top).mean()))
+        e_value = math.exp(log_mean) if log_mean < 700 else math.inf
+        self.state = {"bound": bound, "grid": grid, "evidence": evidence, "e_value": e_value}
+        if alarm is not None:
+            self._alarm(at, labels, *alarm)
+
+    def _alarm(self, at: int, labels: Sequence[str], evidence: float, periods: int, won: int) -> None:
+        again, self._last_alarm = at - self._last_alarm <= self._calm, at
+        if again:
+            change = self.changes.pop()
+            self.changes.append(replace(change, alarms=change.alarms + 1, last_alarm=labels[at]))
+            return
+        start = at + 1 - periods
+        change = DetectedChange(
+            label=labels[start],
+            index=start,
+            alarm=labels[at],
+            alarm_index=at,
+            alarms=1,
+            last_alarm=labels[at],
+            evidence=evidence,
+            bet=bet(won),
+        )
+        self.changes.append(change)
+        self._since = None
+
+    def _guarantee(self, sample: Sample) -> tuple[float | None, int | None]:
+        if not sample._cells.has_equal_weights:
+            return None, None
+        found = guarantee(sample, confidence_level=self._confidence_level, anytime=True)
+        return found.bound, found.grid
 
 
 def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from brolly.inference.monitoring import Timeline
@@ -14,7 +15,7 @@ _LABELS = 8  # period names that fit under the axis
 
 
 def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
-    """Draw SCDL and the guaranteed expected loss of each window, with a line where the forecast changed.
+    """Draw SCDL and the guaranteed expected loss of each window, and where the forecast was not calibrated.
 
     Parameters
     ----------
@@ -28,17 +29,22 @@ def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = as_axes(ax)
-    at, bounds = range(len(line.windows)), [w.bound for w in line.windows]
-    label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
+    at = range(len(line.windows))
+    bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
+    label = f"expected loss of every decision since the last change, at most ({100 * line.confidence_level:.4g}%)"
     ax.plot(at, bounds, color=ORANGE, linestyle="--", marker="s", markersize=3, label=label)
     ax.plot(at, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL on these rows")
     for number, change in enumerate(line.changes):
-        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="change" if number == 0 else None)
+        first = number == 0
+        last = next(k for k, w in enumerate(line.windows) if w.label == change.last_alarm)
+        ax.axvspan(change.index - 0.5, last + 0.5, color=VERMILION, alpha=0.12, lw=0)
+        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="not calibrated since" if first else None)
+        ax.axvline(change.alarm_index, color=VERMILION, lw=1, label="first alarm" if first else None)
         ax.annotate(
             plain(change.label),
             (change.index - 0.5, 1),
             xycoords=("data", "axes fraction"),
-            xytext=(3, -62),
+            xytext=(3, -86),
             textcoords="offset points",
             color=VERMILION,
             fontsize="small",
