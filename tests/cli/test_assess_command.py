@@ -11,7 +11,6 @@ import pytest
 import brolly
 from brolly.cli import main
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
 
