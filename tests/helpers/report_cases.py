@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 
@@ -26,16 +28,26 @@ def rows(n=3000, seed=4):
     return y, bold.round(3), chance.round(3), segment
 
 
+@contextmanager
+def quickly():
+    """Draw few samples for the intervals, and do not warn."""
+    with (
+        warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning),
+        patch("brolly.assessment.compute._DRAWS", 19),
+    ):
+        yield
+
+
 @cache
 def single():
     y, bold, _, segment = rows()
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+    with quickly():
         return brolly.assess(y, bold, by={"region": segment}, task=TASK, n_resamples=99, rng=0)
 
 
 @cache
 def several():
     y, bold, calm, segment = rows()
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+    with quickly():
         forecasts = {"bold": (y, bold), "calm": (y, calm)}
         return brolly.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)

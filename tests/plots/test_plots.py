@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-import warnings
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from helpers.report_cases import quickly
 from numpy.testing import assert_allclose, assert_array_equal
 
 import brolly
@@ -30,8 +30,7 @@ def assessment(kind="overconfident"):
     y = rng.random(n) < (0.5 + (p - 0.5) / 3 if kind == "overconfident" else p)
     by = rng.choice(["north", "south $x^2$ <b>", "an endless name of a segment of the data"], n, p=[0.6, 0.38, 0.02])
     task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brolly.BrollyWarning)
+    with quickly():
         if kind == "one class":
             return brolly.assess(np.zeros(n), p, by=by, **FAST)
         if kind == "compressed":
