@@ -1,4 +1,4 @@
-"""What MkDocs runs while it builds the site: it writes the reports that docs/stories.md links to."""
+"""What MkDocs runs while it builds the site: it writes the reports that docs/stories.md links to, and tidies pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def on_files(files: Files, config: Any) -> Files:
     for page in write_reports(FOLDER):
         files.append(File.generated(config, f"stories/{page.name}", abs_src_path=str(page)))
     for quotation in misquoted((HERE / "stories.md").read_text(encoding="utf-8"), FOLDER):
-        logging.getLogger("mkdocs.hooks.stories").warning(
-            "docs/stories.md quotes what is not in the report: %s", quotation
-        )
+        LOG.warning("docs/stories.md quotes what is not in the report: %s", quotation)
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Show empty lines of examples as such, not as the sign that doctest needs."""
+    return markdown.replace("<BLANKLINE>\n", "\n")

@@ -31,21 +31,25 @@ from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import as_statistic
 from studies.populations import Population, populations
 
-SIMULATIONS = {200: 150, 2_000: 80, 20_000: 20}  # by number of rows
+SIMULATIONS = {200: 200, 2_000: 200}  # by number of rows
 FAR = ("overconfident", "nonmonotone")
 LEVELS = (0.9, 0.95)
 MEASURES = [
     "soft_binned_cdl",
+    "soft_binned_cdl[hard]",
     "cutoff_calibration_error",
     "smooth_calibration_error",
     "calibration_decision_loss",
     "calibration_decision_loss[monotone]",
     "expected_calibration_error",
     "binned_calibration_error",
+    "binned_calibration_error[quantile]",
+    "binned_calibration_error[rounded]",
     "u_calibration_error",
     "smooth_ece",
     "interval_calibration_error",
-]  # the others differ from one of these in the rounding, cost too much, or are scores
+]  # all but the lower distance, which costs too much, and scores
+LARGE = ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "binned_calibration_error")
 BESIDE = ("soft_binned_cdl", "binned_calibration_error", "cutoff_calibration_error")  # also by the plain bootstrap
 FIELDS = ["population", "n", "measure", "method", "simulations", "covered_90", "covered_95"]
 FIELDS += ["width_95", "estimate", "corrected", "truth"]  # means, but for the truth
@@ -54,7 +58,7 @@ WIDTHS = 4
 
 
 def cases() -> dict[str, Population]:
-    """Calibrated, nearly so, and far from it; and two where one bias alone is large."""
+    """Calibrated, nearly so, and far from it; two where one bias alone is large; and few events."""
     some = populations()
     base = some["calibrated"]
     region = (base.prob > 0.6) & (base.prob < 0.75)
@@ -65,6 +69,14 @@ def cases() -> dict[str, Population]:
         *(some[name] for name in FAR),
         replace(base, name="one region", about="0.2 too high from 0.6 to 0.75", rate=base.prob - 0.2 * region),
         Population(name="three predictions", about="one of them 0.1 too high", **three),
+        replace(base, name="rare", about="1 event in 20 rows, calibrated", prob=base.prob / 10, rate=base.prob / 10),
+        replace(
+            base,
+            name="rare, too low",
+            about="3 events where 2 are predicted",
+            prob=base.prob / 10,
+            rate=0.15 * base.prob,
+        ),
     ]
     return {population.name: population for population in made}
 
@@ -139,8 +151,8 @@ def main() -> None:
             table.writeheader()
         for n, simulations in ((n, SIMULATIONS[n]) for n in options.sizes):
             for population in cases().values():
-                for measure in options.measures:
-                    for method in ("inversion", "percentile") if measure in BESIDE else ("inversion",):
+                for measure in (m for m in options.measures if n <= 200 or m in LARGE):
+                    for method in ("inversion", "percentile") if n <= 200 and measure in BESIDE else ("inversion",):
                         if (population.name, n, measure, method) not in done:
                             print(f"n = {n:,}, {population.name}, {measure}, {method}", file=sys.stderr, flush=True)
                             size = max(2, round(simulations * options.share))

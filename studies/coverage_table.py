@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-from studies.tables import markdown
+from studies.tables import markdown, read
 
 DOCS = Path(__file__).parent.parent / "docs"
 STRENGTH = 0.6  # of the miscalibration in the table of power
 SHOWN = ("combined", "brier_score", "smooth_calibration_error", "interval_calibration_error", "soft_binned_cdl")
 
 
-def read(name: str) -> list[dict[str, str]]:
-    """A committed table."""
-    with (DOCS / "data" / name).open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def coverage() -> str:
-    """Coverage by measure and method; a column for each population and number of rows."""
+    """Coverage of 95% intervals by measure and method; a column for each population, with all numbers of rows."""
     lines = read("coverage.csv")
     sizes = sorted({int(x["n"]) for x in lines})
     names = list(dict.fromkeys(x["population"] for x in lines))
     cell = {(x["measure"], x["method"], x["population"], int(x["n"])): _percent(x) for x in lines}
-    head = ["measure", *(f"{name}, n = {' / '.join(f'{n:,}' for n in sizes)}" for name in names)]
+    head = ["measure", *names]
     rows = []
     for measure, method in sorted(dict.fromkeys(key[:2] for key in cell), key=lambda key: key[1]):
         label = f"`{measure}`" + ("" if method == "inversion" else f", {method} bootstrap")
         rows.append([label, *(" / ".join(cell.get((measure, method, p, n), "-") for n in sizes) for p in names)])
     return markdown(head, rows)
+
+
+def totals() -> str:
+    """The share of intervals by inversion that contained the value, over all simulations, and the lowest of a cell."""
+    lines = [x for x in read("coverage.csv") if x["method"] == "inversion"]
+    total = sum(int(x["simulations"]) for x in lines)
+    held = [100 * sum(int(x[name]) for x in lines) / total for name in ("covered_95", "covered_90")]
+    least = min(lines, key=lambda x: int(x["covered_95"]) / int(x["simulations"]))
+    return (
+        f"Over all {total:,} simulations {held[0]:.1f}% of the 95% intervals and {held[1]:.1f}% of the 90% intervals "
+        f"contained the population value. The lowest share in the table is {_percent(least)}%: `{least['measure']}` of "
+        f"*{least['population']}*, {int(least['n']):,} rows."
+    )
 
 
 def power() -> str:
@@ -44,15 +50,17 @@ def power() -> str:
 
 
 def _percent(line: dict[str, str]) -> str:
-    low, high = (100 * int(line[name]) / int(line["simulations"]) for name in ("covered_90", "covered_95"))
-    return f"{high:.0f} ({low:.0f})"
+    return f"{100 * int(line['covered_95']) / int(line['simulations']):.0f}"
+
+
+TABLES = (power, coverage, totals)
 
 
 def main() -> None:
     """Write the page."""
     path = DOCS / "inference-resampling.md"
     page = path.read_text(encoding="utf-8")
-    for table in (power, coverage):
+    for table in TABLES:
         start, rest = page.split(f"<!-- {table.__name__} -->\n")
         _, stop = rest.split("<!-- end -->", 1)
         page = f"{start}<!-- {table.__name__} -->\n{table()}\n<!-- end -->{stop}"

@@ -11,6 +11,7 @@ import pytest
 import brolly
 from brolly.cli import main
 
+pytestmark = pytest.mark.usefixtures("quick_intervals")
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
 

@@ -45,7 +45,10 @@ def test_segments_are_listed():
     assert [line.split() for line in lines[:3]] == [line.split() for line in words]
     assert lines[-1] == "and 8 more segments"
     p, y = draw(400)
-    assert "rows held out" in str(brolly.Recalibrator(rng=0).fit(p, y, by=np.arange(400) % 2))
+    r = brolly.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(400) % 2, "<b>", "c"))
+    assert "rows held out\n" in str(r)
+    assert "\n<b> " in str(r)
+    assert "\n&lt;b&gt; " in r._repr_html_()
 
 
 def held(**columns):

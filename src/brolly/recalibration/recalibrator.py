@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -321,6 +322,9 @@ class Recalibrator:
             text.segment_table(self._by or (), self.segments_),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
     def _keep(self, rows: FitRows, level: float) -> Self:
         """Fit nothing: all rows can certify what the original probabilities do."""
