@@ -75,6 +75,7 @@ def results(y, p):
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
     fitted = brolly.Recalibrator(rng=0).fit(p, y)
     found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample)]
+    found += [brolly.OnlineForecaster(rng=0), brolly.OnlineRecalibrator(rng=0), *surprises()]
     return [*found, brolly.RoundingPolicy(task, 8), *changes()]
 
 
@@ -82,6 +83,13 @@ def changes():
     """A change that is certain."""
     days = [brolly.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
     return brolly.find_changes({str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1)
+
+
+def surprises():
+    """Events that were predicted to be nearly impossible: the evidence against the forecast is infinite."""
+    sample = brolly.Sample([1] * 4000, [1e-9] * 4000).compress()
+    line = brolly.monitor({str(day): sample for day in range(8)}, independent_rows=True)
+    return [line, *line.changes]
 
 
 @pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
