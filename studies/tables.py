@@ -176,7 +176,7 @@ def rates() -> str:
 PAGES = {
     "inference.md": (sharper, as_is, failures, anytime, looks, rates),
     "inference-bounds.md": (switching,),
-    "sequential.md": (sequential_power,),
+    "sequential.md": (sequential_null, sequential_power, detection),
     "online.md": (online, adversaries),
 }
 

@@ -114,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
         recalibrate,
         report,
         store,
+        stream,
         switch,
     )
 
@@ -138,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         switch,
         store,
         monitor,
+        stream,
         demo,
         paper,
         completion,
