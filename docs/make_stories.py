@@ -108,12 +108,12 @@ def draw_flights(a: brolly.Assessment) -> None:
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
     stored = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line = brolly.monitor(stored, window=14, rng=0)
+    line, changes = brolly.monitor(stored, window=14), brolly.find_changes(stored, rng=0)
     for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
         panel.plot(figure.subplots())
         save(figure, name)
-    print(a.segments, *a.segments.rows, line, *line.changes, line.windows[-1], sep="\n")
+    print(a.segments, *a.segments.rows, line, *line.changes, *changes, line.windows[-1], sep="\n")
 
 
 def print_numbers(y: np.ndarray, p: np.ndarray, a: brolly.Assessment) -> None:

@@ -11,7 +11,7 @@ from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
 import brolly
-from studies import anytime, online, rates, switching, tables, violation, violation_as_is
+from studies import anytime, detection, online, rates, sequential, switching, tables, violation, violation_as_is
 from studies.populations import populations
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -164,3 +164,17 @@ def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
     assert all(line["failed_anytime"] <= 3 for line in anytime.looks(calm, 3))
     monkeypatch.setattr(anytime, "SIZES", {200: 2})
     assert {line["response"] for line in anytime.prices(calm)} == {"rounded", "as_is"}
+
+
+def test_sequential_studies_in_short(tmp_path, monkeypatch):
+    monkeypatch.setattr(sequential, "LOOKS", 200)
+    monkeypatch.setattr(detection, "LONGEST", 110)
+    null, power, delays = (tmp_path / name for name in ("null.csv", "power.csv", "delays.csv"))
+    sequential.main([str(null), str(power), "--repeats", "2"])
+    detection.main([str(delays), "--repeats", "1", "--days", "5"])
+    with null.open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 9
+    with power.open(encoding="utf-8") as file:
+        assert {line["miscalibration"] for line in csv.DictReader(file)} >= {"too low by 0.05"}
+    with delays.open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 2 * (len(detection.CALM) + len(detection.WRONG)) - 1
