@@ -31,7 +31,7 @@ def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
     ax = as_axes(ax)
     at = range(len(line.windows))
     bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
-    label = f"expected loss of every decision since the last change, at most ({100 * line.confidence_level:.4g}%)"
+    label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
     ax.plot(at, bounds, color=ORANGE, linestyle="--", marker="s", markersize=3, label=label)
     ax.plot(at, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL on these rows")
     for number, change in enumerate(line.changes):
