@@ -10,7 +10,8 @@ from brolly.assessment.assess_many import assess_many as assess_many
 from brolly.assessment.components import DataSummary as DataSummary
 from brolly.assessment.components import Estimate as Estimate
 from brolly.assessment.components import Histogram as Histogram
-from brolly.assessment.components import TaskResult as TaskResult
+from brolly.assessment.costs import Cost as Cost
+from brolly.assessment.costs import TaskResult as TaskResult
 from brolly.assessment.reliability import Reliability as Reliability
 from brolly.assessment.reliability import reliability_curve as reliability_curve
 from brolly.assessment.result import Assessment as Assessment

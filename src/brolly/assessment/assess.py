@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 from brolly.assessment.compute import Settings, compute, with_warnings
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import split
+from brolly.core.arrays import Ints
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
+from brolly.inference.clusters import numbered_groups
 from brolly.inference.resampling import Progress, Seed, as_seed
 
 _MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
@@ -29,6 +31,7 @@ def assess(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     task: DecisionTask | None = None,
+    groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
@@ -37,11 +40,9 @@ def assess(
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    r"""Assess a forecast: whether people can act on its probabilities, and what they lose if they do.
+    r"""Assess a forecast: is it useful, is it honest, what would recalibration gain, and what to do next.
 
-    Print the result for the verdict. It holds the guarantee, the test, every measure with an interval, the reliability
-    diagram, the regret curve, and advice for every threshold. Draw it with ``.plot()``, write a report with
-    ``.to_html(path)``.
+    Print the result for the verdict. Draw it with ``.plot()``, write a report with ``.to_html(path)``.
 
     Parameters
     ----------
@@ -51,18 +52,20 @@ def assess(
     y_prob : array_like of shape (n,)
         The predicted probability of the event, in [0, 1].
     sample_weight : array_like of shape (n,), optional
-        How much each row counts.
+        The weight of each row: fixed weights, as for `guarantee`.
     pos_label : object, optional
-        Which label is the event, where labels are not 0 and 1.
+        The label of the event, if labels are not 0 and 1.
     task : DecisionTask, optional
-        Your own decision: the assessment then also has its loss, and the change of actions that would have saved it.
+        Your own decision: the assessment then also has what it costs per case, now, recalibrated and by simple rules.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
     by : array_like of shape (n,), or mapping of such, optional
         The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
     confidence_level : float
-        Of the guarantee, the intervals and the test, each by itself.
+        Of each statement by itself.
     tolerance : float
-        The expected loss, as a share of what is at stake, that is acceptable. The grade is "trust" if no decision can
-        lose more, "distrust" if some decision provably does.
+        The expected loss, as a share of what is at stake, that is acceptable.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     n_resamples : int
@@ -83,22 +86,27 @@ def assess(
 
     Notes
     -----
-    *The grade* is "trust" if the bound of `guarantee` is at most `tolerance`; else "distrust" if the bound of
-    `loss_at_least` is above `tolerance`; else "care" if the test rejects perfect calibration; else "unknown". Each of
-    the first three is wrong with probability ``1 - confidence_level`` at most.
+    Three forecasts are compared: *none* (the event rate), *as it is*, and *recalibrated*. *The grade* is
 
-    *The grid* of the reliability diagram and of the regret curve is chosen as in `reliability_curve`.
+    - "avoid" if nobody provably gains by the forecast, as it is or recalibrated, and nobody can gain more than a
+      quarter of what perfect foresight is worth;
+    - else "recalibrate" if recalibration provably gains more than a fifth of the tolerance (less for rare events), and
+      the recalibrated forecast provably helps somebody;
+    - else "use" if somebody provably gains by the forecast as it is, and nobody loses more than `tolerance` by acting
+      on it;
+    - else "unknown".
+
+    Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration and costs are
+    judged on a quarter of the rows that neither map nor cut-off was fitted to.
+
+    *One grid* is used throughout, that of `rounded_guarantee`: from 8 to 128.
 
     *Advice* against the forecast is right at all thresholds at once with the stated confidence: it rests on intervals
-    of event rates that hold for every range of predictions at once (Clopper-Pearson and Bonferroni; Hoeffding where
-    weights are unequal). It is about the average over a range of predictions, not about each prediction in it.
+    of event rates that hold for every range of predictions at once (Clopper-Pearson and Bonferroni; Hoeffding for
+    unequal weights and groups). It is about the average over a range of predictions, not about each one in it.
 
-    *Intervals* are about the population. Near calibration the value on the rows, which chance inflates, can lie
-    above its interval. Except for SCDL they are drawn from a compression to 2048 cells, if there are more rows. The
-    lower distance to calibration has none: it would take minutes.
-
-    More than 262,144 rows are compressed to 65,536 cells first, which keeps SCDL, the regret curve, the guarantee
-    and the soft bins; so 1e8 rows cost little more than 1e5. CDL and ECE then compare cells, not predictions.
+    More than 262,144 rows are compressed to 65,536 cells first (not with `groups`), so 1e8 rows cost little more than
+    1e5. CDL and ECE then compare cells, not predictions; the map is certified for predictions rounded to cells.
 
     References
     ----------
@@ -109,21 +117,20 @@ def assess(
     --------
     >>> import numpy as np, brolly
     >>> rng = np.random.default_rng(1)
-    >>> p = rng.random(2000)
-    >>> y = rng.random(2000) < 0.5 + (p - 0.5) / 4       # overconfident
+    >>> p = rng.random(5000)
+    >>> y = rng.random(5000) < 0.5 + (p - 0.5) / 4       # overconfident
     >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"], rng=0)
-    >>> a.verdict.headline
-    'Do not act on these probabilities as they are.'
-    >>> print(a.advice_at(0.3))
-    For predictions from 0.00684 to 0.297 act, although the forecast says not to: the event rate there is above 0.3.
-    Elsewhere follow the forecast.
+    >>> a.verdict.grade
+    'recalibrate'
+    >>> print(a.verdict.next_step)
+    Next: apply the map (logistic): a.recalibrator.predict(p), or brolly recalibrate and brolly apply.
     """
     generator, seed = as_seed(rng)
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
-    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by)
+    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
     with collect_warnings() as notes:
         step = counter(progress, settings.steps(segments))
-        found = compute(sample, segments, settings, generator, step)
+        found = compute(sample, segments, read_groups(groups, sample), settings, generator, step)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return with_warnings(found, tuple(notes))
@@ -135,6 +142,7 @@ def read(
     sample_weight: ArrayLike | None,
     pos_label: Any,
     by: ArrayLike | Mapping[str, ArrayLike] | None,
+    groups: ArrayLike | None,
 ) -> tuple[Sample, Segments | None]:
     """Return the sample of all rows, compressed if they are many, and the segments if there are any."""
     if isinstance(y_true, Segments):
@@ -148,7 +156,15 @@ def read(
             raise InputError("by needs rows: a Sample does not keep their order; pass y_true and y_prob, or Segments")
         columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
         segments = split(columns, pos_label, by)
-    return sample.compress() if sample.grid is None and sample.n > _MANY_ROWS else sample, segments
+    many = sample.grid is None and sample.n > _MANY_ROWS and groups is None
+    return sample.compress() if many else sample, segments
+
+
+def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
+    """Return the number of each row's group."""
+    if groups is not None and sample.grid is not None:
+        raise InputError("groups need rows: a compressed sample does not keep them")
+    return None if groups is None else numbered_groups(groups, len(sample.y_prob))
 
 
 @contextmanager

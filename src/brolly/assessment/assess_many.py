@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.assessment import text
-from brolly.assessment.assess import collect_warnings, counter, read
+from brolly.assessment.assess import collect_warnings, counter, read, read_groups
 from brolly.assessment.compute import Settings, compute, with_warnings
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.assessment.segments import MEASURE
@@ -149,10 +149,10 @@ class AssessmentSet(Mapping[str, Assessment]):
         points = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
         rows = "".join(
             f"<tr><td>{escape(name)}</td><td>{a.summary.n:,}</td><td>{a.profile.value:.4g}</td>"
-            f"<td>{a.guarantee.bound:.4g}</td><td>{a.test.p_value:.3g}</td></tr>"
+            f"<td>{a.guarantee.bound:.4g}</td><td>{a.verdict.grade}</td></tr>"
             for name, a in self.items()
         )
-        head = "<tr><th>forecast</th><th>rows</th><th>SCDL</th><th>guarantee</th><th>p-value</th></tr>"
+        head = "<tr><th>forecast</th><th>rows</th><th>SCDL</th><th>guarantee</th><th>grade</th></tr>"
         return f"<p><b>{escape(self.headline)}</b></p><ul>{points}</ul><table>{head}{rows}</table>"
 
 
@@ -162,6 +162,7 @@ def assess_many(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     task: DecisionTask | None = None,
+    groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidence_level: float = 0.95,
     tolerance: float = 0.05,
@@ -178,7 +179,7 @@ def assess_many(
         From names to rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts with the same outcomes in
         the same order are compared on the same rows (paired), which finds smaller differences; others as independent
         samples.
-    sample_weight, pos_label, by
+    sample_weight, pos_label, groups, by
         As for `assess`, the same for all forecasts; for rows only.
     task, confidence_level, tolerance, rng, n_resamples, measures, progress
         As for `assess`.
@@ -208,13 +209,13 @@ def assess_many(
     generator, seed = as_seed(rng)
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
-    samples = {name: read(*row, sample_weight, pos_label, by) for name, row in rows.items()}
+    samples = {name: read(*row, sample_weight, pos_label, by, groups) for name, row in rows.items()}
     couples = list(combinations(rows, 2))
     step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
     assessments, notes = [], dict[str, BrollyWarning]()
     for name, (sample, segments) in samples.items():
         with collect_warnings() as own:
-            found = compute(sample, segments, settings, generator, step)
+            found = compute(sample, segments, read_groups(groups, sample), settings, generator, step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
     confidence_level = 1 - (1 - settings.confidence_level) / max(1, len(couples))  # so that all intervals hold at once

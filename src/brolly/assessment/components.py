@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from brolly.core.arrays import Floats, freeze
-from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.text import finite
-from brolly.decisions.swap import SwapRegret, swap_regret
-from brolly.decisions.task import DecisionTask
 from brolly.measures.measure import Measure
 
 _BARS = 64
@@ -62,7 +59,7 @@ class DataSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """The value of a measure on these rows, and a confidence interval for the population.
+    """The value of a measure on these rows; `confidence_interval` says what it is in the population.
 
     Attributes
     ----------
@@ -70,15 +67,10 @@ class Estimate:
         The measure: its name, symbol, range and whose regret a small value bounds.
     value : float
         The value on these rows.
-    low, high : float or None
-        The interval for the population's value, at the assessment's confidence level. Near calibration most of the
-        value on few rows is chance, and it lies above its interval. None where computing it would take minutes.
     """
 
     measure: Measure
     value: float
-    low: float | None
-    high: float | None
 
     @property
     def is_score(self) -> bool:
@@ -91,8 +83,6 @@ class Estimate:
             "name": m.name,
             "symbol": m.symbol,
             "value": finite(self.value),
-            "low": finite(self.low),
-            "high": finite(self.high),
             "actionable": m.actionable,
             "range": [m.range[0], finite(m.range[1])],
             "reference": m.reference,
@@ -127,46 +117,3 @@ class Histogram:
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name).tolist() for name in self.__slots__}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskResult:
-    """The loss of the user's own decision: acting on the predictions as they are, and on rounded ones.
-
-    Attributes
-    ----------
-    task : DecisionTask
-    regret : SwapRegret
-        The swap regret of taking the best action for each prediction.
-    rounded : SwapRegret
-        The same with a `RoundingPolicy` on `grid`, in expectation over the rounding.
-    grid : int
-        The grid of the guarantee.
-    """
-
-    task: DecisionTask
-    regret: SwapRegret
-    rounded: SwapRegret
-    grid: int
-
-    @classmethod
-    def of(cls, sample: Sample, task: DecisionTask, grid: int) -> TaskResult:
-        regret = swap_regret(sample, task=task)
-        on = sample._on_grid(grid).rounded
-        table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
-        rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        return cls(task=task, regret=regret, rounded=rounded, grid=grid)
-
-    def to_dict(self) -> dict[str, Any]:
-        found = self.regret.to_dict()
-        return {
-            "task": self.task.to_dict(),
-            "text": str(self.task),
-            "thresholds": list(self.task.thresholds),
-            "actions": list(self.task.actions),
-            "value": self.regret.value,
-            "in_units": self.regret.in_units,
-            "scale": self.task.scale,
-            "swaps": found["swaps"],
-            "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
-        }

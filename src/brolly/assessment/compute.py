@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -10,31 +9,35 @@ import numpy as np
 
 from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
-from brolly.assessment.components import DataSummary, Estimate, Histogram, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram
+from brolly.assessment.costs import Split, TaskResult
 from brolly.assessment.rate_intervals import rate_intervals
-from brolly.assessment.reliability import Reliability, for_resampling, shown_grid
+from brolly.assessment.reliability import COARSEST, FINEST, Reliability, for_resampling
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
 from brolly.assessment.verdict import Evidence, Sentence, judge
+from brolly.core.arrays import Floats, Ints
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
-from brolly.decisions.grid import choose_grid
+from brolly.decisions.forecast_value import ForecastValue, forecast_value
 from brolly.decisions.task import DecisionTask
-from brolly.errors import FewRowsWarning, InputError
+from brolly.errors import InputError
 from brolly.inference.bands import NullBand, null_band
-from brolly.inference.calibration_test import CalibrationTest, calibration_test
-from brolly.inference.guarantee import guarantee
-from brolly.inference.guarantee_result import Guarantee
-from brolly.inference.intervals import confidence_interval
-from brolly.inference.loss_at_least import LossAtLeast, loss_at_least
+from brolly.inference.calibration_test import calibration_test
+from brolly.inference.guarantee import default_grids, guarantee
 from brolly.inference.soft_bins import soft_bins
+from brolly.inference.switching import harm_bound
+from brolly.inference.worth import Forecasts, Worth, worth, worth_of_choice
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import soft_binned_profile
+from brolly.recalibration.methods import METHODS
+from brolly.recalibration.recalibrator import Recalibrator
+from brolly.recalibration.training import HeldOut
 
-_DRAWS = 99  # samples that the intervals of the other measures are made of, from each population tried
-_STEPS = 5  # of the computation beside measures and segments
+_STEPS = 6  # of the computation beside measures and segments
+_SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,45 +87,69 @@ class Settings:
 
 
 def compute(
-    sample: Sample, segments: Segments | None, settings: Settings, rng: np.random.Generator, step: Callable[[], None]
+    sample: Sample,
+    segments: Segments | None,
+    group: Ints | None,
+    settings: Settings,
+    rng: np.random.Generator,
+    step: Callable[[], None],
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
     level = settings.confidence_level
-    profile, choice = soft_binned_profile(sample), choose_grid(sample)
-    curve = regret_curve(sample, grid=shown_grid(choice, sample))
-    bound = guarantee(sample, confidence_level=level)
-    assert bound.grid is not None  # the response is "rounded"
-    own = None if settings.task is None else TaskResult.of(sample, settings.task, bound.grid)
+    finest = min(FINEST, sample.grid or FINEST)
+    grids = [m for m in default_grids(sample.effective_n, finest) if m >= COARSEST] or [finest]
+    rounded = guarantee(sample, confidence_level=level, groups=group, grid=grids)
+    as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
+    assert rounded.grid is not None
+    curve = regret_curve(sample, grid=rounded.grid)
     step()
-    # From coarser cells the draws of SCDL would be slow and tell less, so it is drawn from the whole sample.
-    test = calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
+    recalibration = _recalibrate(sample, group, level, rng)
     step()
-    interval = _loss_interval(sample, curve, level, rng)
+    test = None if group is not None else calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
     step()
-    reliability, null, advice = _against_chance(sample, curve, settings, rng)
+    reliability, null, advice = _against_chance(sample, group, curve, settings, rng)
     step()
-    estimates = tuple(_estimate(measure, sample, level, rng, step) for measure in settings.measures)
-    table = None
+    estimates = tuple(_estimate(measure, sample, step) for measure in settings.measures)
+    profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, rng=rng, step=step)
-    least = _least(sample, level, rng)
+    own = None
+    if settings.task is not None:
+        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.split, level)
     step()
-    evidence = _evidence(sample, settings, bound, least, curve, interval, test)
+    evidence = Evidence(
+        n=sample.n,
+        event_rate=sample.event_rate,
+        confidence_level=level,
+        tolerance=settings.tolerance,
+        worth=recalibration.worth,
+        worth_recalibrated=recalibration.worth_recalibrated,
+        as_is=as_is,
+        rounded=rounded,
+        method=None if recalibration.recalibrator is None else recalibration.recalibrator.method_,
+        certificate=None if recalibration.recalibrator is None else recalibration.recalibrator.certificate_,
+        ignored=recalibration.ignored,
+        test=test,
+        groups=as_is.groups,
+    )
+    value = _value(sample, recalibration.recalibrator)
+    step()
     return Assessment(
         name=None,
         summary=DataSummary.of(sample),
-        verdict=judge(evidence, _more(evidence, own, table)),
+        verdict=judge(evidence, own, _more(table)),
+        evidence=evidence,
         measures=estimates,
         reliability=reliability,
         histogram=Histogram.of(sample),
+        value=value,
         regret=curve,
         null_band=null,
-        loss_interval=interval,
-        loss_at_least=least,
         profile=profile,
-        grid_choice=choice,
-        guarantee=bound,
+        guarantee=as_is,
+        rounded_guarantee=rounded,
+        recalibrator=recalibration.recalibrator,
         test=test,
         advice=advice,
         task=own,
@@ -141,72 +168,74 @@ def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
     return replace(a, warnings=notes, verdict=replace(a.verdict, sentences=(*a.verdict.sentences, *sentences)))
 
 
-def _evidence(
-    sample: Sample,
-    settings: Settings,
-    bound: Guarantee,
-    least: LossAtLeast | None,
-    curve: RegretProfile,
-    interval: tuple[float, float],
-    test: CalibrationTest,
-) -> Evidence:
-    assert curve.grid is not None
-    assert bound.grid is not None  # the response is "rounded"
-    return Evidence(
-        n=sample.n,
-        confidence_level=settings.confidence_level,
-        tolerance=settings.tolerance,
-        grid=bound.grid,
-        bound=bound.bound,
-        slack=bound.slack,
-        at_least=None if least is None else least.bound,
-        at_least_thresholds=() if least is None or least.task is None else least.task.thresholds,
-        shown_grid=curve.grid,
-        loss=curve.loss,
-        loss_low=interval[0],
-        loss_high=interval[1],
-        worst_thresholds=() if curve.worst_task is None else curve.worst_task.thresholds,
-        p_value=test.p_value,
-        chance_value=test.null_quantile(settings.confidence_level),
-        one_class=sample.event_rate in (0.0, 1.0),
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Recalibration:
+    """The recalibrator, what the forecast is worth as it is and recalibrated, and the rows in parts."""
+
+    recalibrator: Recalibrator | None = None
+    worth: Worth | None = None
+    worth_recalibrated: Worth | None = None
+    ignored: float | None = None
+    split: Split | None = None
+
+
+def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.random.Generator) -> _Recalibration:
+    """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
+    if sample.grid is not None and not sample._cells.has_equal_weights:
+        return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
+    (stream,) = rng.spawn(1)
+    found = Recalibrator(confidence_level=level, rng=stream).fit(sample, groups=group)
+    everything = HeldOut.all_of(sample, group)
+    value = worth(_forecasts(everything), level, stream)
+    fitted = found._training
+    if fitted is None:
+        return _Recalibration(recalibrator=found, worth=value)
+    held = fitted.held_out[0]
+    useful = found.map_
+    if found.method_ == "constant":
+        candidates = [c for c in found.candidates_ if c.method in _SHAPES]
+        useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](fitted.table())
+    chooser = Forecasts(
+        event=np.repeat([False, True], len(fitted.prob)),
+        prob=np.tile(useful.apply(fitted.prob), 2),
+        weight=fitted.weight.sum(axis=0).ravel(),
+    )
+    recalibrated = useful(held.prob)
+    pairs = held.pairs(recalibrated, METHODS["constant"](fitted.table())(held.prob))
+    return _Recalibration(
+        recalibrator=found,
+        worth=value,
+        worth_recalibrated=worth_of_choice(chooser, _forecasts(held, recalibrated), level),
+        ignored=harm_bound(pairs.curve(), *pairs.sizes(), 1 - level),
+        split=Split(fitted=fitted, held=held, map=found.map_),
     )
 
 
-def _more(evidence: Evidence, task: TaskResult | None, segments: SegmentTable | None) -> tuple[Sentence, ...]:
-    """What the verdict says about the user's own decision and the segments."""
-    more = []
-    if task is not None:
-        more.append(Sentence(about="task", text=text.own_decision(task.regret, rejected=evidence.rejected)))
-    if segments is not None:
-        more.append(Sentence(about="segments", text=text.segments(segments)))
-    return tuple(more)
-
-
-def _least(sample: Sample, confidence_level: float, rng: np.random.Generator) -> LossAtLeast | None:
-    """Prove a loss from below; None for compressed samples of unequal weights, which cannot be split in halves."""
-    if sample.grid is not None and not sample._cell_table(sample.grid).has_equal_weights:
-        return None
-    return loss_at_least(sample, confidence_level=confidence_level, rng=rng)
-
-
-def _loss_interval(
-    sample: Sample, curve: RegretProfile, confidence_level: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Estimate the largest loss of any decision in the population, acting on the grid of the regret curve."""
-    grid = curve.grid
-    assert grid is not None
-    interval = confidence_interval(
-        for_resampling(sample),
-        measure=lambda redrawn: redrawn._on_grid(grid).loss,
-        confidence_level=confidence_level,
-        n_resamples=_DRAWS,
-        rng=rng,
+def _forecasts(rows: HeldOut, prob: Floats | None = None) -> Forecasts:
+    return Forecasts(
+        event=rows.event,
+        prob=rows.prob if prob is None else prob,
+        weight=rows.weight,
+        group=rows.group,
+        counts=rows.counts,
     )
-    return max(interval.low, 0.0), min(interval.high, 1.0)
+
+
+def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:
+    """What the forecast is worth on these rows, as it is and recalibrated by the map."""
+    if recalibrator is None or sample.grid is not None:
+        return forecast_value(sample)
+    rows = (sample.y_true, sample.y_prob)
+    return forecast_value(*rows, sample_weight=sample.sample_weight, recalibrated=recalibrator.predict(sample.y_prob))
+
+
+def _more(segments: SegmentTable | None) -> tuple[Sentence, ...]:
+    """What the verdict says about segments."""
+    return () if segments is None else (Sentence(about="segments", text=text.segments(segments)),)
 
 
 def _against_chance(
-    sample: Sample, curve: RegretProfile, settings: Settings, rng: np.random.Generator
+    sample: Sample, group: Ints | None, curve: RegretProfile, settings: Settings, rng: np.random.Generator
 ) -> tuple[Reliability, NullBand, tuple[ThresholdAdvice, ...]]:
     """Compute the bins and the regret beside what chance shows, and the advice for each threshold."""
     level, grid = settings.confidence_level, curve.grid
@@ -214,7 +243,8 @@ def _against_chance(
     bins = soft_bins(sample, grid, confidence_level=level)
     at = thresholds(settings.task.thresholds if settings.task else ())
     null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
-    rates, columns = rate_intervals(sample, confidence_level=level), (at, curve(at), null.regret_high)
+    rates = rate_intervals(sample, confidence_level=level, group=group)
+    columns = (at, curve(at), null.regret_high)
     advice = tuple(
         advise(rates, mu, regret=regret, null_high=high)
         for mu, regret, high in zip(*(column.tolist() for column in columns), strict=True)
@@ -222,18 +252,7 @@ def _against_chance(
     return Reliability.of(bins, null), null, advice
 
 
-def _estimate(
-    measure: Measure, sample: Sample, confidence_level: float, rng: np.random.Generator, step: Callable[[], None]
-) -> Estimate:
-    low = high = None
-    if measure.has_interval:
-        whole = measure.name == "soft_binned_cdl"
-        rows, draws = (sample, 2 * _DRAWS + 1) if whole else (for_resampling(sample), _DRAWS)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewRowsWarning)  # the interval of the loss has warned of what matters
-            interval = confidence_interval(
-                rows, measure=measure.name, confidence_level=confidence_level, n_resamples=draws, rng=rng
-            )
-        low, high = interval.low, interval.high
+def _estimate(measure: Measure, sample: Sample, step: Callable[[], None]) -> Estimate:
+    found = Estimate(measure=measure, value=measure(sample))
     step()
-    return Estimate(measure=measure, value=measure(sample), low=low, high=high)
+    return found

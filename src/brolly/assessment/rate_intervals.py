@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, Ints
 from brolly.core.sample.sample import Sample
+from brolly.inference.clusters import clustered
 from brolly.inference.soft_bins import clopper_pearson
 
 _FINEST = 1 << 16
@@ -39,7 +40,7 @@ class RateIntervals:
     at_most: Floats
 
 
-def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
+def rate_intervals(sample: Sample, *, confidence_level: float, group: Ints | None = None) -> RateIntervals:
     r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
 
     Notes
@@ -52,10 +53,12 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
 
     Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's, given predictions and
     weights: it bounds the weighted mean of the rates at the rows' own predictions, also for weights that depend on the
-    predictions.
+    predictions. The same for groups of rows, each of which is one draw.
     """
     cuts = _edges(sample.grid)
     cells, table = len(cuts) - 1, sample._cell_table(_FINEST)
+    if group is not None:
+        table, _ = clustered(sample, table, group)
     cell = np.minimum(np.searchsorted(cuts, (table.slot >> 1) / table.m, "right") - 1, cells - 1)
     event = table.slot & 1 == 1
 

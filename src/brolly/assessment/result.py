@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from brolly.assessment.advice import ThresholdAdvice
-from brolly.assessment.components import DataSummary, Estimate, Histogram, TaskResult
+from brolly.assessment.components import DataSummary, Estimate, Histogram
+from brolly.assessment.costs import TaskResult
 from brolly.assessment.reliability import Reliability
 from brolly.assessment.segments import SegmentTable
 from brolly.assessment.text import ADVICE_METHOD
-from brolly.assessment.verdict import Verdict
+from brolly.assessment.verdict import Evidence, Verdict
 from brolly.core.atomic_write import write_atomic
 from brolly.decisions.curve import RegretProfile
-from brolly.decisions.grid import GridChoice
+from brolly.decisions.forecast_value import ForecastValue
 from brolly.inference.bands import NullBand
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee_result import Guarantee
-from brolly.inference.loss_at_least import LossAtLeast
 from brolly.measures.soft_binned import SoftBinnedProfile
+from brolly.recalibration.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
     from brolly.plots import Figure
 
-SCHEMA = 1
+SCHEMA = 2
+_POINTS = 801  # of a curve in JSON
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -41,29 +45,29 @@ class Assessment:
     summary : DataSummary
         The size of the sample: ``n``, ``event_rate`` and so on.
     verdict : Verdict
-        The verdict in words: ``grade``, ``headline``, ``sentences``.
+        The verdict in words: ``grade``, ``headline``, ``reason``, ``next_step``, ``answers``, ``sentences``.
+    evidence : Evidence
+        The bounds that the verdict rests on.
     measures : tuple of Estimate
-        Every measure: ``value``, ``low``, ``high``, ``measure``; ``a["soft_binned_cdl"]`` is one by name.
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
         The distribution of the predictions.
+    value : ForecastValue
+        What the forecast is worth at each threshold on these rows, as it is and recalibrated.
     regret : RegretProfile
         The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
     null_band : NullBand
         The regret and the event rates that a perfectly calibrated forecast with these predictions shows by chance.
-    loss_interval : tuple of float
-        An interval of the largest loss of any decision in the population, acting on `shown_grid`: an estimate by
-        `confidence_interval`, not a proof.
-    loss_at_least : LossAtLeast or None
-        A proven lower bound of somebody's expected loss, acting on the predictions as they are. None for compressed
-        samples of unequal weights.
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
-    grid_choice : GridChoice
-        The loss of acting on each grid.
     guarantee : Guarantee
-        A proven upper bound of everybody's expected loss, acting on rounded predictions.
+        A proven upper bound of everybody's expected loss, acting on the probabilities as they are.
+    rounded_guarantee : Guarantee
+        The same, acting on probabilities that are rounded at random to `shown_grid`, against all changes of actions.
+    recalibrator : Recalibrator or None
+        The map to recalibrate with, and its certificate. None where rows of unequal weight are compressed.
     test : CalibrationTest
         The test of perfect calibration.
     advice : tuple of ThresholdAdvice
@@ -85,17 +89,18 @@ class Assessment:
     name: str | None
     summary: DataSummary
     verdict: Verdict
+    evidence: Evidence
     measures: tuple[Estimate, ...]
     reliability: Reliability
     histogram: Histogram
+    value: ForecastValue
     regret: RegretProfile
     null_band: NullBand
-    loss_interval: tuple[float, float]
-    loss_at_least: LossAtLeast | None
     profile: SoftBinnedProfile
-    grid_choice: GridChoice
     guarantee: Guarantee
-    test: CalibrationTest
+    rounded_guarantee: Guarantee
+    recalibrator: Recalibrator | None
+    test: CalibrationTest | None
     advice: tuple[ThresholdAdvice, ...]
     task: TaskResult | None
     segments: SegmentTable | None
@@ -152,10 +157,13 @@ class Assessment:
             "histogram": self.histogram.to_dict(),
             "regret": self._regret(),
             "profile": self._profile(),
-            "grid_choice": self.grid_choice.to_dict(),
             "guarantee": self.guarantee.to_dict(),
-            "loss_at_least": self.loss_at_least and self.loss_at_least.to_dict(),
-            "test": {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
+            "rounded_guarantee": self.rounded_guarantee.to_dict(),
+            "worth": self.evidence.worth and self.evidence.worth.to_dict(),
+            "worth_recalibrated": self.evidence.worth_recalibrated and self.evidence.worth_recalibrated.to_dict(),
+            "recalibration": self.recalibrator and self._recalibration(self.recalibrator),
+            "value": self._value(),
+            "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
             "advice": {
                 "method": ADVICE_METHOD,
                 "thresholds": [found.to_dict() for found in self.advice],
@@ -165,12 +173,9 @@ class Assessment:
         }
 
     def _regret(self) -> dict[str, Any]:
-        low, high = self.loss_interval
         null = self.null_band
         return {
             **self.regret.to_dict(),
-            "loss_low": low,
-            "loss_high": high,
             "null_threshold": null.thresholds.tolist(),
             "null_low": null.regret_low.tolist(),
             "null_high": null.regret_high.tolist(),
@@ -178,32 +183,37 @@ class Assessment:
         }
 
     def _profile(self) -> dict[str, Any]:
-        scdl = {e.measure.name: e for e in self.measures}.get("soft_binned_cdl")
         return {
             **self.profile.to_dict(),
-            "low": scdl and scdl.low,
-            "high": scdl and scdl.high,
             "reciprocals": (1 / self.profile.grids).tolist(),
             "resolved": self.profile.resolved,
         }
 
+    def _recalibration(self, found: Recalibrator) -> dict[str, Any]:
+        return {
+            "method": found.method_,
+            "map": found.map_.to_dict(),
+            "certificate": found.certificate_.to_dict(),
+            "candidates": [asdict(candidate) for candidate in found.candidates_],
+        }
+
+    def _value(self) -> dict[str, Any]:
+        """The curves at no more points than a chart can show."""
+        curve = self.value.curve
+        some = np.unique(np.linspace(0, len(curve.threshold) - 1, _POINTS).astype(np.int64))
+        names = ("threshold", "value", "value_recalibrated", "value_perfect")
+        return {"event_rate": curve.event_rate, **{name: getattr(curve, name)[some].tolist() for name in names}}
+
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "
-        scdl = f"SCDL={self.profile.value:.6g}, bound={self.guarantee.bound:.6g}, p_value={self.test.p_value:.3g}"
-        return f"Assessment({name}{self.verdict.grade!r}, {scdl}, n={self.summary.n})"
+        return f"Assessment({name}{self.verdict.grade!r}, bound={self.guarantee.bound:.6g}, n={self.summary.n})"
 
     def __str__(self) -> str:
         return str(self.verdict)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(e.measure.symbol)}</td><td>{e.value:.4g}</td><td>{_span(e)}</td>"
-            f"<td>{escape(e.measure.actionable)}</td></tr>"
-            for e in self.measures
-        )
-        head = "<tr><th>measure</th><th>value</th><th>interval</th><th>whose regret a small value bounds</th></tr>"
         name = "" if self.name is None else f"<h4>{escape(self.name)}</h4>"
-        return f"<div>{name}{self.verdict._repr_html_()}<table>{head}{rows}</table></div>"
+        return f"<div>{name}{self.verdict._repr_html_()}</div>"
 
 
 def as_json(document: dict[str, Any], path: str | Path | None) -> str:
@@ -212,7 +222,3 @@ def as_json(document: dict[str, Any], path: str | Path | None) -> str:
     if path is not None:
         write_atomic(Path(path), text + "\n")
     return text
-
-
-def _span(e: Estimate) -> str:
-    return "" if e.low is None or e.high is None else f"{e.low:.4g} to {e.high:.4g}"

@@ -8,14 +8,14 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 from brolly.core.text import at_least, at_most, percent, rows, short
-from brolly.decisions.text import decision_with
+from brolly.decisions.text import show_threshold
 
 if TYPE_CHECKING:
     from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
     from brolly.assessment.assess_many import Pair
+    from brolly.assessment.costs import TaskResult
     from brolly.assessment.segments import Segment, SegmentTable
     from brolly.assessment.verdict import Evidence
-    from brolly.decisions.swap import SwapRegret
     from brolly.measures.soft_binned import SoftBinnedProfile
 
 WIDTH = 80
@@ -56,20 +56,210 @@ def note(warning: str) -> str:
 
 def headline(e: Evidence) -> str:
     """The verdict in a sentence."""
-    if e.grade == "trust":
-        small = ": they are miscalibrated, but the expected loss is small for every decision" if e.rejected else ""
-        return f"You can act on these probabilities, rounded to multiples of 1/{e.grid}{small}."
-    if e.grade == "distrust":
-        return "Do not act on these probabilities as they are."
-    if e.grade == "care":
-        return "Act on these probabilities with care: they are miscalibrated beyond chance."
-    return "No sign of miscalibration, but these rows are too few for a useful guarantee."
+    if e.grade == "use":
+        return "Use these probabilities as they are."
+    if e.grade == "recalibrate":
+        return "Recalibrate these probabilities before you use them."
+    if e.grade == "avoid":
+        return "Do not use these probabilities: they say little that the event rate does not say."
+    return "These rows are too few for a verdict."
+
+
+def reason(e: Evidence) -> str:
+    """Why."""
+    level = f"With {percent(e.confidence_level)} confidence"
+    if e.grade == "use":
+        assert e.worth is not None
+        return (
+            f"{level}, somebody gains at least {at_least(e.worth.relative_at_least)} of what perfect foresight would "
+            f"gain; nobody who acts on them loses more than {at_most(e.as_is.bound)} of what is at stake, compared "
+            "with any rising correction."
+        )
+    if e.grade == "recalibrate":
+        assert e.certificate is not None
+        return (
+            f"{level}, somebody gains at least {at_least(e.certificate.gain_at_least)} of what is at stake by acting "
+            f"on the recalibrated probabilities, and nobody loses more than {at_most(e.certificate.harm_bound)} by it."
+        )
+    if e.grade == "avoid":
+        assert e.ignored is not None
+        return (
+            f"{level}, nobody loses more than {at_most(e.ignored)} of what is at stake by ignoring them, even "
+            f"recalibrated; perfect foresight would be worth up to {at_least(e.foresight)}."
+        )
+    if e.foresight == 0:
+        return f"All outcomes on these {rows(e.n)} are the same."
+    missing = [] if e.useful else ["that anybody gains by them"]
+    missing += [] if e.safe else [f"that nobody loses more than {percent(e.tolerance)} of what is at stake"]
+    return f"{rows(e.n)} do not prove {' or '.join(missing or ['that recalibration helps'])}."
+
+
+def next_step(e: Evidence, task: TaskResult | None) -> str:
+    """What to do now."""
+    if e.grade == "use":
+        own = task.task.thresholds if task is not None else ()
+        where = f"from {show_threshold(own[0])} on" if len(own) == 1 else "from your threshold on"
+        return f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
+    if e.grade == "recalibrate":
+        return f"Next: apply the map ({e.method}): a.recalibrator.predict(p), or brolly recalibrate and brolly apply."
+    if e.grade == "avoid":
+        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody."
+    if e.foresight == 0:
+        return "Next: get rows with both outcomes."
+    return f"Next: get about {_round_rows(e.rows_needed)} rows (an estimate)."
+
+
+def _round_rows(n: int) -> str:
+    digits = len(str(n)) - 2
+    return f"{round(n, -digits) if digits > 0 else n:,}"
+
+
+def answer_line(question: str, value: str, meaning: str) -> str:
+    """One line of the table of answers, wrapped under its own column."""
+    head = f"{question:<15}"
+    filled = f"{value} {meaning}"
+    return textwrap.fill(
+        filled, WIDTH, initial_indent=head, subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def worth_answer(e: Evidence) -> dict[str, str]:
+    """Is it useful?"""
+    if e.worth is None:
+        return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
+    if not e.worth.proven:
+        return {"value": "not proven:", "meaning": "nobody is proven to gain over no forecast."}
+    return {
+        "value": f"at least {at_least(e.worth.relative_at_least)}",
+        "meaning": f"of what perfect foresight would gain over no forecast, {_whoever(e.worth.relative_threshold)}.",
+    }
+
+
+def loss_answer(e: Evidence) -> dict[str, str]:
+    """Is it honest?"""
+    return {
+        "value": f"at most {at_most(min(e.as_is.bound, 1.0))}",
+        "meaning": "of what is at stake is lost by acting on it as it is, against any rising correction.",
+    }
+
+
+def recalibration_answer(e: Evidence) -> dict[str, str]:
+    """What would recalibration gain?"""
+    c = e.certificate
+    if c is None:
+        return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
+    if e.method == "none":
+        return {"value": "no change:", "meaning": "no map did better than the probabilities as they are."}
+    harm = f"nobody loses more than {at_most(c.harm_bound)} ({e.method})."
+    if c.gain_at_least == 0:
+        return {"value": "no proven gain;", "meaning": harm}
+    return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": f"of what is at stake; {harm}"}
+
+
+def cost_answer(task: TaskResult) -> dict[str, str]:
+    """What does it cost you?"""
+    assert task.cost is not None
+    others = {"recalibrated": task.cost_recalibrated, "always acting": task.cost_always, "never": task.cost_never}
+    named = ", ".join(f"{name} {cost.mean:.4g}" for name, cost in others.items() if cost is not None)
+    return {
+        "value": f"{task.cost.mean:.4g} per case",
+        "meaning": f"({task.cost.low:.4g} to {task.cost.high:.4g}); {named}.",
+    }
+
+
+def _whoever(threshold: float | None) -> str:
+    """A decision maker, by the probability from which they act."""
+    if threshold is None:
+        return "for somebody"
+    return f"for whoever acts from a probability of {show_threshold(threshold)} on"
+
+
+def worth(e: Evidence) -> str:
+    """What the forecast is worth, as it is and recalibrated."""
+    if e.worth is None:
+        return "What the forecast is worth was not computed: compressed rows of unequal weight cannot be divided."
+    level = percent(e.confidence_level)
+    if not e.worth.proven:
+        found = (
+            "These rows do not prove that anybody gains by this forecast over the better of always and never acting."
+        )
+    else:
+        found = (
+            f"With {level} confidence, {_whoever(e.worth.relative_threshold)[4:]} gains by this forecast at least "
+            f"{at_least(e.worth.relative_at_least)} of what perfect foresight would gain over no forecast (the better "
+            "of always and never acting), in expectation."
+        )
+    better = e.worth_recalibrated
+    if better is None or not better.proven:
+        return found
+    return f"{found} Recalibrated: at least {at_least(better.relative_at_least)}."
+
+
+def as_is(e: Evidence) -> str:
+    """The guarantee for acting on the probabilities as they are."""
+    level, g = percent(e.confidence_level), e.as_is
+    if g.bound >= 1:
+        return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
+    return (
+        f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
+        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, compared with any rising correction of the "
+        f"probabilities. On these rows it is at most {at_most(g.plug_in)}; the rest allows for chance. This is an "
+        "average over the population that these rows came from; chance comes on top in any batch of new rows."
+    )
+
+
+def rounded(e: Evidence) -> str:
+    """The guarantee for acting on rounded probabilities, against all changes of actions."""
+    g = e.rounded
+    if g.bound >= 1:
+        return f"Rounded at random to multiples of 1/{g.grid}, they have no guarantee either."
+    return (
+        f"Rounded at random to multiples of 1/{g.grid}, the expected loss is at most {at_most(g.bound)}, "
+        f"{FIXED_CHANGE}, rising or not."
+    )
+
+
+def recalibration(e: Evidence) -> str:
+    """What recalibration would gain, and cost."""
+    c = e.certificate
+    if c is None:
+        return "Recalibration was not tried: compressed rows of unequal weight cannot be divided."
+    if e.method == "none":
+        return "Recalibration: no map did better in cross-validation than the probabilities as they are."
+    gain = f"somebody gains at least {at_least(c.gain_at_least)} of what is at stake" if c.gain_at_least > 0 else ""
+    return (
+        f"Recalibration ({e.method}), on {rows(c.n)} that the map was not fitted to: "
+        f"{gain or 'no gain is proven'}, nobody loses more than {at_most(c.harm_bound)}; acting on the recalibrated "
+        f"probabilities, nobody loses more than {at_most(c.loss_bound)} against any rising correction."
+    )
+
+
+def costs(task: TaskResult) -> str:
+    """The costs of the user's own decision, by rule."""
+    names = {
+        "acting on the forecast": task.cost,
+        "on the recalibrated forecast": task.cost_recalibrated,
+        "from the best single cut-off on": task.cost_best_cutoff,
+        "always": task.cost_always,
+        "never": task.cost_never,
+        "with perfect foresight": task.cost_perfect,
+    }
+    shown = "; ".join(
+        f"{name} {cost.mean:.4g} ({cost.low:.4g} to {cost.high:.4g})"
+        for name, cost in names.items()
+        if cost is not None
+    )
+    return (
+        f"Your decision, cost per case on {rows(task.n)} that neither map nor cut-off was fitted to, with approximate "
+        f"intervals: {shown}."
+    )
 
 
 def calibration(e: Evidence) -> str:
     """The result of the test."""
-    p = p_value(e.p_value)
-    if e.rejected:
+    assert e.test is not None
+    p = p_value(e.test.p_value)
+    if e.test.rejects(1 - e.confidence_level):
         return (
             f"The test rejects perfect calibration (p = {p}): if the probabilities were right, chance would produce a "
             f"mismatch as large as on these rows with probability {p} at most."
@@ -80,67 +270,18 @@ def calibration(e: Evidence) -> str:
     )
 
 
-def guaranteed(e: Evidence) -> str:
-    """The guarantee: a bound on the expected loss against the best fixed change of actions."""
-    level = percent(e.confidence_level)
-    if e.bound >= 1:
-        return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
-    return (
-        f"Round each probability at random to a neighbouring multiple of 1/{e.grid}, and act on the rounded value: "
-        f"then, with {level} confidence, the expected loss of every decision, whatever its costs, is at most "
-        f"{at_most(e.bound)} of {STAKES}, {FIXED_CHANGE}. This is an average over the population that these rows "
-        "came from; chance comes on top in any batch of new rows."
-    )
-
-
-def loss(e: Evidence) -> str:
-    """The loss on these rows, an estimate for the population, and what is proven from below."""
-    level = percent(e.confidence_level)
-    seen = (
-        f"On these rows, rounded to 1/{e.shown_grid}, the largest loss of any decision is {at_most(e.loss)} of what is "
-        f"at stake; for the population the estimate is {at_least(e.loss_low)} to {at_most(e.loss_high)} ({level} "
-        "interval by inversion of a test, not a proof)."
-    )
-    if e.at_least is None:
-        return seen
-    if e.at_least == 0:
-        return f"{seen} These rows do not prove that anybody loses in expectation."
-    return (
-        f"{seen} With {level} confidence, somebody who acts on the probabilities as they are loses at least "
-        f"{at_least(e.at_least)} in expectation: {decision_with(e.at_least_thresholds)}."
-    )
-
-
-def decision(e: Evidence) -> str:
-    """Which decision has the largest loss on these rows."""
-    doubt = "" if e.rejected else ", perhaps by chance"
-    return f"Largest loss on these rows{doubt}: {decision_with(e.worst_thresholds)}."
-
-
 def limits(e: Evidence) -> str:
-    """What these rows cannot show, and how the statements hold."""
+    """What the statements rest on, and how they hold."""
     level = percent(e.confidence_level)
-    single = f"Each statement holds with {level} confidence by itself, not all of them together."
-    if e.one_class:
+    drawn = (
+        f"the {rows(e.n)}"
+        if e.groups is None
+        else f"the {e.groups:,} groups of rows (the reliability diagram's intervals treat rows as independent)"
+    )
+    single = f"Each statement holds with {level} confidence by itself, if {drawn} were drawn independently."
+    if e.foresight == 0:
         return f"All outcomes on these {rows(e.n)} are the same: nothing is known about the other outcome. {single}"
-    unseen = (
-        f"On {rows(e.n)} a perfectly calibrated forecast shows an SCDL of up to {e.chance_value:.2g} by chance, so "
-        "smaller errors cannot be detected"
-    )
-    if e.bound >= 1:
-        return f"{unseen}. {single}"
-    return f"{unseen}; of the {at_most(e.bound)} guaranteed, {at_most(e.slack)} allow for chance. {single}"
-
-
-def own_decision(regret: SwapRegret, *, rejected: bool) -> str:
-    """What the user's own decision lost on these rows, and which changes of actions would have saved it."""
-    if not regret.swaps:
-        return "Your decision: no fixed change of actions would have saved anything on these rows."
-    doubt = "" if rejected else " Chance may explain it."
-    return (
-        f"Your decision lost {at_most(regret.value)} of the {regret.task.scale:.4g} at stake on these rows, "
-        f"{FIXED_CHANGE}. {' '.join(regret.advice[:2])}{doubt}"
-    )
+    return single
 
 
 # Segments.

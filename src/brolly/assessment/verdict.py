@@ -1,4 +1,4 @@
-"""The verdict: what the evidence allows to be said about a forecast, and no more."""
+"""The verdict: is the forecast useful, is it honest, what would recalibration gain, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,74 +7,110 @@ from html import escape
 from typing import Any, Literal
 
 from brolly.assessment import text
+from brolly.assessment.costs import TaskResult
+from brolly.inference.calibration_test import CalibrationTest
+from brolly.inference.guarantee_result import Guarantee
+from brolly.inference.worth import Worth
+from brolly.recalibration.certificate import Certificate
 
-Grade = Literal["trust", "care", "distrust", "unknown"]
-About = Literal["calibration", "guarantee", "loss", "decision", "task", "segments", "limits", "note"]
+Grade = Literal["use", "recalibrate", "avoid", "unknown"]
+About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
+
+_USELESS = 0.25  # of what perfect foresight is worth: if nobody can gain more, the forecast is not worth using
+_SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """The numbers that a verdict rests on.
+    """What a verdict rests on. Each bound holds at the confidence level, by itself.
 
     Attributes
     ----------
     n : int
         The number of rows.
-    confidence_level : float
-        Of the guarantee, the intervals and the test, each by itself.
-    tolerance : float
-        The expected loss, as a share of the stakes, that is acceptable.
-    grid, bound, slack : int, float, float
-        The guarantee: the expected loss of acting on predictions rounded to ``1/grid`` is at most `bound`, of which
-        `slack` allows for chance.
-    at_least : float or None
-        With the same confidence somebody who acts on the predictions as they are loses at least this, in expectation;
-        0 if the rows prove no loss, None if that could not be computed (unequal weights in a compressed sample).
-    at_least_thresholds : tuple of float
-        The thresholds of the decision that loses it.
-    shown_grid, loss, loss_low, loss_high : int, float, float, float
-        The largest loss of any decision on these rows, acting on predictions rounded to ``1/shown_grid``, and an
-        interval of it for the population, by inversion of a test (`confidence_interval`).
-    worst_thresholds : tuple of float
-        The thresholds of the decision with that loss; empty if no decision loses anything.
-    p_value : float
-        Of the test of perfect calibration.
-    chance_value : float
-        The SCDL that a perfectly calibrated forecast stays below with this confidence.
-    one_class : bool
-        Whether all outcomes are the same.
+    event_rate : float
+        The share of rows with the event.
+    confidence_level, tolerance : float
+        As for `assess`.
+    worth, worth_recalibrated : Worth or None
+        What somebody gains by the forecast over no forecast, as it is and recalibrated. None where rows of unequal
+        weight are compressed and cannot be divided.
+    as_is, rounded : Guarantee
+        What nobody loses more than, acting on the probabilities as they are, and rounded at random.
+    method : str or None
+        The method of recalibration that was chosen.
+    certificate : Certificate or None
+        What is proven of recalibration.
+    ignored : float or None
+        Nobody loses more than this, in expectation, by ignoring the recalibrated forecast.
+    test : CalibrationTest or None
+        The test of perfect calibration; None with groups, as it needs independent outcomes.
+    groups : int or None
+        The number of groups, if rows depend on each other.
     """
 
     n: int
+    event_rate: float
     confidence_level: float
     tolerance: float
-    grid: int
-    bound: float
-    slack: float
-    at_least: float | None
-    at_least_thresholds: tuple[float, ...]
-    shown_grid: int
-    loss: float
-    loss_low: float
-    loss_high: float
-    worst_thresholds: tuple[float, ...]
-    p_value: float
-    chance_value: float
-    one_class: bool
+    worth: Worth | None
+    worth_recalibrated: Worth | None
+    as_is: Guarantee
+    rounded: Guarantee
+    method: str | None
+    certificate: Certificate | None
+    ignored: float | None
+    test: CalibrationTest | None
+    groups: int | None
 
     @property
-    def rejected(self) -> bool:
-        """Whether the test rejects perfect calibration at ``1 - confidence_level``."""
-        return self.p_value <= 1 - self.confidence_level + 1e-12  # 1 - 0.95 is a last bit above 0.05
+    def foresight(self) -> float:
+        """What perfect foresight is worth to whoever gains most by it, as a share of the range of payoffs."""
+        return min(self.event_rate, 1 - self.event_rate)
+
+    @property
+    def useful(self) -> bool:
+        """Whether somebody provably gains by the forecast as it is."""
+        return self.worth is not None and self.worth.proven
+
+    @property
+    def useful_recalibrated(self) -> bool:
+        """Whether somebody provably gains by the recalibrated forecast."""
+        return self.worth_recalibrated is not None and self.worth_recalibrated.proven
+
+    @property
+    def useless(self) -> bool:
+        """Whether nobody provably gains, and nobody can gain more than a quarter of what foresight is worth."""
+        if self.useful or self.useful_recalibrated or self.ignored is None or self.foresight == 0:
+            return False
+        return self.ignored <= _USELESS * self.foresight
+
+    @property
+    def safe(self) -> bool:
+        """Whether nobody loses more than the tolerance by acting on the probabilities as they are."""
+        return self.as_is.bound <= self.tolerance
+
+    @property
+    def improvable(self) -> bool:
+        """Whether recalibration provably gains more than a little, for a forecast that is then useful."""
+        if self.certificate is None or not self.useful_recalibrated:
+            return False
+        return self.certificate.gain_at_least > _SLIGHT * self.tolerance * min(1.0, 2 * self.foresight)
 
     @property
     def grade(self) -> Grade:
-        """The verdict in a word; wrong with probability ``1 - confidence_level`` at most, whichever it is."""
-        if self.bound <= self.tolerance:
-            return "trust"
-        if self.at_least is not None and self.at_least > self.tolerance:
-            return "distrust"
-        return "care" if self.rejected else "unknown"
+        """The verdict in a word."""
+        if self.useless:
+            return "avoid"
+        if self.improvable:
+            return "recalibrate"
+        return "use" if self.useful and self.safe else "unknown"
+
+    @property
+    def rows_needed(self) -> int:
+        """An estimate of the rows that would allow a verdict: bounds shrink like n to the power -2/3."""
+        short = self.as_is.bound / self.tolerance if not self.safe else 1.0
+        return int(self.n * max(float(short) ** 1.5, 4.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,22 +122,54 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The answer to one of the questions that people come with.
+
+    Attributes
+    ----------
+    about : {"worth", "loss", "recalibration", "cost"}
+        The question.
+    question : str
+        In words.
+    value : str
+        The number, with its unit.
+    meaning : str
+        What the number is of.
+    """
+
+    about: About
+    question: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
     """The verdict on a forecast in words.
 
     Attributes
     ----------
-    grade : {"trust", "care", "distrust", "unknown"}
-        "trust": the guaranteed expected loss is within the tolerance. "distrust": somebody provably loses more than
-        the tolerance. "care": miscalibrated beyond chance, but neither of these. "unknown": none of these.
+    grade : {"use", "recalibrate", "avoid", "unknown"}
+        "use": somebody provably gains by the forecast, and nobody loses more than the tolerance by acting on it as it
+        is. "recalibrate": recalibration provably gains. "avoid": nobody can gain much by it, even recalibrated.
+        "unknown": these rows prove none of that.
     headline : str
         The verdict in a sentence.
+    reason : str
+        Why, in a sentence.
+    next_step : str
+        What to do now.
+    answers : tuple of Answer
+        Is it useful, is it honest, what would recalibration gain, what does it cost you.
     sentences : tuple of Sentence
-        The reasons, in the order of reading.
+        The details, in the order of reading.
     """
 
     grade: Grade
     headline: str
+    reason: str
+    next_step: str
+    answers: tuple[Answer, ...]
     sentences: tuple[Sentence, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,26 +177,60 @@ class Verdict:
         return {
             "grade": self.grade,
             "headline": self.headline,
+            "reason": self.reason,
+            "next_step": self.next_step,
+            "answers": [{name: getattr(a, name) for name in Answer.__slots__} for a in self.answers],
             "sentences": [{"about": s.about, "text": s.text} for s in self.sentences],
             "text": str(self),
         }
 
     def __str__(self) -> str:
-        return "\n".join([text.wrapped(self.headline), "", *(text.wrapped(s.text) for s in self.sentences)])
+        return "\n".join([*map(text.wrapped, (self.headline, self.reason, self.next_step)), "", self.table()])
+
+    def table(self) -> str:
+        """The answers as lines of a table."""
+        return "\n".join(text.answer_line(a.question, a.value, a.meaning) for a in self.answers)
+
+    @property
+    def details(self) -> str:
+        """The details, as paragraphs."""
+        return "\n".join(text.wrapped(s.text) for s in self.sentences)
 
     def _repr_html_(self) -> str:
-        points = "".join(f"<li>{escape(s.text)}</li>" for s in self.sentences)
-        return f"<p><b>{escape(self.headline)}</b></p><ul>{points}</ul>"
+        rows = "".join(
+            f"<tr><th>{escape(a.question)}</th><td>{escape(a.value)}</td><td>{escape(a.meaning)}</td></tr>"
+            for a in self.answers
+        )
+        return (
+            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>"
+            f"<table>{rows}</table>"
+        )
 
 
-def judge(evidence: Evidence, more: tuple[Sentence, ...] = ()) -> Verdict:
+def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...] = ()) -> Verdict:
     """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
-    sentences = [
-        Sentence(about="calibration", text=text.calibration(evidence)),
-        Sentence(about="guarantee", text=text.guaranteed(evidence)),
-        Sentence(about="loss", text=text.loss(evidence)),
-        *([Sentence(about="decision", text=text.decision(evidence))] if evidence.worst_thresholds else []),
-        *more,
-        Sentence(about="limits", text=text.limits(evidence)),
+    answers = [
+        Answer(about="worth", question="Is it useful?", **text.worth_answer(e)),
+        Answer(about="loss", question="Is it honest?", **text.loss_answer(e)),
+        Answer(about="recalibration", question="Recalibrated?", **text.recalibration_answer(e)),
     ]
-    return Verdict(grade=evidence.grade, headline=text.headline(evidence), sentences=tuple(sentences))
+    if task is not None and task.cost is not None:
+        answers.append(Answer(about="cost", question="Your cost?", **text.cost_answer(task)))
+    sentences = [
+        Sentence(about="worth", text=text.worth(e)),
+        Sentence(about="loss", text=text.as_is(e)),
+        Sentence(about="rounded", text=text.rounded(e)),
+        Sentence(about="recalibration", text=text.recalibration(e)),
+        *([Sentence(about="cost", text=text.costs(task))] if task is not None and task.cost is not None else []),
+        *([Sentence(about="test", text=text.calibration(e))] if e.test is not None else []),
+        *more,
+        Sentence(about="limits", text=text.limits(e)),
+    ]
+    return Verdict(
+        grade=e.grade,
+        headline=text.headline(e),
+        reason=text.reason(e),
+        next_step=text.next_step(e, task),
+        answers=tuple(answers),
+        sentences=tuple(sentences),
+    )

@@ -47,7 +47,7 @@ examples:
 Files are read in pieces: they may be larger than memory.
 Exit code: 0 if there is a verdict, 2 if there is an error (one line on stderr).
 """
-COLOURS = {"trust": "green", "care": "yellow", "distrust": "red", "unknown": "bold"}
+COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
 
 
 def add_command(commands: Commands) -> None:

@@ -21,7 +21,7 @@ _LONGEST = 22  # letters of a name that leave space for the picture
 
 
 def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
-    """Draw measures of calibration with their intervals; colour shows whose regret a small value bounds.
+    """Draw measures of calibration on these rows; colour shows whose regret a small value bounds.
 
     Scores (Brier and log) are left out: they also reward discrimination, and share no axis with the others.
 
@@ -40,7 +40,7 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     shown = [e for e in estimates if not e.is_score]
     for y, e in zip(reversed(range(len(shown))), shown, strict=True):
         colour, marker = (BLUE, "o") if e.measure.bounds == "all" else (GREY, "s")
-        _point(ax, y, e.value, e.low, e.high, colour, marker)
+        _point(ax, y, e.value, None, None, colour, marker)
     _rows(ax, [plain(e.measure.symbol) for e in shown], "value (0 is perfect)")
     _keys(ax, {"bounds the regret of every decision": (BLUE, "o"), "of some decisions only": (GREY, "s")})
     ax.set_title("Measures")

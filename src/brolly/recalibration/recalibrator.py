@@ -30,7 +30,7 @@ from brolly.recalibration.segments import SegmentMap, correct
 from brolly.recalibration.selection import Candidate, CrossValidation, choose
 from brolly.recalibration.sql import columns_of, recalibrated
 from brolly.recalibration.storage import Fitted, as_text
-from brolly.recalibration.training import FitRows, HeldOut
+from brolly.recalibration.training import FitRows, HeldOut, Training
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -104,6 +104,7 @@ class Recalibrator:
     _by: tuple[str, ...] | None
     _maps: dict[Any, PiecewiseMap]
     _rates: HeldOutRates | None = None
+    _training: Training | None = None  # the rows, in parts; not saved
 
     def __init__(
         self,
@@ -159,6 +160,7 @@ class Recalibrator:
             warnings.warn(cannot, stacklevel=2)
             return self._keep(rows, level)
         whole, segments = rows.split(rng)
+        self._training = whole
         cross = CrossValidation(whole, methods)
         self.candidates_ = tuple(cross.candidate(k) for k in range(len(methods)))
         self.method_ = choose(self.candidates_).method
@@ -328,7 +330,7 @@ class Recalibrator:
 
     def _keep(self, rows: FitRows, level: float) -> Self:
         """Fit nothing: all rows can certify what the original probabilities do."""
-        self.method_, self.candidates_, self.segments_ = "none", (), ()
+        self.method_, self.candidates_, self.segments_, self._training = "none", (), (), None
         self.map_ = IDENTITY
         self._by, self._maps, self._rates = rows.by, {}, None
         self.certificate_ = certify(rows.everything(), None, None, level)

@@ -9,17 +9,17 @@ from operator import attrgetter, itemgetter
 
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable
-from brolly.core.text import at_least, at_most, short
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
+from brolly.core.text import short
 from brolly.report.html_tables import Column, count, folded, items, number, percent, table
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
 DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 GRADES = {  # in words as well as in colours
-    "trust": ("✓", "Can be acted on, rounded as stated"),
-    "care": ("!", "Use with care"),
-    "distrust": ("✗", "Not safe to act on"),
+    "use": ("✓", "Use"),
+    "recalibrate": ("!", "Recalibrate"),
+    "avoid": ("✗", "Avoid"),
     "unknown": ("?", "Not enough rows"),
 }
 REFERENCES = (
@@ -70,46 +70,8 @@ def _tile(term: str, value: str, more: str) -> str:
     )
 
 
-def scdl_interval(value: float, low: float | None, high: float | None, level: str) -> str:
-    """The interval of SCDL in words, with the reason where it leaves out the value that it stands under."""
-    if low is None or high is None:
-        return "no interval"
-    words = f"{level} interval {number(low)} to {number(high)}"
-    return f"{words} for the population: part of the value is chance" if value > high else words
-
-
 def _tiles(a: Assessment) -> str:
-    level, scdl = exact_percent(a.confidence_level), a.profile
-    low, high = next(((e.low, e.high) for e in a.measures if e.measure.name == "soft_binned_cdl"), (None, None))
-    tiles = [
-        _tile(
-            "SCDL (0 is perfect, 0.5 is the worst)",
-            number(scdl.value) if scdl.resolved else f"at most {number(scdl.value)}",
-            scdl_interval(scdl.value, low, high, level),
-        ),
-        _tile(
-            "Largest loss of any decision on these rows",
-            at_most(a.regret.loss),
-            f"of what is at stake, acting on probabilities rounded to 1/{a.shown_grid}",
-        ),
-        _tile(
-            "Expected loss of every decision: at most",
-            at_most(a.guarantee.bound),
-            f"of what is at stake, with {level} confidence, acting on probabilities rounded to 1/{a.guarantee.grid}",
-        ),
-        _tile(
-            "p-value of perfect calibration",
-            number(a.test.p_value),
-            "how often a calibrated forecast with these predictions looks as bad or worse",
-        ),
-    ]
-    if a.loss_at_least is not None and a.loss_at_least.bound > 0:
-        more = f"of what is at stake, with {level} confidence, acting on the probabilities as they are"
-        tiles.insert(3, _tile("Expected loss of some decision: at least", at_least(a.loss_at_least.bound), more))
-    if a.task is not None:
-        more = f"of what is at stake ({number(a.task.regret.in_units)} per row in your units) on these rows"
-        tiles.append(_tile("Loss of your own decision", at_most(a.task.regret.value), more))
-    return "".join(tiles)
+    return "".join(_tile(answer.question, answer.value, answer.meaning) for answer in a.verdict.answers)
 
 
 def _first_advice(a: Assessment) -> str:
@@ -163,13 +125,10 @@ def _measures_table(a: Assessment) -> str:
     columns = [
         Column("Measure", attrgetter("measure.symbol")),
         Column("Value", attrgetter("value"), number),
-        Column("Low", attrgetter("low"), number),
-        Column("High", attrgetter("high"), number),
         Column("Whose regret a small value bounds", attrgetter("measure.actionable")),
         Column("Name in brolly", attrgetter("measure.name")),
     ]
-    caption = f"All measures with {exact_percent(a.confidence_level)} intervals"
-    return table(caption, "measures", columns, a.measures)
+    return table("All measures", "measures", columns, a.measures)
 
 
 def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
@@ -227,10 +186,14 @@ def _method(a: Assessment) -> str:
         f"The regret curve and the reliability diagram use the grid 1/{a.shown_grid}. Intervals of event rates: "
         f"{a.reliability.method}.",
         f"The guarantee ({a.guarantee.method} bound): {a.guarantee}",
-        f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right.",
+        f"The guarantee for rounded probabilities: {a.rounded_guarantee}",
     ]
-    if a.loss_at_least is not None:
-        words.append(f"The lower bound: {a.loss_at_least}")
+    if a.test is not None:
+        words.append(
+            f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right."
+        )
+    if a.recalibrator is not None:
+        words.append(f"Recalibration: {a.recalibrator.certificate_}")
     if a.summary.compressed is not None:
         words.append(f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL.")
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
