@@ -1,170 +1,219 @@
-"""The sentences follow from the evidence: what a test, a bound or an interval does not support is not said."""
+"""The verdict follows from the evidence: what a bound does not support is not said."""
 
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
-import brolly
 from brolly.assessment import text
+from brolly.assessment.costs import Cost
 from brolly.assessment.segments import Segment, SegmentTable
 from brolly.assessment.verdict import Evidence, Sentence, judge
-
-EVIDENCE = {
-    "n": 4000,
-    "confidence_level": 0.95,
-    "tolerance": 0.05,
-    "grid": 32,
-    "bound": 0.08,
-    "slack": 0.03,
-    "at_least": 0.02,
-    "at_least_thresholds": (0.2,),
-    "shown_grid": 16,
-    "loss": 0.04,
-    "loss_low": 0.03125,
-    "loss_high": 0.0555,
-    "worst_thresholds": (0.5,),
-    "p_value": 0.3,
-    "chance_value": 0.012,
-    "one_class": False,
-}
+from brolly.inference.worth import Worth
+from brolly.recalibration.certificate import Certificate
 
 
-def verdict(*more, **changed):
-    return judge(Evidence(**{**EVIDENCE, **changed}), more)
+def worth(share, threshold=0.3):
+    return Worth(
+        relative_at_least=share,
+        relative_threshold=threshold if share else None,
+        gain_at_least=share / 10,
+        gain_threshold=threshold if share else None,
+        confidence_level=0.95,
+    )
 
 
-def said(found, about):
-    return " ".join(s.text for s in found.sentences if s.about == about)
+def certificate(gain, harm=0.01):
+    return Certificate(
+        harm_bound=harm,
+        gain_at_least=gain,
+        harm=0.0,
+        gain=gain,
+        loss_bound=0.02,
+        confidence_level=0.95,
+        n=1000,
+        groups=None,
+    )
 
 
-CAN = "You can act on these probabilities, rounded to multiples of 1/32"
-SLIGHTLY = "they are miscalibrated, but the expected loss is small for every decision"
-CARE = "Act on these probabilities with care: they are miscalibrated beyond chance."
-DO_NOT = "Do not act on these probabilities as they are."
-TOO_FEW = "No sign of miscalibration, but these rows are too few for a useful guarantee."
+def evidence(**changed):
+    p_value = changed.pop("p_value", 0.3)
+    bound, rounded = changed.pop("bound", 0.02), changed.pop("rounded", 0.03)
+    return Evidence(
+        **{
+            "n": 4000,
+            "event_rate": 0.3,
+            "confidence_level": 0.95,
+            "tolerance": 0.05,
+            "worth": worth(0.4),
+            "worth_recalibrated": worth(0.45),
+            "as_is": SimpleNamespace(bound=bound, plug_in=bound / 2),
+            "rounded": SimpleNamespace(bound=rounded, grid=32),
+            "method": "logistic",
+            "certificate": certificate(0.0),
+            "ignored": 0.2,
+            "test": SimpleNamespace(p_value=p_value, rejects=lambda alpha: p_value <= alpha + 1e-12),
+            "groups": None,
+            **changed,
+        }
+    )
+
+
+USEFUL = (worth(0.4), worth(0.45))
+USELESS = (worth(0.0), worth(0.0))
+ONLY_RECALIBRATED = (worth(0.0), worth(0.3))
 
 
 @pytest.mark.parametrize(
-    ("bound", "at_least", "p_value", "grade", "headline"),
+    ("worths", "bound", "gain", "ignored", "grade"),
     [
-        (0.05, 0.0, 0.3, "trust", f"{CAN}."),
-        (
-            0.04,
-            0.01,
-            0.01,
-            "trust",
-            f"{CAN}: they are miscalibrated, but the expected loss is small for every decision.",
-        ),
-        (0.051, 0.0, 0.3, "unknown", TOO_FEW),
-        (0.3, 0.05, 0.05, "care", CARE),
-        (0.3, None, 0.05, "care", CARE),
-        (0.3, 0.051, 0.05, "distrust", DO_NOT),
-        (0.3, 0.051, 0.3, "distrust", DO_NOT),  # a proof needs no test
-        (1.0, 0.051, 0.001, "distrust", DO_NOT),
-        (1.0, 0.0, 1.0, "unknown", TOO_FEW),
+        (USEFUL, 0.05, 0.0, 0.2, "use"),
+        (USEFUL, 0.05, 0.006, 0.2, "use"),  # up to a fifth of the tolerance, times twice the event rate, is slight
+        (USEFUL, 0.05, 0.0061, 0.2, "recalibrate"),
+        (USEFUL, 0.051, 0.0, 0.2, "unknown"),
+        (USEFUL, 0.4, 0.1, 0.2, "recalibrate"),
+        (ONLY_RECALIBRATED, 0.01, 0.1, 0.2, "recalibrate"),
+        (ONLY_RECALIBRATED, 0.01, 0.0, 0.01, "unknown"),
+        (USELESS, 0.01, 0.0, 0.075, "avoid"),
+        (USELESS, 0.01, 0.3, 0.075, "avoid"),  # a better constant is no reason to use it
+        (USELESS, 0.01, 0.0, 0.076, "unknown"),
+        (USELESS, 0.01, 0.0, None, "unknown"),
+        ((None, None), 0.01, 0.1, 0.01, "avoid"),
     ],
 )
-def test_the_grade_follows_from_the_bounds_and_the_test(bound, at_least, p_value, grade, headline):
-    found = verdict(bound=bound, at_least=at_least, p_value=p_value)
-    assert (found.grade, found.headline) == (grade, headline)
+def test_the_grade_follows_from_the_bounds(worths, bound, gain, ignored, grade):
+    found = evidence(
+        worth=worths[0],
+        worth_recalibrated=worths[1],
+        bound=bound,
+        certificate=certificate(gain),
+        ignored=ignored,
+    )
+    assert found.grade == grade
+
+
+def test_a_slight_gain_is_smaller_for_rare_events():
+    rare = {"event_rate": 0.01, "certificate": certificate(0.0003)}
+    assert evidence(**rare).grade == "recalibrate"
+    assert evidence(**rare | {"certificate": certificate(0.0001)}).grade == "use"
+
+
+def test_one_class_has_no_verdict():
+    found = judge(evidence(event_rate=1.0, worth=worth(0.0), worth_recalibrated=None, certificate=None, ignored=None))
+    assert found.grade == "unknown"
+    assert "All outcomes on these 4,000 rows are the same" in found.reason
+    assert "both outcomes" in found.next_step
 
 
 def test_no_sentence_claims_more_than_the_evidence():
-    """Over all outcomes of test and bounds: each claim appears only where what it needs is there."""
+    """Over all outcomes of the bounds: each claim appears only where what it needs is there."""
     values = itertools.product(
-        (0.001, 0.05, 0.0501, 0.8), (0.01, 0.05, 0.2, 1.0), (None, 0.0, 0.01, 0.2), (0.02, 0.05, 0.4)
+        (0.01, 0.05, 0.2, 1.0), (None, 0.0, 0.4), (None, 0.0, 0.4), (0.0, 0.002, 0.2), (0.01, 0.3), (0.01, 0.5)
     )
-    for p_value, bound, low, tolerance in values:
-        found = verdict(p_value=p_value, bound=bound, at_least=low, tolerance=tolerance)
-        words = " ".join([found.headline, *(s.text for s in found.sentences)])
-        rejected = p_value <= 0.05
-        assert ("You can act" in words) == (bound <= tolerance)
-        assert ("Do not act" in words) == (bool(low) and low > tolerance and bound > tolerance)
-        assert ("test rejects" in words) == rejected
-        assert ("does not prove that the probabilities" in words) == (not rejected)
-        assert ("loses at least" in words) == bool(low)
-        assert ("do not prove that anybody loses" in words) == (low == 0)
-        assert ("perhaps by chance" in words) == (not rejected)
+    for bound, share, recalibrated, gain, ignored, p_value in values:
+        e = evidence(
+            bound=bound,
+            worth=None if share is None else worth(share),
+            worth_recalibrated=None if recalibrated is None else worth(recalibrated),
+            certificate=None if share is None else certificate(gain),
+            ignored=ignored,
+            p_value=p_value,
+        )
+        found = judge(e)
+        words = " ".join(
+            [found.headline, found.reason, found.next_step, *(s.text for s in found.sentences)]
+            + [f"{a.value} {a.meaning}" for a in found.answers]
+        )
+        assert ("Use these probabilities" in words) == (found.grade == "use")
+        assert found.grade != "use" or (bound <= 0.05 and share)
+        assert found.grade != "recalibrate" or (gain > 0 and recalibrated)
+        assert found.grade != "avoid" or (not share and not recalibrated and ignored == 0.01)
+        assert ("somebody gains at least" in words) == ((bool(gain) and share is not None) or found.grade == "use")
+        assert ("gains by this forecast at least" in words) == bool(share)
         assert ("guarantee nothing" in words) == (bound >= 1)
-        assert ("the expected loss of every decision" in words) == (bound < 1)
+        assert ("test rejects" in words) == (p_value <= 0.05)
         assert "hindsight" not in words  # nothing is promised against hindsight on new rows
-        assert "by itself, not all of them together" in words
+        assert "holds with 95% confidence by itself" in words
 
 
 def test_the_whole_verdict():
-    found = verdict(bound=0.1234, at_least=0.0618, p_value=0.001)
+    found = judge(evidence(certificate=certificate(0.04225, harm=0.0034), worth=worth(0.4012, 0.12), bound=0.0987))
     assert str(found) == (
-        "Do not act on these probabilities as they are.\n"
+        "Recalibrate these probabilities before you use them.\n"
+        "With 95% confidence, somebody gains at least 4.22% of what is at stake by acting\n"
+        "on the recalibrated probabilities, and nobody loses more than 0.34% by it.\n"
+        "Next: apply the map (logistic): a.recalibrator.predict(p), or brolly recalibrate\n"
+        "and brolly apply.\n"
         "\n"
-        "The test rejects perfect calibration (p = 0.001): if the probabilities were\n"
-        "right, chance would produce a mismatch as large as on these rows with\n"
-        "probability 0.001 at most.\n"
-        "Round each probability at random to a neighbouring multiple of 1/32, and act on\n"
-        "the rounded value: then, with 95% confidence, the expected loss of every\n"
-        "decision, whatever its costs, is at most 12.4% of what is at stake per case\n"
-        "(best minus worst outcome), compared with the best fixed change of actions\n"
-        "('where I would do this, do that'). This is an average over the population that\n"
-        "these rows came from; chance comes on top in any batch of new rows.\n"
-        "On these rows, rounded to 1/16, the largest loss of any decision is 4% of what\n"
-        "is at stake; for the population the estimate is 3.12% to 5.55% (95% interval by\n"
-        "inversion of a test, not a proof). With 95% confidence, somebody who acts on the\n"
-        "probabilities as they are loses at least 6.17% in expectation: a decision with\n"
-        "threshold 0.2 (a miss costs 4 times a false alarm).\n"
-        "Largest loss on these rows: a decision with threshold 0.5 (a false alarm costs\n"
-        "as much as a miss).\n"
-        "On 4,000 rows a perfectly calibrated forecast shows an SCDL of up to 0.012 by\n"
-        "chance, so smaller errors cannot be detected; of the 12.4% guaranteed, 3% allow\n"
-        "for chance. Each statement holds with 95% confidence by itself, not all of them\n"
-        "together."
+        "Is it useful?  at least 40.1% of what perfect foresight would gain over no\n"
+        "               forecast, for whoever acts from a probability of 0.12 on.\n"
+        "Is it honest?  at most 9.87% of what is at stake is lost by acting on it as it\n"
+        "               is, against any rising correction.\n"
+        "Recalibrated?  gains at least 4.22% of what is at stake; nobody loses more than\n"
+        "               0.34% (logistic)."
     )
 
 
-def test_no_decision_loses():
-    assert not said(verdict(worst_thresholds=()), "decision")
-    assert said(verdict(), "decision").startswith("Largest loss on these rows, perhaps by chance: a decision")
-
-
-def test_one_class_is_said_instead_of_what_chance_shows():
-    assert said(verdict(one_class=True), "limits").startswith(
-        "All outcomes on these 4,000 rows are the same: nothing is known about the other outcome."
+def test_the_costs_are_a_fourth_answer():
+    cost = Cost(mean=3.0, low=2.5, high=3.5)
+    task = SimpleNamespace(
+        task=SimpleNamespace(thresholds=(0.1,)),
+        cost=cost,
+        cost_recalibrated=Cost(mean=2.0, low=1.5, high=2.5),
+        cost_best_cutoff=None,
+        cost_always=cost,
+        cost_never=cost,
+        cost_perfect=cost,
+        n=1000,
     )
+    found = judge(evidence(), task)
+    assert [a.about for a in found.answers] == ["worth", "loss", "recalibration", "cost"]
+    assert found.answers[3].value == "3 per case"
+    assert found.answers[3].meaning == "(2.5 to 3.5); recalibrated 2, always acting 3, never 3."
+    assert "act from 0.1 on" in found.next_step
+    (said,) = (s.text for s in found.sentences if s.about == "cost")
+    assert "on 1,000 rows that neither map nor cut-off was fitted to" in said
+    assert "best single cut-off" not in said
 
 
-def test_without_a_guarantee_there_is_no_allowance_for_chance():
-    assert "so smaller errors cannot be detected. Each statement" in said(verdict(bound=1.0), "limits")
+def test_more_rows_are_asked_for_where_nothing_is_proven():
+    found = judge(evidence(bound=0.2, certificate=certificate(0.0)))
+    assert found.grade == "unknown"
+    assert found.reason == "4,000 rows do not prove that nobody loses more than 5% of what is at stake."
+    assert found.next_step == "Next: get about 32,000 rows (an estimate)."
+    nothing = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3)))
+    assert nothing.reason == "4,000 rows do not prove that anybody gains by them."
+    assert nothing.next_step == "Next: get about 16,000 rows (an estimate)."
+
+
+def test_groups_are_said():
+    found = judge(evidence(groups=37, test=None))
+    assert "the 37 groups of rows" in found.sentences[-1].text
+    assert not [s for s in found.sentences if s.about == "test"]
 
 
 def test_what_else_was_found_comes_before_the_limits():
-    found = verdict(Sentence(about="task", text="y"))
-    assert [s.about for s in found.sentences] == ["calibration", "guarantee", "loss", "decision", "task", "limits"]
+    found = judge(evidence(), None, (Sentence(about="segments", text="y"),))
+    about = [s.about for s in found.sentences]
+    assert about == ["worth", "loss", "rounded", "recalibration", "test", "segments", "limits"]
+    assert found.details.count("\n") > len(about)
 
 
 def test_the_dict_and_the_html_say_the_same():
-    found = verdict(Sentence(about="note", text="<b>n</b>"))
+    found = judge(evidence(method="<b>"))
     shown = found.to_dict()
     assert shown["text"] == str(found)
     assert [s["text"] for s in shown["sentences"]] == [s.text for s in found.sentences]
-    assert "&lt;b&gt;n" in found._repr_html_()
+    assert [a["value"] for a in shown["answers"]] == [a.value for a in found.answers]
+    assert "&lt;b&gt;" in found._repr_html_()
     assert found.headline in found._repr_html_()
 
 
-TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-
-
-def test_the_users_own_decision():
-    regret = brolly.swap_regret([1, 1, 1, 0], [0.2, 0.2, 0.2, 0.2], task=TASK)
-    expected = (
-        "Your decision lost 61.6% of the 65 at stake on these rows, compared with the best fixed change of actions "
-        "('where I would do this, do that'). Replace 'wait' by 'act': saves 61.54% of what is at stake, on 4 rows."
-    )
-    assert text.own_decision(regret, rejected=True) == expected
-    assert text.own_decision(regret, rejected=False) == f"{expected} Chance may explain it."
-    none = brolly.swap_regret([0, 1], [0.1, 0.9], task=TASK)
-    assert text.own_decision(none, rejected=True) == (
-        "Your decision: no fixed change of actions would have saved anything on these rows."
-    )
+def test_without_a_map_nothing_changes():
+    found = judge(evidence(method="none", certificate=certificate(0.0, harm=0.0)))
+    assert found.answers[2].value == "no change:"
 
 
 def table(total, flagged, small):

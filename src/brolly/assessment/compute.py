@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
 from brolly.assessment.components import DataSummary, Estimate, Histogram
 from brolly.assessment.costs import Split, TaskResult
 from brolly.assessment.rate_intervals import rate_intervals
-from brolly.assessment.reliability import COARSEST, FINEST, Reliability, for_resampling
+from brolly.assessment.reliability import GRIDS, Reliability, for_resampling, shown_grid
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
 from brolly.assessment.verdict import Evidence, Sentence, judge
@@ -21,12 +22,15 @@ from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
 from brolly.decisions.forecast_value import ForecastValue, forecast_value
+from brolly.decisions.grid import choose_grid
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import calibration_test
-from brolly.inference.guarantee import default_grids, guarantee
+from brolly.inference.guarantee import guarantee
+from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.soft_bins import soft_bins
+from brolly.inference.switch_inputs import Pairs
 from brolly.inference.switching import harm_bound
 from brolly.inference.worth import Forecasts, Worth, worth, worth_of_choice
 from brolly.measures.catalogue import CATALOGUE
@@ -96,10 +100,8 @@ def compute(
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
     level = settings.confidence_level
-    finest = min(FINEST, sample.grid or FINEST)
-    grids = [m for m in default_grids(sample.effective_n, finest) if m >= COARSEST] or [finest]
-    rounded = guarantee(sample, confidence_level=level, groups=group, grid=grids)
     as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
+    rounded = _rounded(sample, group, level)
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid)
     step()
@@ -162,6 +164,15 @@ def compute(
     )
 
 
+def _rounded(sample: Sample, group: Ints | None, level: float) -> Guarantee:
+    """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
+    grid, finest = shown_grid(choose_grid(sample), sample), min(sample.grid or GRIDS[-1], GRIDS[-1])
+    tried = [m for m in GRIDS if m <= finest] or [finest]
+    found = guarantee(sample, confidence_level=level, groups=group, grid=tried)
+    at = tried.index(grid)
+    return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
+
+
 def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
     """Return the assessment with warnings, which the verdict states at its end."""
     sentences = (Sentence(about="note", text=text.note(note)) for note in notes)
@@ -206,9 +217,19 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
         recalibrator=found,
         worth=value,
         worth_recalibrated=worth_of_choice(chooser, _forecasts(held, recalibrated), level),
-        ignored=harm_bound(pairs.curve(), *pairs.sizes(), 1 - level),
+        ignored=_ignored(everything, pairs, 1 - level),
         split=Split(fitted=fitted, held=held, map=found.map_),
     )
+
+
+def _ignored(rows: HeldOut, pairs: Pairs, delta: float) -> float:
+    """Nobody loses more than this by ignoring the recalibrated forecast.
+
+    If all predictions are equal, others are at most as likely as an event that n draws have not shown.
+    """
+    if np.ptp(rows.prob) == 0:
+        return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
+    return harm_bound(pairs.curve(), *pairs.sizes(), delta)
 
 
 def _forecasts(rows: HeldOut, prob: Floats | None = None) -> Forecasts:

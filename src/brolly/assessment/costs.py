@@ -11,9 +11,9 @@ from scipy.stats import t as student
 
 from brolly.core.arrays import Floats
 from brolly.core.piecewise import PiecewiseMap
+from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.decisions.finite_task import FiniteTask
-from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.recalibration.training import HeldOut, Training
@@ -79,7 +79,9 @@ class TaskResult:
     ) -> TaskResult:
         """Compute the regret on all rows, and the costs on those held out."""
         regret = swap_regret(sample, task=task)
-        rounded = swap_regret(sample, task=task, response=RoundingPolicy(task, grid))
+        on = sample._on_grid(grid).rounded
+        table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
+        rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         if split is None or not isinstance(task, FiniteTask) or split.held.n < 2:
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
         cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
@@ -156,9 +158,8 @@ def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float)
         n, square = held.n, float(share @ share)
     if n < 2:
         return Cost(mean=mean, low=-math.inf, high=math.inf)
-    # Half a case at either end of the costs: without an event among the rows the interval would have no width.
-    ends = -task.matrix.max() - mean, -task.matrix.min() - mean
-    square += (ends[0] ** 2 + ends[1] ** 2) / 2 / n**2
+    # One more case at the far end of the costs: without an event among the rows the interval would have no width.
+    square += float(np.abs(-task.matrix - mean).max() / n) ** 2
     half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))
     return Cost(mean=mean, low=mean - half, high=mean + half)
 

@@ -20,7 +20,7 @@ from brolly.inference.soft_bins import SoftBins, soft_bins
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
-COARSEST, FINEST = 8, 128  # grids whose bins make a readable picture
+GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
 _CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
 
 
@@ -172,7 +172,7 @@ def shown_grid(choice: GridChoice, sample: Sample) -> int:
     """Return the coarsest grid that loses no more than the best one, within a standard error."""
     close = choice.losses <= choice.loss + 1 / math.sqrt(sample.effective_n)
     grid = int(choice.grids[close][0])
-    return min(max(grid, COARSEST), FINEST, sample.grid or FINEST)
+    return min(max(grid, GRIDS[0]), GRIDS[-1], sample.grid or GRIDS[-1])
 
 
 def for_resampling(sample: Sample) -> Sample:

@@ -127,8 +127,11 @@ def _choose(rows: Forecasts, judge: Forecasts, confidence_level: float) -> tuple
     prob, event = rows.prob[order], rows.event[order]
     negative, positive = (np.cumsum((mass[order] * which)[::-1])[::-1] / total for which in (~event, event))
     first = np.flatnonzero(np.diff(prob, prepend=-1.0))  # act from these predictions on
-    first = first[np.unique(np.linspace(0, len(first) - 1, _THRESHOLDS).astype(np.int64))]
-    mu, false_alarms, hits = prob[first], negative[first], positive[first]
+    below = np.append(0.0, prob[first[1:] - 1])  # the predictions before them
+    some = np.unique(np.linspace(0, len(first) - 1, _THRESHOLDS).astype(np.int64))
+    first, mu = np.repeat(first[some], 2), np.repeat(prob[first[some]], 2)
+    mu[1::2] = (mu[1::2] + below[some]) / 2  # whoever acts from half-way on acts alike
+    false_alarms, hits = negative[first], positive[first]
     rate = float(positive[0])
     never = hits * (1 - mu) - false_alarms * mu
     value = np.minimum(never, never - (rate - mu))
