@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.assessment import text
+from brolly.core.arrays import Floats
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.errors import FewRowsWarning
+from brolly.inference.guarantee import guarantee
+from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.segments import segment_tests
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 MEASURE = "soft_binned_cdl"
 _INTERVALS = 50  # segments that get an interval: as many as anyone looks at
+_BOUNDED = 500  # segments that get a guarantee
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +44,10 @@ class Segment:
         The frequency of the event.
     value : float
         SCDL of the segment's rows.
+    loss, loss_bound : float or None
+        The largest loss of any decision that acts on the probabilities as they are, against any rising correction: on
+        the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
+        for small segments, and beyond the 500 with the smallest p-values.
     null_mean : float or None
         The mean SCDL of a perfectly calibrated forecast; this and the next four are None for small segments.
     low, high : float or None
@@ -55,6 +65,8 @@ class Segment:
     share: float
     event_rate: float
     value: float
+    loss: float | None = None
+    loss_bound: float | None = None
     null_mean: float | None = None
     low: float | None = None
     high: float | None = None
@@ -107,8 +119,8 @@ class SegmentTable:
 
     @property
     def flagged(self) -> tuple[Segment, ...]:
-        """The segments that are miscalibrated beyond chance, the largest value first."""
-        return tuple(sorted((s for s in self.rows if s.flagged), key=lambda s: -s.value))
+        """The segments that are miscalibrated beyond chance, the largest loss first."""
+        return tuple(sorted((s for s in self.rows if s.flagged), key=_by_loss))
 
     @property
     def small(self) -> int:
@@ -116,9 +128,9 @@ class SegmentTable:
         return sum(s.small for s in self.rows)
 
     def first(self, n: int) -> tuple[Segment, ...]:
-        """Return the `n` segments with the smallest p-values: the largest value first, small segments last."""
+        """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
         kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
-        return tuple(sorted(kept, key=lambda s: (s.small, -s.value)))
+        return tuple(sorted(kept, key=_by_loss))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw SCDL of each segment into axes (default: new ones); see `brolly.plots.segments`."""
@@ -141,6 +153,11 @@ class SegmentTable:
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
+
+
+def _by_loss(segment: Segment) -> tuple[bool, float, float]:
+    """The largest loss first. SCDL comes second: it moves in steps, and many segments share a value."""
+    return segment.small, -(segment.loss or 0.0), -segment.value
 
 
 def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike | Mapping[str, ArrayLike]) -> Segments:
@@ -167,6 +184,7 @@ def judge_segments(
     tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
     names = ("null_mean", "low", "high", "p_value", "q_value")
     columns = zip(*(getattr(tests, name).tolist() for name in names), strict=True)
+    losses = _losses(segments, tests.p_value, 1 - fdr)
     rows = [
         Segment(
             key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
@@ -176,9 +194,13 @@ def judge_segments(
             value=value,
             small=sample.n < tests.min_rows,
             flagged=bool(numbers[-1] <= fdr),
+            loss=losses[k].plug_in if k in losses else None,
+            loss_bound=losses[k].bound if k in losses else None,
             **{name: None if x != x else x for name, x in zip(names, numbers, strict=True)},
         )
-        for (key, sample), value, numbers in zip(segments.items(), tests.value.tolist(), columns, strict=True)
+        for k, ((key, sample), value, numbers) in enumerate(
+            zip(segments.items(), tests.value.tolist(), columns, strict=True)
+        )
     ]
     return SegmentTable(
         by=segments.by,
@@ -188,3 +210,14 @@ def judge_segments(
         pooled_value=value,
         rows=tuple(rows),
     )
+
+
+def _losses(segments: Segments, p_value: Floats, confidence_level: float) -> dict[int, Guarantee]:
+    """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
+    keys, found = list(segments), {}
+    for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
+        if np.isfinite(p_value[k]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FewRowsWarning)
+                found[k] = guarantee(segments[keys[k]], response="as_is", confidence_level=confidence_level)
+    return found
