@@ -128,7 +128,7 @@ def test_no_sentence_claims_more_than_the_evidence():
         )
         assert ("Use these probabilities" in words) == (found.grade == "use")
         assert found.grade != "use" or (bound <= 0.05 and share)
-        assert found.grade != "recalibrate" or (gain > 0 and recalibrated)
+        assert found.grade != "recalibrate" or (gain > 0 and (share or recalibrated))
         assert found.grade != "avoid" or (not share and not recalibrated and ignored == 0.01)
         assert ("somebody gains at least" in words) == ((bool(gain) and share is not None) or found.grade == "use")
         assert ("gains by this forecast at least" in words) == bool(share)

@@ -91,7 +91,7 @@ def assess(
     - "avoid" if nobody provably gains by the forecast, as it is or recalibrated, and nobody can gain more than a
       quarter of what perfect foresight is worth;
     - else "recalibrate" if recalibration provably gains more than a fifth of the tolerance (less for rare events), and
-      the recalibrated forecast provably helps somebody;
+      the forecast, as it is or recalibrated, provably helps somebody;
     - else "use" if somebody provably gains by the forecast as it is, and nobody loses more than `tolerance` by acting
       on it;
     - else "unknown".

@@ -92,8 +92,8 @@ class Evidence:
 
     @property
     def improvable(self) -> bool:
-        """Whether recalibration provably gains more than a little, for a forecast that is then useful."""
-        if self.certificate is None or not self.useful_recalibrated:
+        """Whether recalibration provably gains more than a little, for a forecast that is provably useful."""
+        if self.certificate is None or not (self.useful or self.useful_recalibrated):
             return False
         return self.certificate.gain_at_least > _SLIGHT * self.tolerance * min(1.0, 2 * self.foresight)
 

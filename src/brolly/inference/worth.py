@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats, Ints
 from brolly.inference.loss_at_least import BETS
 
 _THRESHOLDS = 256  # that the rows choose from
+_LEAST = 1e-12
 _STEPS = 40  # halvings of the interval that contains a bound
 
 
@@ -140,7 +141,7 @@ def _choose(rows: Forecasts, judge: Forecasts, confidence_level: float) -> tuple
     against_never, against_always = (a * (1 - mu) ** 2 + b * mu**2 for a, b in ((hits, false_alarms), (missed, spared)))
     square = np.maximum(np.where(rate <= mu, against_never, against_always), 0.0)
     error = np.sqrt(2 * math.log(1 / (1 - confidence_level)) * square / max(judge.masses().sum(), 1.0))
-    inside = (mu > 0) & (perfect > 0)
+    inside = perfect > _LEAST  # elsewhere nothing is at stake
     if not inside.any():
         return None, None
     likely = np.where(inside, value - error, -np.inf)
