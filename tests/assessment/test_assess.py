@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -278,3 +279,12 @@ def test_one_measure_may_be_named_alone():
     y, p = forecasts(200)
     a = brolly.assess(y, p, measures="brier_score", n_resamples=19, rng=0)
     assert [e.measure.name for e in a.measures] == ["brier_score"]
+
+
+def test_measures_are_computed_when_asked_for_and_survive_pickling():
+    y, p = forecasts(200)
+    a = brolly.assess(y, p, measures=["brier_score"], n_resamples=19, rng=0)
+    assert "estimates" not in vars(a.measure_values)
+    again = pickle.loads(pickle.dumps(a))
+    assert again.measures == a.measures
+    assert "_sample" not in vars(again.measure_values)

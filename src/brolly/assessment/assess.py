@@ -71,7 +71,7 @@ def assess(
     n_resamples : int
         The number of resamples of the test.
     measures : iterable of str, optional
-        Names of the measures to compute (see `list_measures`). Default: all.
+        Names of the measures to offer (see `list_measures`). Default: all.
     progress : callable, optional
         Called now and then with the number of steps done and the number of all steps.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import numpy as np
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.text import finite
+from brolly.errors import BrollyWarning
 from brolly.measures.measure import Measure
 
 _BARS = 64
@@ -117,3 +121,20 @@ class Histogram:
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name).tolist() for name in self.__slots__}
+
+
+class MeasureValues:
+    """The values of measures on one sample, computed when they are first asked for: the verdict needs none of them."""
+
+    def __init__(self, measures: Sequence[Measure], sample: Sample) -> None:
+        self._measures, self._sample = measures, sample
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"estimates": self.estimates}  # not the rows
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """All of them; values that need care are not warned of again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BrollyWarning)
+            return tuple(Estimate(measure=measure, value=measure(self._sample)) for measure in self._measures)

@@ -10,7 +10,7 @@ import numpy as np
 
 from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
-from brolly.assessment.components import DataSummary, Estimate, Histogram
+from brolly.assessment.components import DataSummary, Histogram, MeasureValues
 from brolly.assessment.costs import Split, TaskResult
 from brolly.assessment.rate_intervals import rate_intervals
 from brolly.assessment.reliability import GRIDS, Reliability, for_resampling, shown_grid
@@ -40,7 +40,7 @@ from brolly.recalibration.methods import METHODS
 from brolly.recalibration.recalibrator import Recalibrator
 from brolly.recalibration.training import HeldOut
 
-_STEPS = 6  # of the computation beside measures and segments
+_STEPS = 6  # of the computation beside segments
 _SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
@@ -87,7 +87,7 @@ class Settings:
 
     def steps(self, segments: Segments | None) -> int:
         """Count the steps for progress."""
-        return _STEPS + len(self.measures) + (0 if segments is None else len(segments))
+        return _STEPS + (0 if segments is None else len(segments))
 
 
 def compute(
@@ -111,7 +111,6 @@ def compute(
     step()
     reliability, null, advice = _against_chance(sample, group, curve, settings, rng)
     step()
-    estimates = tuple(_estimate(measure, sample, step) for measure in settings.measures)
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
@@ -142,7 +141,7 @@ def compute(
         summary=DataSummary.of(sample),
         verdict=judge(evidence, own, _more(table)),
         evidence=evidence,
-        measures=estimates,
+        measure_values=MeasureValues(settings.measures, sample),
         reliability=reliability,
         histogram=Histogram.of(sample),
         value=value,
@@ -271,9 +270,3 @@ def _against_chance(
         for mu, regret, high in zip(*(column.tolist() for column in columns), strict=True)
     )
     return Reliability.of(bins, null), null, advice
-
-
-def _estimate(measure: Measure, sample: Sample, step: Callable[[], None]) -> Estimate:
-    found = Estimate(measure=measure, value=measure(sample))
-    step()
-    return found

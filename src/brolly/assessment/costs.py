@@ -82,7 +82,7 @@ class TaskResult:
         on = sample._on_grid(grid).rounded
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if split is None or not isinstance(task, FiniteTask) or split.held.n < 2:
+        if split is None or not isinstance(task, FiniteTask):
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
         cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
         actions = _actions(task, split, cutoff)
@@ -142,8 +142,8 @@ def _best_cutoff(task: FiniteTask, rows: Training) -> float:
     return float(np.append(rows.prob, 2.0)[int(np.argmax(total))])
 
 
-def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float) -> Cost:
-    """The mean and a Student interval; draws are rows or groups."""
+def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float) -> Cost | None:
+    """The mean and a Student interval; draws are rows or groups. None from a single one."""
     cost = -task.matrix[action, held.event.astype(np.intp)]
     weight = _weights(held)
     total = float(weight.sum())
@@ -157,7 +157,7 @@ def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float)
     else:
         n, square = held.n, float(share @ share)
     if n < 2:
-        return Cost(mean=mean, low=-math.inf, high=math.inf)
+        return None
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
     square += float(np.abs(-task.matrix - mean).max() / n) ** 2
     half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))

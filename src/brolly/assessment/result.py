@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.assessment.advice import ThresholdAdvice
-from brolly.assessment.components import DataSummary, Estimate, Histogram
+from brolly.assessment.components import DataSummary, Estimate, Histogram, MeasureValues
 from brolly.assessment.costs import TaskResult
 from brolly.assessment.reliability import Reliability
 from brolly.assessment.segments import SegmentTable
@@ -49,7 +49,8 @@ class Assessment:
     evidence : Evidence
         The bounds that the verdict rests on.
     measures : tuple of Estimate
-        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name.
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. They are computed when they are
+        first asked for, from `measure_values`.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
@@ -90,7 +91,7 @@ class Assessment:
     summary: DataSummary
     verdict: Verdict
     evidence: Evidence
-    measures: tuple[Estimate, ...]
+    measure_values: MeasureValues
     reliability: Reliability
     histogram: Histogram
     value: ForecastValue
@@ -109,6 +110,11 @@ class Assessment:
     n_resamples: int
     seed: int | None
     warnings: tuple[str, ...]
+
+    @property
+    def measures(self) -> tuple[Estimate, ...]:
+        """Every measure, on these rows."""
+        return self.measure_values.estimates
 
     @property
     def shown_grid(self) -> int:
