@@ -21,9 +21,3 @@ def pytest_collection_modifyitems(config, items):
         for item in items:
             if item.get_closest_marker("hypothesis"):
                 item.add_marker("no_cover")
-
-
-@pytest.fixture
-def quick_intervals(monkeypatch):
-    """Let `assess` draw 19 samples for an interval instead of 99: for tests that do not depend on its ends."""
-    monkeypatch.setattr("brolly.assessment.compute._DRAWS", 19)

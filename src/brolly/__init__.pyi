@@ -17,6 +17,8 @@ from brolly.assessment.reliability import reliability_curve as reliability_curve
 from brolly.assessment.result import Assessment as Assessment
 from brolly.assessment.segments import Segment as Segment
 from brolly.assessment.segments import SegmentTable as SegmentTable
+from brolly.assessment.verdict import Answer as Answer
+from brolly.assessment.verdict import Evidence as Evidence
 from brolly.assessment.verdict import Sentence as Sentence
 from brolly.assessment.verdict import Verdict as Verdict
 from brolly.core.piecewise import PiecewiseMap as PiecewiseMap
@@ -87,6 +89,7 @@ from brolly.inference.soft_bins import SoftBins as SoftBins
 from brolly.inference.switching import SwitchBand as SwitchBand
 from brolly.inference.switching import SwitchGuarantee as SwitchGuarantee
 from brolly.inference.switching import switch_guarantee as switch_guarantee
+from brolly.inference.worth import Worth as Worth
 from brolly.measures.binned import binned_calibration_error as binned_calibration_error
 from brolly.measures.catalogue import Catalogue as Catalogue
 from brolly.measures.catalogue import Measurements as Measurements

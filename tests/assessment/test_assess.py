@@ -13,8 +13,6 @@ from numpy.testing import assert_array_equal
 import brolly
 from brolly.assessment.assess import collect_warnings
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
-
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
 

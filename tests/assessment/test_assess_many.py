@@ -10,8 +10,6 @@ import pytest
 import brolly
 from brolly.assessment.assess_many import AssessmentSet, Pair
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
-
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 199}
 
 

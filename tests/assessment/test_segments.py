@@ -10,8 +10,6 @@ import pytest
 import brolly
 from brolly.core.sample.segments import Segments
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
-
 FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 
 
