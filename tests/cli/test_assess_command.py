@@ -34,17 +34,62 @@ def test_the_command_is_the_function(rain, capsys):
     assert err == ""
     assert out == Path("a.json").read_text()
     task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    sample = brolly.scan("rain.csv", "p", "y", by=["city"])
-    assert json.loads(out) == brolly.assess(sample, task=task, confidence_level=0.9, rng=7).to_dict()
+    y, p = rain
+    by = {"city": [str(i % 3) for i in range(400)]}
+    expected = brolly.assess(y, p, by=by, task=task, confidence_level=0.9, rng=7).to_dict()
+    found = json.loads(out)
+    segments = [document.pop("segments")["rows"] for document in (found, expected)]  # which are compressed
+    assert found == expected
+    names = ("label", "n", "value", "p_value", "flagged")
+    assert [[row[name] for name in names] for row in segments[0]] == [
+        [row[name] for name in names] for row in segments[1]
+    ]
 
 
 def test_the_verdict_is_printed(rain, capsys):
-    y, p = rain
     assert main(["assess", *COLUMNS, "-o", "a.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    expected = brolly.assess(brolly.Sample(y, p).compress(), rng=0)
+    y, p = rain
+    expected = brolly.assess(y, p, rng=0)
     assert out == f"{expected}\nResult written to a.json\n"
+    assert len(out.splitlines()) <= 14
+
+
+def test_verbose_prints_the_details(rain, capsys):
+    assert main(["assess", *COLUMNS, "--verbose"]) == 0
+    y, p = rain
+    verdict = brolly.assess(y, p, rng=0).verdict
+    assert capsys.readouterr().out == f"{verdict}\n\n{verdict.details}\n"
+
+
+def test_segments_are_named_without_being_asked_for(rain, capsys):
+    assert main(["assess", *COLUMNS, "--by", "city"]) == 0
+    assert "\n\nOf 3 segments tested, " in capsys.readouterr().out
+
+
+def test_many_rows_are_compressed(rain, capsys, monkeypatch):
+    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 399)
+    for options, by in (([], None), (["--by", "city"], ["city"])):
+        assert main(["assess", *COLUMNS, *options, "--json"]) == 0
+        expected = brolly.assess(brolly.scan("rain.csv", "p", "y", by=by), rng=0).to_dict()
+        assert json.loads(capsys.readouterr().out) == expected
+
+
+def test_groups(rain, capsys, monkeypatch):
+    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 10)  # not for groups
+    y, p = rain
+    assert main(["assess", *COLUMNS, "--groups", "city", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == brolly.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
+
+
+@pytest.mark.parametrize("grades", ["avoid,recalibrate", "use", "unknown", "use, unknown"])
+def test_the_grade_can_fail_a_pipeline(rain, capsys, grades):
+    y, p = rain
+    grade = brolly.assess(y, p, rng=0).verdict.grade
+    assert grade == "unknown"
+    assert main(["assess", *COLUMNS, "--fail-on", grades, "--quiet"]) == int(grade in grades)
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_report_says_the_same(rain, capsys):
@@ -73,6 +118,12 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
             "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'brolly assess --help')",
         ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
+        (
+            ["--fail-on", "avoid,care"],
+            "argument --fail-on: must name grades (use, recalibrate, avoid, unknown), with commas; it has 'care' "
+            "(see 'brolly assess --help')",
+        ),
+        (["--groups", "p"], "prob, outcome and weight and by must be different columns; they are p, y, p"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):

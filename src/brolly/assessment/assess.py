@@ -21,7 +21,7 @@ from brolly.errors import BrollyWarning, InputError
 from brolly.inference.clusters import numbered_groups
 from brolly.inference.resampling import Progress, Seed, as_seed
 
-_MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
+MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
 
 
 def assess(
@@ -156,7 +156,7 @@ def read(
             raise InputError("by needs rows: a Sample does not keep their order; pass y_true and y_prob, or Segments")
         columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
         segments = split(columns, pos_label, by)
-    many = sample.grid is None and sample.n > _MANY_ROWS and groups is None
+    many = sample.grid is None and sample.n > MANY_ROWS and groups is None
     return sample.compress() if many else sample, segments
 
 

@@ -18,24 +18,25 @@ from brolly.cli.options import (
     add_quiet,
     check_result,
     new_command,
-    read,
     task_of,
 )
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, write_json, written
+from brolly.cli.rows import read_rows
 from brolly.errors import BrollyWarning
 
 if TYPE_CHECKING:
     from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
-Assess the predicted probabilities in files: can people act on them, and what is
-the expected loss if they do?
+Assess the predicted probabilities in files: are they useful, are they honest, what
+would recalibration gain, and what do they cost you?
 
-Prints the verdict of brolly.assess: a guarantee for every decision, a test of
-calibration, the loss on these rows. 'brolly report' writes the same as a page
-with charts; 'brolly measure' is a quick look without resampling.
+Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next step
+and a table of the answers. Each statement about the population is proven at the
+confidence level, by itself. 'brolly report' writes the same as a page with charts;
+'brolly measure' is a quick look at these rows only.
 """
 _EPILOG = """\
 examples:
@@ -43,19 +44,33 @@ examples:
   brolly assess loans.parquet --prob p_default --outcome status \\
       --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
   brolly assess 'data/*.parquet' --prob p --outcome y --by region
+  brolly assess visits.csv --prob p --outcome died --groups patient \\
+      --fail-on avoid,recalibrate
 
-Files are read in pieces: they may be larger than memory.
-Exit code: 0 if there is a verdict, 2 if there is an error (one line on stderr).
+Up to 262,144 rows are judged as they are, more are compressed while they are read:
+files may be larger than memory, except with --groups.
+Exit code: 0 if there is a verdict, 1 if --fail-on names its grade, 2 if there is an
+error (one line on stderr).
 """
+GRADED = 1
 COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
+_ALWAYS = ("segments", "note")  # details that are printed without being asked for
 
 
 def add_command(commands: Commands) -> None:
     """Add the command and its options."""
-    summary = "assess the probabilities in files: verdict, guarantee, test"
+    summary = "is the forecast useful, honest, worth recalibrating? the verdict"
     parser = new_command(commands, run, "assess", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
     add_assessment(parser)
+    parser.add_argument(
+        "--fail-on",
+        metavar="GRADES",
+        type=_grades,
+        default=(),
+        help="exit with code 1 if the verdict is one of these: avoid,recalibrate,unknown,use",
+    )
+    parser.add_argument("--verbose", action="store_true", help="also print the details behind the verdict")
     add_json(parser)
     add_quiet(parser)
 
@@ -67,19 +82,32 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:
-        say_verdict(assessment)
+        say_verdict(assessment, verbose=arguments.verbose)
         say_paragraphs([] if arguments.output is None else [written("Result", arguments.output)])
-    return 0
+    return GRADED if assessment.verdict.grade in arguments.fail_on else 0
+
+
+def _grades(text: str) -> tuple[str, ...]:
+    grades = tuple(part.strip() for part in text.split(","))
+    unknown = [grade for grade in grades if grade not in COLOURS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"must name grades ({', '.join(COLOURS)}), with commas; it has {unknown[0]!r}")
+    return grades
 
 
 def assess_files(arguments: argparse.Namespace) -> Assessment:
     """Read the files and assess them, with progress on a terminal."""
     task = task_of(arguments)
     check_result(arguments)
-    rows = read(arguments, by=arguments.by)
+    rows, groups = read_rows(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
         return assess(
-            rows, task=task, confidence_level=arguments.confidence_level, rng=arguments.seed, progress=progress
+            rows,
+            task=task,
+            groups=groups,
+            confidence_level=arguments.confidence_level,
+            rng=arguments.seed,
+            progress=progress,
         )
 
 
@@ -88,9 +116,10 @@ def without_warnings() -> warnings.catch_warnings[None]:
     return warnings.catch_warnings(action="ignore", category=BrollyWarning)
 
 
-def say_verdict(assessment: Assessment) -> None:
-    """Print the verdict, its headline in the colour of the grade."""
+def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
+    """Print headline (in the colour of the grade), reason, next step and answers; with `verbose` all details."""
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
-    say(sys.stdout, f"{headline}\n\n")
-    say_paragraphs(one_line(sentence.text) for sentence in verdict.sentences)
+    say(sys.stdout, f"{headline}\n{wrapped(verdict.reason)}\n{wrapped(verdict.next_step)}\n\n{verdict.table()}\n")
+    shown = [one_line(s.text) for s in verdict.sentences if verbose or s.about in _ALWAYS]
+    say_paragraphs(["", *shown] if shown else [])

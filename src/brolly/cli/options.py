@@ -65,6 +65,16 @@ def add_by(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="COL", nargs="+", help="columns that segment the rows")
 
 
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Add the column of groups."""
+    parser.add_argument(
+        "--groups",
+        metavar="COL",
+        help="column of groups (patient, site, day): rows of a group may depend on each other; "
+        "all rows are then kept in memory, about 20 bytes each",
+    )
+
+
 def add_costs(parser: argparse.ArgumentParser) -> None:
     """Add the costs of the user's own decision."""
     parser.add_argument("--cost-fp", metavar="COST", type=_cost, help="cost of a false alarm (act, but no event)")
@@ -74,6 +84,7 @@ def add_costs(parser: argparse.ArgumentParser) -> None:
 def add_assessment(parser: argparse.ArgumentParser) -> None:
     """Add the options of an assessment."""
     add_by(parser)
+    add_groups(parser)
     add_costs(parser)
     add_confidence(parser, "confidence level of the guarantee, the intervals and the test (default: 0.95)")
     add_seed(parser)

@@ -187,7 +187,7 @@ def scan(
 
     sources = local_sources(source, spec.all_columns(), spec.native)
     ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
-    _feed(sources, spec, ingest, progress)
+    feed(sources, spec, ingest, progress)
     return _result(ingest.grouped(), spec)
 
 
@@ -211,7 +211,7 @@ def _make_ingest(
     return make_ingest(spec, grid, parse=parse)
 
 
-def _feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
+def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
     """Pass all rows to `ingest`, and raise what is wrong with them."""
     from brolly.engines.arrow_where import filter_batch
     from brolly.engines.columns import without_views
