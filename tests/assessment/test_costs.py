@@ -41,7 +41,8 @@ def test_every_rule_costs_what_it_says():
     for name in NAMES:
         got = getattr(found, name)
         assert got.mean == pytest.approx(cost_of(rules[name], y).mean()), name
-        assert got.low < got.mean < got.high
+        assert got.low <= got.mean < got.high
+        assert got.low >= 0
     assert found.cost_perfect.mean == 0
     assert set(NAMES) < set(found.to_dict())
 

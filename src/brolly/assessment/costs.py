@@ -161,7 +161,8 @@ def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float)
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
     square += float(np.abs(-task.matrix - mean).max() / n) ** 2
     half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))
-    return Cost(mean=mean, low=mean - half, high=mean + half)
+    cheapest, dearest = -float(task.matrix.max()), -float(task.matrix.min())
+    return Cost(mean=mean, low=max(mean - half, cheapest), high=min(mean + half, dearest))
 
 
 def _weights(held: HeldOut) -> Floats:

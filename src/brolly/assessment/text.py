@@ -203,7 +203,7 @@ def as_is(e: Evidence) -> str:
     return (
         f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
         f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, compared with any rising correction of the "
-        f"probabilities. On these rows it is at most {at_most(g.plug_in)}; the rest allows for chance. This is an "
+        f"probabilities. On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is an "
         "average over the population that these rows came from; chance comes on top in any batch of new rows."
     )
 
