@@ -5,13 +5,14 @@ from brolly.assessment.advice import PredictionSwap as PredictionSwap
 from brolly.assessment.advice import ThresholdAdvice as ThresholdAdvice
 from brolly.assessment.assess import assess as assess
 from brolly.assessment.assess_many import AssessmentSet as AssessmentSet
-from brolly.assessment.assess_many import Pair as Pair
 from brolly.assessment.assess_many import assess_many as assess_many
 from brolly.assessment.components import DataSummary as DataSummary
 from brolly.assessment.components import Estimate as Estimate
 from brolly.assessment.components import Histogram as Histogram
 from brolly.assessment.costs import Cost as Cost
 from brolly.assessment.costs import TaskResult as TaskResult
+from brolly.assessment.ranking import Pair as Pair
+from brolly.assessment.ranking import Standing as Standing
 from brolly.assessment.reliability import Reliability as Reliability
 from brolly.assessment.reliability import reliability_curve as reliability_curve
 from brolly.assessment.result import Assessment as Assessment

@@ -1,4 +1,4 @@
-"""Side by side: pairs where the rows are the same, and a best one only where there is no doubt."""
+"""Which of several forecasts: by cost, else by proven switches; a best one only where there is no doubt."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 import brolly
-from brolly.assessment.assess_many import AssessmentSet, Pair
 
+TASK = brolly.DecisionTask.from_costs(false_positive=1, false_negative=3)
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 199}
 
 
@@ -19,83 +20,158 @@ def rows(n=2000):
     return rng.random(n) < p, p
 
 
-def test_the_better_of_two_on_the_same_rows():
+def test_the_best_by_cost():
     y, p = rows()
-    s = brolly.assess_many({"plain": (y, p), "bold": (list(y), np.round(p))}, **FAST)
+    forecasts = {"plain": (y, p), "bold": (list(y), np.round(p))}
+    s = brolly.assess_many(forecasts, task=TASK, **FAST)
     assert s.best == "plain"
-    assert s.headline == "plain is the best calibrated of 2 forecasts."
+    assert s.ranking == ("plain", "bold")
     (pair,) = s.pairs
-    assert pair.comparison.paired
-    assert pair.comparison.difference == pytest.approx(s["plain"].profile.value - s["bold"].profile.value)
-    assert str(pair).startswith("plain is better calibrated than bold on the same rows: its SCDL is lower by ")
+    cost = {name: np.mean(np.where(q >= 0.25, 1.0 - y, 3.0 * y)) for name, (_, q) in forecasts.items()}
+    assert pair.cost_difference.mean == pytest.approx(cost["plain"] - cost["bold"])
+    assert {one.name: one.cost.mean for one in s.standings} == pytest.approx(cost)
+    assert s.headline == f"For your costs the best of 2 forecasts is plain: {cost['plain']:.4g} per case."
+    assert str(pair).startswith(f"plain costs {cost['bold'] - cost['plain']:.4g} less per case than bold (")
     assert list(s) == ["plain", "bold"]
     assert len(s) == 2
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"
-    assert str(s).startswith("plain is the best calibrated of 2 forecasts.\n\nplain is better")
+    assert str(s).startswith(f"{s.headline}\n\nforecast ")
     assert s["bold"].name == "bold"
+
+
+def test_the_interval_of_the_difference_is_that_of_the_rows():
+    """The paired Student interval, from the definition, at the level that two of three pairs leave to each."""
+    y, p = rows()
+    q, r = np.round(p), 1 - p
+    s = brolly.assess_many({"p": (y, p), "q": (y, q), "r": (y, r)}, task=TASK, **FAST)
+    cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, q, r)]
+    for pair, (i, j) in zip(s.pairs, [(0, 1), (0, 2), (1, 2)], strict=True):
+        d = cost[i] - cost[j]
+        n = len(d)
+        square = d.var() / n + (3 + abs(d.mean())) ** 2 / n**2
+        half = student.ppf(1 - 0.05 / 3 / 2, n - 1) * np.sqrt(square * n / (n - 1))
+        assert pair.cost_difference.high == pytest.approx(d.mean() + half)
+        assert pair.cost_difference.low == pytest.approx(d.mean() - half)
+
+
+def test_the_best_for_everybody():
+    y, p = rows(6000)
+    s = brolly.assess_many({"noise": (y, np.full(6000, 0.5)), "plain": (y, p)}, **FAST)
+    (pair,) = s.pairs
+    level = 1 - 0.05 / 4
+    expected = brolly.switch_guarantee(y, np.full(6000, 0.5), p, confidence_level=level, rng=0)
+    assert pair.to_b.harm_bound == expected.harm_bound
+    assert pair.to_b.confidence_level == level
+    assert pair.to_a.harm == expected.gain
+    assert pair.better == s.best == "plain"
+    assert s.ranking == ("plain", "noise")
+    assert s.headline == (
+        "plain is the best of 2 forecasts: by switching to it somebody gains more than anybody loses."
+    )
+    assert pair.cost_difference is None
+    assert str(pair).startswith("From noise to plain: somebody gains at least ")
+    turned = brolly.assess_many({"plain": (y, p), "noise": (y, np.full(6000, 0.5))}, **FAST)
+    assert turned.pairs[0].better == turned.best == "plain"
+
+
+def test_a_calibration_error_alone_ranks_nothing():
+    """The constant is perfectly calibrated, and worth nothing."""
+    y, p = rows(6000)
+    s = brolly.assess_many({"constant": (y, np.full(6000, y.mean())), "bold": (y, p**1.2)}, **FAST)
+    assert s["constant"].profile.value < s["bold"].profile.value
+    assert s.ranking[0] == s.best == "bold"
 
 
 def test_each_is_assessed_as_on_its_own():
     y, p = rows()
-    s = brolly.assess_many({"one": (y, p)}, **(FAST | {"rng": 5}))
-    own = brolly.assess(y, p, **(FAST | {"rng": 5}))
-    assert {**s["one"].to_dict(), "name": None} == own.to_dict()
-    assert s.pairs == ()
-    assert s.best is None
-    assert s.headline == own.verdict.headline
-    assert str(s).replace("\n", " ") == own.verdict.headline
+    s = brolly.assess_many({"one": (y, p), "two": (y, p / 2)}, **(FAST | {"rng": 5}))
+    for name, q in (("one", p), ("two", p / 2)):
+        own = brolly.assess(y, q, **(FAST | {"rng": 5}))
+        assert {**s[name].to_dict(), "name": None} == own.to_dict()
+    alone = brolly.assess_many({"two": (y, p / 2)}, **(FAST | {"rng": 5}))
+    assert alone.pairs == ()
+    assert alone.best is None
+    assert alone.headline == own.verdict.headline
+    assert str(alone) == str(own)
 
 
 def test_no_difference_is_said_so():
     y, p = rows(300)
     s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
-    assert s.headline == "No forecast is better calibrated than the other beyond chance."
-    assert str(s.pairs[0]).startswith(
-        "a and b do not differ beyond chance on the same rows: the difference in SCDL is 0 ("
-    )
+    assert s.headline == "No forecast is proven better than the other for everybody: state your costs to rank them."
+    s = brolly.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
+    assert s.best is None
+    assert s.headline.startswith("No forecast is proven to cost least; on these rows it is a, ")
+    assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: the difference is 0 per case (")
 
 
-def test_different_rows_and_samples_are_compared_as_two_samples():
+def test_different_rows_and_samples_are_compared_by_cost_alone():
     y, p = rows()
-    s = brolly.assess_many({"a": brolly.Sample(y[:999], p[:999]), "b": (y[999:], p[999:]), "c": (y, p)}, **FAST)
+    forecasts = {"a": brolly.Sample(y[:999], p[:999]), "b": (y[999:], 1 - p[999:]), "c": (y, p)}
+    s = brolly.assess_many(forecasts, task=TASK, **FAST)
     assert [(pair.a, pair.b) for pair in s.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert not any(pair.comparison.paired for pair in s.pairs)
-    assert "on different rows" in str(s.pairs[0])
+    assert all(pair.to_a is pair.to_b is None for pair in s.pairs)
+    assert [pair.better for pair in s.pairs] == ["a", None, "c"]
+    found = {one.name: one.cost for one in s.standings}
+    assert s.pairs[0].cost_difference.mean == pytest.approx(found["a"].mean - found["b"].mean)
+    assert str(s.pairs[0]).endswith("a and b are on different rows.")
+    none = brolly.assess_many(forecasts, **FAST)
+    assert [pair.better for pair in none.pairs] == [None, None, None]
+
+
+def test_one_row_has_no_interval():
+    one = brolly.Sample([1], [0.3])
+    with pytest.warns(brolly.BrollyWarning):
+        s = brolly.assess_many({"a": one, "b": one}, task=TASK, **FAST)
+    assert s.pairs[0].cost_difference is None
+    assert s.standings[0].cost is None
+    assert s.standings[0].auroc is None
+
+
+def test_many_rows_are_paired_although_each_forecast_is_compressed(monkeypatch):
+    y, p = rows()
+    full = brolly.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
+    monkeypatch.setattr("brolly.assessment.assess.MANY_ROWS", 100)
+    s = brolly.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
+    assert s["a"].to_dict() != full["a"].to_dict()
+    assert s.pairs[0].to_dict() == full.pairs[0].to_dict()
 
 
 def test_shared_options_reach_every_forecast():
     y, p = rows(600)
     w = np.random.default_rng(1).random(600)
-    task = brolly.DecisionTask.threshold(0.3)
+    groups = np.arange(600) // 3
     forecasts = {"a": (np.where(y, "y", "n"), p), "b": (np.where(y, "y", "n"), p / 2)}
     seen = []
     s = brolly.assess_many(
         forecasts,
         sample_weight=w,
         pos_label="y",
+        groups=groups,
         by=np.arange(600) % 2,
-        task=task,
+        task=TASK,
         progress=lambda done, total: seen.append((done, total)),
         **FAST,
     )
     assert s["b"].profile.value == brolly.soft_binned_cdl(y, p / 2, sample_weight=w)
     assert len(s["b"].segments.rows) == 2
-    assert s["a"].task.task is task
+    assert s["a"].task.task is TASK
     assert seen[-1][0] == seen[-1][1] == len(seen)
-    assert s.pairs[0].comparison.difference == pytest.approx(s["a"].profile.value - s["b"].profile.value)
+    assert s.pairs[0].to_b.groups == 200
+    cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, p / 2)]
+    assert s.pairs[0].cost_difference.mean == pytest.approx(np.average(cost[0] - cost[1], weights=w))
 
 
 def test_the_dict_and_the_html(tmp_path):
     y, p = rows(300)
-    s = brolly.assess_many({"<b>a</b>": (y, p), "b": (y, p**2)}, **FAST)
+    s = brolly.assess_many({"<b>a</b>": (y, p), "b": (y, p**2)}, task=TASK, **FAST)
     found = s.to_dict()
     assert json.loads(s.to_json(tmp_path / "s.json")) == found
     assert json.loads((tmp_path / "s.json").read_text()) == found
     assert found["names"] == [a["name"] for a in found["assessments"]] == ["<b>a</b>", "b"]
-    assert set(found["pairs"][0]) == {
-        *("a", "b", "measure", "difference", "low", "high", "p_value", "paired", "better", "text")
-    }
+    assert set(found["pairs"][0]) == {"a", "b", "cost_difference", "to_b", "to_a", "better", "text"}
+    assert found["standings"][1]["brier_score"] == brolly.brier_score(y, p**2)
     assert found["verdict"]["text"] == str(s)
     assert "<b>a</b>" not in s._repr_html_()
     assert "&lt;b&gt;a&lt;/b&gt;" in s._repr_html_()
@@ -122,10 +198,3 @@ def test_doubts_of_all_are_warned_of_once():
 def test_what_is_no_forecast(forecasts, message):
     with pytest.raises(brolly.InputError, match=message):
         brolly.assess_many(forecasts, **FAST)
-
-
-def test_the_words_follow_the_interval():
-    y, p = rows(300)
-    s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
-    assert isinstance(s, AssessmentSet)
-    assert isinstance(s.pairs[0], Pair)

@@ -54,7 +54,14 @@ def results(y, p):
     by = np.arange(len(p)) % 2
     some = {"measures": ["soft_binned_cdl", "log_score"], **FAST}
     both = brolly.assess_many({"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some)
-    found = [both, *both.pairs, both["a"], brolly.assess(sample, task=task, **some), brolly.measure_all(sample)]
+    found = [
+        both,
+        *both.pairs,
+        *both.standings,
+        both["a"],
+        brolly.assess(sample, task=task, **some),
+        brolly.measure_all(sample),
+    ]
     for a in found[-3:-1]:
         found += [a.summary, a.verdict, *a.measures, a.histogram, a.reliability, *a.advice, a.task, a.task.regret]
     found += [both["a"].segments, *both["a"].segments.rows]

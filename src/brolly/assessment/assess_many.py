@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.metadata import version
@@ -17,51 +18,21 @@ from numpy.typing import ArrayLike
 from brolly.assessment import text
 from brolly.assessment.assess import collect_warnings, counter, read, read_groups
 from brolly.assessment.compute import Settings, compute, with_warnings
+from brolly.assessment.ranking import Pair, Standing, columns, cost_difference, headline, ranked, table
 from brolly.assessment.result import SCHEMA, Assessment, as_json
-from brolly.assessment.segments import MEASURE
-from brolly.core.sample.sample import Sample
+from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.sample.segments import Segments
+from brolly.core.text import percent
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
-from brolly.inference.comparison import Comparison, compare
 from brolly.inference.resampling import Progress, Seed, as_seed
+from brolly.inference.switching import switch_guarantee
+from brolly.recalibration.training import HeldOut
 
 if TYPE_CHECKING:
     from brolly.plots import Figure
 
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
-    """Two forecasts compared.
-
-    Attributes
-    ----------
-    a, b : str
-        The names of the forecasts.
-    comparison : Comparison
-        The difference in SCDL, a minus b; the intervals of all pairs hold at once.
-    """
-
-    a: str
-    b: str
-    comparison: Comparison
-
-    @property
-    def better(self) -> str | None:
-        """The name of the better calibrated forecast; None if the interval contains 0."""
-        found = self.comparison
-        return self.a if found.high < 0 else self.b if found.low > 0 else None
-
-    def __str__(self) -> str:
-        return text.pair(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        found = self.comparison
-        names = ("difference", "low", "high", "p_value", "paired")
-        values = {name: getattr(found, name) for name in names}
-        return {"a": self.a, "b": self.b, "measure": MEASURE, **values, "better": self.better, "text": str(self)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -72,13 +43,16 @@ class AssessmentSet(Mapping[str, Assessment]):
     ----------
     assessments : tuple of Assessment
         The assessments in the order given; ``s["name"]`` is one of them.
+    standings : tuple of Standing
+        The cost of the user's decision by each forecast, proper scores, discrimination and grade.
     pairs : tuple of Pair
-        Every two forecasts compared: the difference in SCDL, its interval and p-value. All intervals hold at once.
+        Every two forecasts compared: the difference in cost, and what anybody gains and loses by switching.
     confidence_level : float
-        Of each assessment, and of all intervals of pairs together.
+        Of each assessment; of all differences in cost together; and of all bounds on switches together.
     """
 
     assessments: tuple[Assessment, ...]
+    standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
     confidence_level: float
 
@@ -93,15 +67,23 @@ class AssessmentSet(Mapping[str, Assessment]):
 
     @property
     def best(self) -> str | None:
-        """The forecast that is better calibrated than every other, beyond chance; None if there is none."""
+        """The forecast that is better than every other (see `Pair.better`); None if there is none."""
         others = len(self) - 1
         wins = [pair.better for pair in self.pairs]
         return next((name for name in self if others and wins.count(name) == others), None)
 
     @property
+    def ranking(self) -> tuple[str, ...]:
+        """The names from best to worst on these rows: by cost; without costs by proven switches, then Brier score."""
+        return ranked(self.standings, self.pairs)
+
+    @property
     def headline(self) -> str:
         """The comparison in a sentence."""
-        return self.assessments[0].verdict.headline if len(self) == 1 else text.best_of(list(self), self.best)
+        if len(self) == 1:
+            return self.assessments[0].verdict.headline
+        first = {one.name: one for one in self.standings}[self.ranking[0]]
+        return headline(self.ranking, self.best, first)
 
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
@@ -124,10 +106,11 @@ class AssessmentSet(Mapping[str, Assessment]):
             "result": "assessment_set",
             "schema": SCHEMA,
             "brolly": version("brolly"),
-            "measure": MEASURE,
             "confidence_level": self.confidence_level,
             "names": list(self),
             "best": self.best,
+            "ranking": list(self.ranking),
+            "standings": [one.to_dict() for one in self.standings],
             "assessments": [a.to_dict() for a in self.assessments],
             "pairs": [pair.to_dict() for pair in self.pairs],
             "verdict": {"headline": self.headline, "sentences": sentences, "text": str(self)},
@@ -135,25 +118,38 @@ class AssessmentSet(Mapping[str, Assessment]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """How every two forecasts compare, and the headline of each."""
-        own = [f"{a.name}: {a.verdict.headline}" for a in self.assessments] if len(self) > 1 else []
-        return (*map(str, self.pairs), *own)
+        """How every two forecasts compare, and what that rests on."""
+        return (*map(str, self.pairs), self._limits()) if self.pairs else ()
+
+    def _limits(self) -> str:
+        level = percent(self.confidence_level)
+        costs = f"all intervals of differences in cost hold at once with about {level} confidence; "
+        return (
+            f"Of the pairs, {costs if self.pairs[0].cost_difference else ''}all bounds on switches hold at once with "
+            f"{level} confidence. Rows (or groups) must be independent, and no forecast fitted on them."
+        )
 
     def __repr__(self) -> str:
         return f"AssessmentSet({', '.join(map(repr, self))}; best={self.best!r})"
 
     def __str__(self) -> str:
-        return "\n".join([text.wrapped(self.headline), "", *map(text.wrapped, self.sentences)]).rstrip()
+        if len(self) == 1:
+            return str(self.assessments[0])
+        parts = [text.wrapped(self.headline), "", self.table(), "", *map(text.wrapped, self.sentences)]
+        return "\n".join(parts)
+
+    def table(self) -> str:
+        """The costs, scores and grades as lines of text, best first."""
+        return table(self.standings, self.ranking)
 
     def _repr_html_(self) -> str:
         points = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
+        shown = [("forecast", lambda one: one.name), *columns(self.standings)]
+        head = "".join(f"<th>{name}</th>" for name, _ in shown)
         rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{a.summary.n:,}</td><td>{a.profile.value:.4g}</td>"
-            f"<td>{a.guarantee.bound:.4g}</td><td>{a.verdict.grade}</td></tr>"
-            for name, a in self.items()
+            f"<tr>{''.join(f'<td>{escape(show(one))}</td>' for _, show in shown)}</tr>" for one in self.standings
         )
-        head = "<tr><th>forecast</th><th>rows</th><th>SCDL</th><th>guarantee</th><th>grade</th></tr>"
-        return f"<p><b>{escape(self.headline)}</b></p><ul>{points}</ul><table>{head}{rows}</table>"
+        return f"<p><b>{escape(self.headline)}</b></p><table><tr>{head}</tr>{rows}</table><ul>{points}</ul>"
 
 
 def assess_many(
@@ -171,28 +167,35 @@ def assess_many(
     measures: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> AssessmentSet:
-    """Assess several forecasts, and test which of every two is better calibrated.
+    """Assess several forecasts, and find the best: for your costs, or for everybody.
+
+    A calibration error alone never ranks: a constant can be perfectly calibrated.
 
     Parameters
     ----------
     forecasts : mapping
         From names to rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts with the same outcomes in
         the same order are compared on the same rows (paired), which finds smaller differences; others as independent
-        samples.
+        samples, by their costs only.
     sample_weight, pos_label, groups, by
         As for `assess`, the same for all forecasts; for rows only.
-    task, confidence_level, tolerance, rng, n_resamples, measures, progress
-        As for `assess`.
+    task : DecisionTask, optional
+        Your own decision: forecasts are then ranked by what it costs per case, acting on them as they are.
+    confidence_level, tolerance, rng, n_resamples, measures, progress
+        As for `assess`. Each forecast is assessed with the same random numbers, so on the same rows held out.
 
     Returns
     -------
     AssessmentSet
-        A mapping from name to `Assessment`, with ``pairs`` and ``best``.
+        A mapping from name to `Assessment`, with ``standings``, ``pairs``, ``ranking`` and ``best``.
 
     Notes
     -----
-    k forecasts make k (k - 1) / 2 pairs. Each interval has a higher confidence level, so that all of them hold at once
-    at the one asked for (Bonferroni).
+    With a task a forecast is better than another if it costs less: an interval of the difference on all rows (none was
+    fitted on them), approximate (Student). Without one it is better if a switch to it is proven to gain somebody more
+    than anybody loses (`switch_guarantee`). k forecasts make k (k - 1) / 2 pairs, of one interval and four bounds on
+    switches each; every one has a higher confidence level, so that all intervals hold at once at the one asked for,
+    and so do all bounds (Bonferroni).
 
     Examples
     --------
@@ -200,7 +203,9 @@ def assess_many(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(3000)
     >>> y = rng.random(3000) < p
-    >>> s = brolly.assess_many({"calibrated": (y, p), "overconfident": (y, p > 0.5)}, measures=["soft_binned_cdl"])
+    >>> task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=3)
+    >>> forecasts = {"calibrated": (y, p), "constant": (y, np.full(3000, 0.5))}
+    >>> s = brolly.assess_many(forecasts, task=task, measures=[], rng=0)
     >>> s.best
     'calibrated'
     """
@@ -213,30 +218,41 @@ def assess_many(
     couples = list(combinations(rows, 2))
     step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
     assessments, notes = [], dict[str, BrollyWarning]()
+    whole = {name: _whole(rows[name], sample, sample_weight, pos_label) for name, (sample, _) in samples.items()}
+    everything = {name: HeldOut.all_of(sample, read_groups(groups, sample)) for name, sample in whole.items()}
     for name, (sample, segments) in samples.items():
+        group = read_groups(groups, sample)
         with collect_warnings() as own:
-            found = compute(sample, segments, read_groups(groups, sample), settings, generator, step)
+            found = compute(sample, segments, group, settings, deepcopy(generator), step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
-    confidence_level = 1 - (1 - settings.confidence_level) / max(1, len(couples))  # so that all intervals hold at once
+    standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], task) for a in assessments]
+    doubt = (1 - settings.confidence_level) / max(1, len(couples))  # so that all statements hold at once
     options: dict[str, Any] = {
-        "measure": MEASURE,
-        "confidence_level": confidence_level,
+        "sample_weight": sample_weight,
+        "pos_label": pos_label,
+        "groups": groups,
+        "confidence_level": 1 - doubt / 4,
         "rng": generator,
     }
     pairs = []
-    with collect_warnings() as others:
-        for a, b in couples:
-            if _same_rows(rows[a], rows[b]):
-                options_here = {**options, "sample_weight": sample_weight, "pos_label": pos_label}
-                comparison = compare(*rows[a], rows[b][1], **options_here)
-            else:
-                comparison = compare(samples[a][0], samples[b][0], paired=False, **options)
-            pairs.append(Pair(a=a, b=b, comparison=comparison))
-            step()
-    for note in (notes | others).values():
+    for a, b in couples:
+        to_b = to_a = None
+        paired = _same_rows(rows[a], rows[b])
+        if paired:
+            to_b = switch_guarantee(rows[a][0], rows[a][1], rows[b][1], **options)
+            to_a = switch_guarantee(rows[a][0], rows[b][1], rows[a][1], **options)
+        difference = cost_difference(task, everything[a], everything[b], 1 - doubt, paired=paired)
+        pairs.append(Pair(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
+        step()
+    for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return AssessmentSet(assessments=tuple(assessments), pairs=tuple(pairs), confidence_level=settings.confidence_level)
+    return AssessmentSet(
+        assessments=tuple(assessments),
+        standings=tuple(standings),
+        pairs=tuple(pairs),
+        confidence_level=settings.confidence_level,
+    )
 
 
 def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
@@ -246,6 +262,13 @@ def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
     if not isinstance(forecast, tuple | list) or len(forecast) != 2:
         raise InputError(f"forecasts[{name!r}] must be (y_true, y_prob), a Sample or Segments; it is {forecast!r:.60}")
     return forecast[0], forecast[1]
+
+
+def _whole(row: tuple[Any, Any], sample: Sample, sample_weight: ArrayLike | None, pos_label: Any) -> Sample:
+    """Return the rows, also where they are so many that they were compressed: pairs need each of them."""
+    if sample.grid is None or row[1] is None:
+        return sample
+    return as_sample(*row, sample_weight=sample_weight, pos_label=pos_label)
 
 
 def _same_rows(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:

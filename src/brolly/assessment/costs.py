@@ -143,8 +143,15 @@ def _best_cutoff(task: FiniteTask, rows: Training) -> float:
 
 
 def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float) -> Cost | None:
-    """The mean and a Student interval; draws are rows or groups. None from a single one."""
     cost = -task.matrix[action, held.event.astype(np.intp)]
+    return mean_cost(cost, -task.matrix, held, confidence_level)
+
+
+def mean_cost(cost: Floats, possible: Floats, held: HeldOut, confidence_level: float) -> Cost | None:
+    """The mean and a Student interval; draws are rows or groups. None from a single one.
+
+    `possible` holds the costs that a case can have.
+    """
     weight = _weights(held)
     total = float(weight.sum())
     mean = float(weight @ cost) / total
@@ -159,7 +166,7 @@ def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float)
     if n < 2:
         return None
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
-    square += float(np.abs(-task.matrix - mean).max() / n) ** 2
+    square += float(np.abs(possible - mean).max() / n) ** 2
     half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))
     cheapest, dearest = -float(task.matrix.max()), -float(task.matrix.min())
     return Cost(mean=mean, low=max(mean - half, cheapest), high=min(mean + half, dearest))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from brolly.decisions.text import show_threshold
 
 if TYPE_CHECKING:
     from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
-    from brolly.assessment.assess_many import Pair
     from brolly.assessment.costs import TaskResult
     from brolly.assessment.segments import Segment, SegmentTable
     from brolly.assessment.verdict import Evidence
@@ -329,30 +327,6 @@ def _range(swap: PredictionSwap, threshold: float) -> str:
     if swap.do == "wait":
         return f"{where} do not act, although the forecast says to: the event rate there is below {threshold:.3g}."
     return f"{where} act, although the forecast says not to: the event rate there is above {threshold:.3g}."
-
-
-# Forecasts side by side.
-
-
-def best_of(names: Sequence[str], best: str | None) -> str:
-    """Which of several forecasts is the best calibrated."""
-    if best is None:
-        others = "the other" if len(names) == 2 else "all others"
-        return f"No forecast is better calibrated than {others} beyond chance."
-    return f"{best} is the best calibrated of {len(names)} forecasts."
-
-
-def pair(found: Pair) -> str:
-    """How two forecasts compare."""
-    c = found.comparison
-    where = "on the same rows" if c.paired else "on different rows"
-    low, high = sorted((abs(c.low), abs(c.high)))
-    if found.better is None:
-        span = f"{c.difference:.2g} (interval {c.low:.2g} to {c.high:.2g})"
-        return f"{found.a} and {found.b} do not differ beyond chance {where}: the difference in SCDL is {span}."
-    worse = found.b if found.better == found.a else found.a
-    span = f"{abs(c.difference):.2g} (interval {low:.2g} to {high:.2g})"
-    return f"{found.better} is better calibrated than {worse} {where}: its SCDL is lower by {span}."
 
 
 # SCDL by itself.

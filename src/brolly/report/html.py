@@ -22,7 +22,7 @@ from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
 from brolly.report.assessment_page import MAX_SEGMENTS, fields
-from brolly.report.html_tables import Column, items, number, table
+from brolly.report.html_tables import Column, items, number, percent, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
@@ -148,9 +148,10 @@ def _pairs_table(found: AssessmentSet) -> str:
     columns = [
         Column("a", attrgetter("a")),
         Column("b", attrgetter("b")),
-        Column("SCDL of a minus b", attrgetter("comparison.difference"), number),
-        Column("Low", attrgetter("comparison.low"), number),
-        Column("High", attrgetter("comparison.high"), number),
-        Column("p-value", attrgetter("comparison.p_value"), number),
+        Column("Cost of a minus b", lambda pair: pair.cost_difference and pair.cost_difference.mean, number),
+        Column("From a to b: gain at least", lambda pair: pair.to_b and pair.to_b.gain_at_least, percent),
+        Column("loss at most", lambda pair: pair.to_b and pair.to_b.harm_bound, percent),
+        Column("From b to a: gain at least", lambda pair: pair.to_a and pair.to_a.gain_at_least, percent),
+        Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
     ]
-    return table("Pairs of forecasts (negative: a is better calibrated)", "pairs", columns, found.pairs)
+    return table("Pairs of forecasts (gains and losses as shares of what is at stake)", "pairs", columns, found.pairs)

@@ -1,0 +1,55 @@
+"""Discrimination, against the definition: pairs of a row with the event and one without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.assessment.discrimination import auroc, is_reversed
+
+
+def by_pairs(y, p, w):
+    y, p, w = np.asarray(y), np.asarray(p), np.asarray(w)
+    weight = np.outer(w[y == 1], w[y == 0])
+    above = np.sign(np.subtract.outer(p[y == 1], p[y == 0])) / 2 + 0.5
+    return (weight * above).sum() / weight.sum()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_area_is_that_of_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 60))
+    p = rng.choice([0.0, 1e-12, 0.25, 0.5, 1.0], n) if seed % 2 else rng.random(n)
+    y = np.append(rng.random(n - 2) < 0.4, [0, 1]).astype(int)
+    w = rng.exponential(size=n)
+    assert auroc(brolly.Sample(y, p)) == pytest.approx(by_pairs(y, p, np.ones(n)))
+    assert auroc(brolly.Sample(y, p, sample_weight=w)) == pytest.approx(by_pairs(y, p, w))
+    assert auroc(brolly.Sample(y, np.round(64 * p) / 64).compress()) == pytest.approx(
+        by_pairs(y, np.round(64 * p) / 64, np.ones(n))
+    )
+
+
+def test_one_outcome_has_no_area():
+    sample = brolly.Sample([1, 1], [0.2, 0.3])
+    assert auroc(sample) is None
+    assert not is_reversed(sample, None)
+
+
+def test_reversed_forecasts_are_noticed_and_noise_is_not():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    found = {name: brolly.Sample(y, q) for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))}
+    assert [is_reversed(s, auroc(s)) for s in found.values()] == [False, True, False]
+    assert is_reversed(found["wrong"], auroc(found["wrong"]), 100)
+    assert not is_reversed(found["wrong"], auroc(found["wrong"]), 5)
+
+
+def test_noise_is_called_reversed_rarely():
+    rng = np.random.default_rng(1)
+    calls = 0
+    for _ in range(1000):
+        s = brolly.Sample(np.append(rng.random(38) < 0.3, [0, 1]), rng.random(40))
+        calls += is_reversed(s, auroc(s))
+    assert calls <= 5
