@@ -168,8 +168,7 @@ def mean_cost(cost: Floats, possible: Floats, held: HeldOut, confidence_level: f
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
     square += float(np.abs(possible - mean).max() / n) ** 2
     half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))
-    cheapest, dearest = -float(task.matrix.max()), -float(task.matrix.min())
-    return Cost(mean=mean, low=max(mean - half, cheapest), high=min(mean + half, dearest))
+    return Cost(mean=mean, low=max(mean - half, float(possible.min())), high=min(mean + half, float(possible.max())))
 
 
 def _weights(held: HeldOut) -> Floats:

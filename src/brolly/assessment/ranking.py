@@ -167,7 +167,7 @@ def cost_difference(
     if found[0] is None or found[1] is None:
         return None
     mean = found[0].mean - found[1].mean
-    half = math.hypot(*(cost.high - cost.mean for cost in found if cost is not None))
+    half = math.hypot(*(max(cost.high - cost.mean, cost.mean - cost.low) for cost in found if cost is not None))
     return Cost(mean=mean, low=mean - half, high=mean + half)
 
 
