@@ -53,3 +53,13 @@ def test_noise_is_called_reversed_rarely():
         s = brolly.Sample(np.append(rng.random(38) < 0.3, [0, 1]), rng.random(40))
         calls += is_reversed(s, auroc(s))
     assert calls <= 5
+
+
+def test_the_verdict_asks_about_a_reversed_forecast():
+    rng = np.random.default_rng(0)
+    p = rng.random(1000)
+    y = rng.random(1000) < p
+    a = brolly.assess(y, 1 - p, measures=[], n_resamples=99, rng=0)
+    assert a.evidence.auroc == auroc(brolly.Sample(y, 1 - p))
+    assert a.verdict.next_step.endswith("Did you mean 1 - p, or the other outcome as the event (pos_label)?")
+    assert "1 - p" not in brolly.assess(y, p, measures=[], n_resamples=99, rng=0).verdict.next_step

@@ -112,8 +112,7 @@ def test_doubts_are_part_of_the_answer(tmp_path, capsys):
 
 HELP = "(see 'brolly measure --help')"
 WRONG = {
-    "nothing given": (["measure"], f"the following arguments are required: FILE, --prob, --outcome {HELP}"),
-    "no outcome": (MEASURE[:4], f"the following arguments are required: --outcome {HELP}"),
+    "nothing given": (["measure"], f"the following arguments are required: FILE {HELP}"),
     "unknown option": ([*MEASURE, "--frob"], "unrecognized arguments: --frob (see 'brolly --help')"),
     "no abbreviations": ([*MEASURE, "--out", "x"], "unrecognized arguments: --out x (see 'brolly --help')"),
     "no file": (

@@ -12,6 +12,7 @@ from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
 from brolly.assessment.components import DataSummary, Histogram, MeasureValues
 from brolly.assessment.costs import Split, TaskResult
+from brolly.assessment.discrimination import auroc, is_reversed
 from brolly.assessment.rate_intervals import rate_intervals
 from brolly.assessment.reliability import GRIDS, Reliability, for_resampling, shown_grid
 from brolly.assessment.result import Assessment
@@ -133,6 +134,8 @@ def compute(
         ignored=recalibration.ignored,
         test=test,
         groups=as_is.groups,
+        auroc=(area := auroc(sample)),
+        is_reversed=is_reversed(sample, area, as_is.groups),
     )
     value = _value(sample, recalibration.recalibrator)
     step()

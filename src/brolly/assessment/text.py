@@ -94,6 +94,11 @@ def reason(e: Evidence) -> str:
 
 def next_step(e: Evidence, task: TaskResult | None) -> str:
     """What to do now."""
+    if e.is_reversed:
+        return (
+            f"Next: check which outcome is the event: higher predictions go with fewer events (AUROC {e.auroc:.2g}). "
+            "Did you mean 1 - p, or the other outcome as the event (pos_label)?"
+        )
     if e.grade == "use":
         own = task.task.thresholds if task is not None else ()
         where = f"from {show_threshold(own[0])} on" if len(own) == 1 else "from your threshold on"

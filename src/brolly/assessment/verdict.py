@@ -47,6 +47,10 @@ class Evidence:
         The test of perfect calibration; None with groups, as it needs independent outcomes.
     groups : int or None
         The number of groups, if rows depend on each other.
+    auroc : float or None
+        The area under the ROC curve on these rows: below 0.5, higher predictions go with fewer events.
+    is_reversed : bool
+        Whether it is so far below 0.5 that the event, or the forecast, may be the wrong way round.
     """
 
     n: int
@@ -62,6 +66,8 @@ class Evidence:
     ignored: float | None
     test: CalibrationTest | None
     groups: int | None
+    auroc: float | None = None
+    is_reversed: bool = False
 
     @property
     def foresight(self) -> float:

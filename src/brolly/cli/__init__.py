@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 # Nothing heavy up here: until `stoppable` is entered, Ctrl-C would print a traceback.
 from brolly import __version__
 from brolly.cli.colour import coloured_help
+from brolly.cli.inputs import STDIN, prepared
 from brolly.cli.output import let_go, one_line, say
 from brolly.cli.stopping import stoppable
 from brolly.errors import BrollyError, InputError
@@ -25,8 +27,10 @@ _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?
 _EPILOG = """\
 examples:
   brolly demo --open
+  brolly rain.csv                    (assess it, with columns that are guessed)
   brolly measure rain.csv --prob probability --outcome rained
   brolly assess rain.csv --prob probability --outcome rained
+  brolly compare rain.csv --prob old new --outcome rained --cost-fp 1 --cost-fn 9
   brolly report rain.csv --prob probability --outcome rained -o report.html
   brolly recalibrate rain.csv --prob probability --outcome rained -o map.json
   brolly apply today.csv --map map.json --prob probability -o better.csv
@@ -90,20 +94,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     parser = _parser()
     try:
-        arguments = parser.parse_args(argv)
+        arguments = parser.parse_args(_with_command(sys.argv[1:] if argv is None else list(argv)))
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return FAILED
     run: Callable[[argparse.Namespace], int] = arguments.run
-    return run(arguments)
+    with prepared(arguments):
+        return run(arguments)
+
+
+def _with_command(argv: list[str]) -> list[str]:
+    """Assess a file that is given without a command."""
+    is_file = bool(argv) and (argv[0] == STDIN or (not argv[0].startswith("-") and Path(argv[0]).is_file()))
+    return ["assess", *argv] if is_file else argv
 
 
 def _parser() -> argparse.ArgumentParser:
     from brolly.cli import (
         apply,
         assess,
+        compare,
         completion,
         decide,
         demo,
@@ -130,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for command in (
         assess,
+        compare,
         measure,
         report,
         recalibrate,

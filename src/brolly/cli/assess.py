@@ -61,7 +61,7 @@ def add_command(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "is the forecast useful, honest, worth recalibrating? the verdict"
     parser = new_command(commands, run, "assess", summary, _DESCRIPTION, _EPILOG)
-    add_columns(parser)
+    add_columns(parser, guess=True)
     add_assessment(parser)
     parser.add_argument(
         "--fail-on",

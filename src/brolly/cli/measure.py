@@ -50,7 +50,7 @@ def add_command(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "measure calibration on the rows of files, without resampling"
     parser = new_command(commands, run, "measure", summary, _DESCRIPTION, _EPILOG)
-    add_columns(parser)
+    add_columns(parser, guess=True)
     add_by(parser)
     parser.add_argument(
         "--rounding",
@@ -175,7 +175,7 @@ def _document(
     """The result for JSON: what was read, and what was measured."""
     document = {
         "brolly": __version__,
-        "file": arguments.file[0] if len(arguments.file) == 1 else arguments.file,
+        "file": arguments.shown[0] if len(arguments.shown) == 1 else arguments.shown,
         "prob": arguments.prob,
         "outcome": arguments.outcome,
         "weight": arguments.weight,

@@ -42,21 +42,32 @@ def new_command(
 _FORECAST = {"--prob": "column of predicted probabilities, from 0 to 1"}
 
 
-def add_columns(parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST) -> None:
-    """Add the files, their columns and the selection of rows; `forecasts` are the options for predictions."""
+def add_columns(
+    parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST, *, guess: bool = False
+) -> None:
+    """Add the files, their columns and the selection of rows.
+
+    `forecasts` are the options for predictions; with `guess` columns that are not named are guessed.
+    """
     parser.add_argument(
         "file",
         metavar="FILE",
         nargs="+",
-        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'",
+        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'; "
+        "- is standard input (CSV, or Parquet or Feather)",
     )
+    guessed = "; guessed if left out" if guess else ""
     for option, words in forecasts.items():
-        parser.add_argument(option, metavar="COL", required=True, help=words)
-    parser.add_argument("--outcome", metavar="COL", required=True, help="column of outcomes: 0 or 1, true or false")
+        parser.add_argument(option, metavar="COL", required=not guess, help=words + guessed)
+    words = f"column of outcomes: 0 or 1, true or false{guessed}"
+    parser.add_argument("--outcome", metavar="COL", required=not guess, help=words)
     parser.add_argument("--weight", metavar="COL", help="column of row weights")
     parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
     parser.add_argument(
         "--where", metavar="CONDITION", help="which rows to use, such as \"p is not null and region = 'north'\""
+    )
+    parser.add_argument(
+        "--drop-missing", action="store_true", help="leave out rows with a missing value in a column that is read"
     )
 
 
@@ -173,5 +184,5 @@ def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sampl
 
 def files_read(arguments: argparse.Namespace) -> str:
     """Name the file, or the first of several and their number."""
-    first: str = arguments.file[0]
-    return first if len(arguments.file) == 1 else f"{first} and {len(arguments.file) - 1} more"
+    first: str = "standard input" if arguments.shown[0] == "-" else arguments.shown[0]
+    return first if len(arguments.shown) == 1 else f"{first} and {len(arguments.shown) - 1} more"

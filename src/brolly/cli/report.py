@@ -43,7 +43,7 @@ def add_command(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "write a report on the probabilities in files: one HTML page"
     parser = new_command(commands, run, "report", summary, _DESCRIPTION, _EPILOG)
-    add_columns(parser)
+    add_columns(parser, guess=True)
     add_assessment(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     add_page(parser)

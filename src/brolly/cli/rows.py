@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import MANY_ROWS
 from brolly.cli.options import read
@@ -13,24 +14,13 @@ from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.engines.checks import need_pyarrow
 
+if TYPE_CHECKING:
+    from brolly.engines.kept_rows import KeptRows
 
-def read_rows(arguments: argparse.Namespace, prob: str | None = None) -> tuple[Sample | Segments, Ints | None]:
+
+def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, Ints | None]:
     """Return the rows as `brolly.assess` would get them in Python, and their groups."""
-    need_pyarrow()
-    from brolly.engines.kept_rows import keep_rows  # which imports PyArrow
-
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        kept = keep_rows(
-            arguments.file,
-            prob or arguments.prob,
-            arguments.outcome,
-            weight=arguments.weight,
-            groups=arguments.groups,
-            where=arguments.where,
-            pos_label=arguments.pos_label,
-            at_most=MANY_ROWS if arguments.groups is None else None,
-            progress=progress,
-        )
+    kept = _keep(arguments, arguments.prob, MANY_ROWS if arguments.groups is None else None)
     if kept is None:
         return read(arguments, by=arguments.by), None
     if arguments.by is None:
@@ -38,3 +28,28 @@ def read_rows(arguments: argparse.Namespace, prob: str | None = None) -> tuple[S
     found = read(arguments, by=arguments.by)
     assert isinstance(found, Segments)
     return Segments(found.by, found.counts, found.__getitem__, lambda: kept.sample), kept.groups
+
+
+def keep(arguments: argparse.Namespace, prob: str) -> KeptRows:
+    """Return all rows with the predictions in a column."""
+    kept = _keep(arguments, prob, None)
+    assert kept is not None
+    return kept
+
+
+def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None) -> KeptRows | None:
+    need_pyarrow()
+    from brolly.engines.kept_rows import keep_rows  # which imports PyArrow
+
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        return keep_rows(
+            arguments.file,
+            prob,
+            arguments.outcome,
+            weight=arguments.weight,
+            groups=arguments.groups,
+            where=arguments.where,
+            pos_label=arguments.pos_label,
+            at_most=at_most,
+            progress=progress,
+        )

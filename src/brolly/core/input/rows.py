@@ -122,7 +122,15 @@ def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
 def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
     """Return the error for predictions that break a rule, if there are any."""
     error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
-    return error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    error = error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    if error is None or not error.rule or not _is_percent(prob[:_BLOCK]):
+        return error
+    return InputError.from_offenders(error.rule, error.count, error.first, hint="; if it is in percent, divide by 100")
+
+
+def _is_percent(prob: NDArray[Any]) -> bool:
+    """Whether predictions seem to be in percent: most are above 1, some far above it."""
+    return bool(prob.min() >= 0 and 10 < prob.max() <= 100 and np.median(prob) > 1)
 
 
 def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:

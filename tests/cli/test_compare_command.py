@@ -1,0 +1,83 @@
+"""`brolly compare` is `brolly.assess_many` on the columns of files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brolly
+from brolly.cli import main
+
+FORECASTS = ["rain.csv", "--prob", "p", "q", "--outcome", "y"]
+
+
+@pytest.fixture
+def rain(tmp_path, monkeypatch):
+    """A folder with rain.csv, where the command runs; gives its rows."""
+    rng = np.random.default_rng(3)
+    p, q = rng.random(400).round(4), rng.random(400).round(4)
+    y = (rng.random(400) < p).astype(int)
+    w = rng.integers(1, 4, 400)
+    lines = [f"{a},{b},{c},{d},{i // 4}\n" for i, (a, b, c, d) in enumerate(zip(p, q, y, w, strict=True))]
+    (tmp_path / "rain.csv").write_text("p,q,y,w,day\n" + "".join(lines))
+    monkeypatch.chdir(tmp_path)
+    return y, p, q, w
+
+
+def test_the_command_is_the_function(rain, capsys):
+    options = ["--weight", "w", "--groups", "day", "--cost-fp", "1", "--cost-fn", "4", "--seed", "7"]
+    assert main(["compare", *FORECASTS, *options, "--confidence-level", "0.9", "--json", "-o", "c.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out == Path("c.json").read_text()
+    y, p, q, w = rain
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    expected = brolly.assess_many(
+        {"p": (y, p), "q": (y, q)},
+        task=task,
+        sample_weight=w,
+        groups=np.arange(400) // 4,
+        rng=7,
+        confidence_level=0.9,
+    )
+    assert json.loads(out) == expected.to_dict()
+
+
+def test_the_ranking_is_printed(rain, capsys):
+    assert main(["compare", *FORECASTS, "--cost-fp", "1", "--cost-fn", "4", "-o", "c.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    y, p, q, _ = rain
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    expected = brolly.assess_many({"p": (y, p), "q": (y, q)}, task=task, rng=0)
+    assert out == f"{expected}\nResult written to c.json\n"
+    assert out.startswith("For your costs the best of 2 forecasts is p: ")
+    assert main(["compare", *FORECASTS, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_outcome_is_guessed(rain, capsys):
+    assert main(["compare", "rain.csv", "--prob", "p", "q", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "brolly: note: taking --prob p q --outcome y\n"
+    assert json.loads(out)["names"] == ["p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--prob", "p"], "--prob must name two or more different columns; it is p"),
+        (["--prob", "p", "p"], "--prob must name two or more different columns; it is p p"),
+        (["--prob", "p", "day"], "day must lie in [0, 1]; 392 values do not, the first is day[8] = 2.0"),
+        (["--prob", "p", "q", "--cost-fp", "1"], "--cost-fp and --cost-fn must be given together"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
+    assert main(["compare", "rain.csv", "--outcome", "y", *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"brolly: error: {error}")
+    assert err.count("\n") == 1

@@ -1,0 +1,195 @@
+"""Standard input, columns that are guessed, missing values, and the way out of errors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from brolly.cli import main
+
+ROWS = {"p": [0.1, 0.8, 0.4, 0.6], "y": [0, 1, 0, 1]}
+CSV = b"p,y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n"
+QUIET = ["--prob", "p", "--outcome", "y", "--json"]
+
+
+class Piped(io.TextIOWrapper):
+    """Standard input with bytes in it."""
+
+    def __init__(self, data):
+        super().__init__(io.BytesIO(data))
+
+
+def piped(monkeypatch, data):
+    monkeypatch.setattr("sys.stdin", Piped(data))
+
+
+def as_bytes(write):
+    buffer = io.BytesIO()
+    write(pa.table(ROWS), buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [CSV, gzip.compress(CSV), as_bytes(parquet.write_table), as_bytes(feather.write_feather)],
+    ids=["csv", "csv.gz", "parquet", "feather"],
+)
+def test_standard_input(tmp_path, monkeypatch, capsys, data):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    Path("rain.csv").write_bytes(CSV)
+    assert main(["measure", "rain.csv", *QUIET]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    piped(monkeypatch, data)
+    assert main(["measure", "-", *QUIET]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert json.loads(out) == {**expected, "file": "-"}
+    assert [path.name for path in tmp_path.iterdir()] == ["rain.csv"]  # the copy is gone
+
+
+def test_standard_input_is_named_in_texts(monkeypatch, capsys):
+    piped(monkeypatch, CSV)
+    assert main(["measure", "-", "--prob", "p", "--outcome", "y"]) == 0
+    assert capsys.readouterr().out.startswith("standard input: 4 rows")
+    piped(monkeypatch, CSV)
+    assert main(["measure", "-", "--prob", "x", "--outcome", "y"]) == 2
+    assert capsys.readouterr().err == "brolly: error: standard input has no column 'x'; it has 'p', 'y'\n"
+    piped(monkeypatch, b"")
+    assert main(["measure", "-", *QUIET]) == 2
+    assert capsys.readouterr().err == "brolly: error: standard input is empty\n"
+
+
+def test_standard_input_once(monkeypatch, capsys):
+    assert main(["measure", "-", "-", *QUIET]) == 2
+    assert capsys.readouterr().err == "brolly: error: - (standard input) can be read once only\n"
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["measure", "-", *QUIET]) == 2
+    assert capsys.readouterr().err == "brolly: error: - reads standard input, but nothing is piped into it\n"
+
+
+GUESSES = {
+    "p,y\n0.1,0\n0.8,1\n": ("p", "y"),
+    "city,risk,died\nx,0.1,0\nx,1,1\n": ("risk", "died"),
+    "a,b\n1,0.5\n0,1.0\n": ("b", "a"),  # by their values alone
+    "share,prob,y\n0.2,0.1,0\n0.3,0.8,1\n": ("prob", "y"),  # the usual name
+    "p,y,sunday\n0.1,0,1\n0.8,1,0\n": ("p", "y"),
+    "p,y\n0.1,false\n,true\n0.8,TRUE\n": ("p", "y"),
+}
+
+
+@pytest.mark.parametrize(("text", "columns"), GUESSES.items())
+def test_columns_are_guessed_and_said(monkeypatch, capsys, text, columns):
+    piped(monkeypatch, text.encode())
+    assert main(["measure", "-", "--json", "--drop-missing"]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines()[0] == f"brolly: note: taking --prob {columns[0]} --outcome {columns[1]}"
+    found = json.loads(out)
+    assert (found["prob"], found["outcome"]) == columns
+
+
+def test_typed_columns_and_given_ones(tmp_path, capsys):
+    path = str(tmp_path / "rows.parquet")
+    day = pa.array([1, 2, 3, 4], pa.date32())
+    table = pa.table({**ROWS, "b": [False, True, True, True], "q": [0.5] * 4, "day": day}).append_column(
+        "kind", pa.array(["u", "v", "u", "v"]).dictionary_encode()
+    )
+    parquet.write_table(table, path)
+    assert main(["measure", path, "--json", "--prob", "q"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "brolly: note: taking --prob q --outcome y\n"
+    assert main(["measure", path, "--json", "--prob", "q", "--pos-label", "v", "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert json.loads(out)["outcome"] == "kind"
+
+
+WRONG = {
+    "u,v,y\n0.1,0.2,1\n": "--prob is missing, and standard input has 2 columns that it could be: 'u', 'v'",
+    "p,u,v\n0.1,0,1\n": "--outcome is missing, and standard input has 2 columns that it could be: 'u', 'v'",
+    "p,y\n10,0\n80,1\n": "--prob is missing, and no column of standard input looks like it (probabilities lie in "
+    "[0, 1]; 'p' may be in percent: divide it by 100)",
+    "x,y\n7,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)",
+    "p,s\n0.1,no\n0.2,yes\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
+    "name the event: --outcome s --pos-label no)",
+    "p\n0.1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1, or true and false)",
+    "p,y\n": "standard input has columns but no rows",
+}
+
+
+@pytest.mark.parametrize(("text", "error"), WRONG.items())
+def test_what_cannot_be_guessed(monkeypatch, capsys, text, error):
+    piped(monkeypatch, text.encode())
+    assert main(["measure", "-"]) == 2
+    assert capsys.readouterr() == ("", f"brolly: error: {error}\n")
+
+
+def test_a_label_that_no_column_has(monkeypatch, capsys):
+    piped(monkeypatch, b"p,s\n0.1,no\n0.2,yes\n")
+    assert main(["measure", "-", "--pos-label", "maybe"]) == 2
+    assert capsys.readouterr().err.endswith("looks like it (two labels, one of them 'maybe')\n")
+
+
+def test_a_file_without_a_command_is_assessed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rain.csv").write_bytes(CSV)
+    assert main(["assess", "rain.csv", "--prob", "p", "--outcome", "y"]) == 0
+    expected = capsys.readouterr().out
+    assert main(["rain.csv"]) == 0
+    assert capsys.readouterr() == (expected, "brolly: note: taking --prob p --outcome y\n")
+    piped(monkeypatch, CSV)
+    assert main(["-", "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert main(["no.csv"]) == 2
+    assert "invalid choice: 'no.csv'" in capsys.readouterr().err
+
+
+HOLES = "p,y,w\n0.1,0,1\n,1,1\n0.4,,1\n0.6,1,\nnan,1,1\n0.5,1,1\n"
+
+
+def test_missing_values_are_left_out_and_counted(monkeypatch, capsys):
+    for options, kept, note in (
+        ([], 3, "3 of 6 rows have a missing value and are left out"),
+        (["--weight", "w"], 2, "4 of 6 rows have a missing value and are left out"),
+        (["--where", "y is not null and p > 0.4"], 2, "0 of 2 rows have a missing value and are left out"),
+        (["--where", "y is null"], 0, "1 of 1 row has a missing value and is left out"),
+    ):
+        piped(monkeypatch, HOLES.encode())
+        code = main(["measure", "-", *QUIET, "--drop-missing", *options])
+        out, err = capsys.readouterr()
+        assert err.startswith(f"brolly: note: {note}\n")
+        assert code == (0 if kept else 2)
+        if kept:
+            assert json.loads(out)["n"] == kept
+
+
+def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text('p,y,note\n0.1,0,"two\nlines"\n\n,1,\n')
+    Path("b.tsv").write_text("p\ty\n0.1\t0\n0.5\t2\n")
+    Path("c.csv").write_text("p,y\n0.5,0\n2,1\n")
+    Path("d.csv").write_text("p,y\n50,0\n20,1\n")
+    for file, message in {
+        "a.csv": "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
+        "--drop-missing leaves such rows out",
+        "b.tsv": "y must be 0 or 1 (pos_label names the event among other labels); 1 value does not, the first is "
+        "y[1] = 2.0 (line 3)",
+        "c.csv": "p must lie in [0, 1]; 1 value does not, the first is p[1] = 2.0 (line 3)",
+        "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0; if it is in percent, divide by 100 "
+        "(line 2)",
+    }.items():
+        assert main(["measure", file, *QUIET]) == 2
+        assert capsys.readouterr().err == f"brolly: error: {message}\n"
+    assert main(["measure", "c.csv", *QUIET, "--where", "y = 1"]) == 2
+    assert capsys.readouterr().err.endswith("the first is p[0] = 2.0\n")  # the line is not known
+    table = pa.table({"p": [0.5, None], "y": [0, 1]})
+    parquet.write_table(table, "e.parquet")
+    assert main(["measure", "e.parquet", *QUIET]) == 2
+    assert capsys.readouterr().err.endswith("the first is p[1]; --drop-missing leaves such rows out\n")
