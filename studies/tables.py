@@ -173,11 +173,23 @@ def rates() -> str:
     return markdown(["measure", "calibrated", "overconfident", "known for a calibrated forecaster"], rows)
 
 
+def grades() -> str:
+    """How often each grade is given, by population and number of rows."""
+    lines, names = read("grades.csv"), ("use", "recalibrate", "avoid", "unknown")
+    sizes, rows = list(dict.fromkeys(x["n"] for x in lines)), []
+    for name in dict.fromkeys(x["population"] for x in lines):
+        some = {x["n"]: x for x in lines if x["population"] == name}
+        given = [", ".join(f"{grade} {some[n][grade]}" for grade in names if some[n][grade] != "0") for n in sizes]
+        rows.append([name, *given])
+    return markdown(["population", *(f"n = {int(n):,}" for n in sizes)], rows)
+
+
 PAGES = {
     "inference.md": (sharper, as_is, failures, anytime, looks, rates),
     "inference-bounds.md": (switching,),
     "sequential.md": (sequential_null, sequential_power, detection),
     "online.md": (online, adversaries),
+    "assess.md": (grades,),
 }
 
 

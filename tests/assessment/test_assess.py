@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 import brolly
 from brolly.assessment.assess import collect_warnings
+from studies import grades, tables
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
@@ -286,3 +287,25 @@ def test_measures_are_computed_when_asked_for_and_survive_pickling():
     again = pickle.loads(pickle.dumps(a))
     assert again.measures == a.measures
     assert "_sample" not in vars(again.measure_values)
+
+
+def test_a_short_study_of_grades(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(grades, "SIZES", (60,))
+    monkeypatch.setattr(grades.study, "__defaults__", ((60,),))
+    monkeypatch.setattr(grades, "POPULATIONS", {"noise": grades.POPULATIONS["noise"]})
+    with warnings.catch_warnings():
+        grades.main([str(tmp_path / "g.csv"), "--simulations", "2"])
+    assert (
+        tmp_path / "g.csv"
+    ).read_text() == "population,n,simulations,use,recalibrate,avoid,unknown\nnoise,60,2,0,0,0,2\n"
+    assert "noise, 60 rows" in capsys.readouterr().err
+
+
+def test_no_committed_grade_is_the_wrong_one():
+    right = {"calibrated": "use", "calibrated, weak": "use avoid", "rare, calibrated": "use", "noise": "avoid"}
+    right |= dict.fromkeys(["constant, right", "constant, wrong"], "avoid")
+    right |= dict.fromkeys(["inverted", "rare, inverted", "rare, three times too low"], "recalibrate")
+    right |= dict.fromkeys(["overconfident", "too high", "alternating"], "recalibrate use")  # within the tolerance
+    for line in tables.read("grades.csv"):
+        wrong = {"use", "recalibrate", "avoid"} - set(right[line["population"]].split())
+        assert sum(int(line[grade]) for grade in wrong) == 0, line
