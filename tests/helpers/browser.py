@@ -16,7 +16,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 PICTURES = Path(__file__).parents[2] / "build" / "report"  # looked at by people; CI keeps them
 AXE = Path(__file__).parents[1] / "report" / "vendor" / "axe.min.js"
 PATIENCE = 120  # seconds, for a busy machine
-SIZES = {"desk": (1200, 900), "phone": (390, 844)}
+DRAWN = "return [...document.querySelectorAll('.chart')].every(c => !c.checkVisibility() || c.querySelector('svg'))"
+SIZES = {"desk": (1280, 800), "phone": (390, 844)}
 
 
 class Browser:
@@ -46,7 +47,12 @@ class Browser:
         self.requests()
         self.driver.get(path.as_uri())
         self.wait("return document.documentElement.dataset.ready === 'yes'")
-        self.wait("return [...document.querySelectorAll('.chart')].every(c => c.clientWidth === 0 || c.firstChild)")
+        self.wait(DRAWN)
+
+    def unfold(self) -> None:
+        """Open all that is folded, and wait until its pictures are drawn."""
+        self.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        self.wait(DRAWN)
 
     def wait(self, script: str, *values: object) -> None:
         WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(

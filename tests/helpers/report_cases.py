@@ -51,3 +51,11 @@ def several():
     with quickly():
         forecasts = {"bold": (y, bold), "calm": (y, calm)}
         return brolly.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)
+
+
+@cache
+def rare():
+    rng = np.random.default_rng(6)
+    chance = 1 / (1 + np.exp(rng.normal(4.5, 1, 4000)))
+    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+        return brolly.assess(rng.random(4000) < chance, chance, measures=QUICK, n_resamples=19, rng=0)

@@ -8,11 +8,13 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from helpers import report_cases
 from selenium.webdriver import ActionChains, Keys
 
-from brolly import Sentence
+from brolly import Recalibrator, RoundingPolicy, Sentence
+from brolly.assessment.costs import NAMES
 from brolly.report import to_html
 
 HOSTILE = [
@@ -71,6 +73,7 @@ def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(browse
     path = request.getfixturevalue(page)
     browser.open(path, size=size, dark=dark)
     browser.picture(f"{page}-{size}-{'dark' if dark else 'light'}")
+    browser.unfold()
     assert browser.complaints() == []
     assert browser.requests() == [path.as_uri()]
     assert browser.faults() == []
@@ -79,6 +82,53 @@ def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(browse
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == (
         "rgb(20, 24, 28)" if dark else "rgb(251, 251, 250)"
     )
+
+
+def bottom(browser, selector):
+    """How far down the page something ends, in pixels."""
+    return browser.run("return document.querySelector(arguments[0]).getBoundingClientRect().bottom", selector)
+
+
+def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
+    browser.open(report)
+    for chart in ("value", "reliability", "histogram"):
+        assert bottom(browser, f'[data-chart="{chart}"]') <= 800
+    assert len(browser.all(".tiles > div")) == 4
+    browser.open(report, size="phone")
+    browser.view("report-first-phone")
+    assert bottom(browser, ".tiles") <= 750  # the decision curve begins on the first screen
+    assert browser.texts(".first h2") == ["Decision curve", "Reliability diagram and recalibration map"]
+
+
+def test_tables_that_go_on_have_a_shadow(browser, report):
+    browser.open(report, size="phone")
+    wide = "const s = document.querySelector('.scroll:has(.segments)'); return s.scrollWidth > s.clientWidth"
+    assert browser.run(wide)
+    shadow = "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
+    assert browser.run(shadow) == "local, local, scroll, scroll"
+
+
+def test_rare_events_are_on_logit_axes(browser, tmp_path):
+    to_html(report_cases.rare(), tmp_path / "rare.html")
+    browser.open(tmp_path / "rare.html")
+    for chart in ("value", "reliability", "histogram", "strip"):
+        ticks = browser.texts(f'[data-chart="{chart}"] svg text')
+        assert {"0.01", "0.1"} <= set(ticks), chart
+        assert any("logit scale" in text for text in ticks), chart
+    assert browser.complaints() == []
+    assert browser.run(TEXTS_OUTSIDE) == []
+
+
+def test_costs_are_in_the_users_units(browser, report):
+    a = report_cases.single()
+    browser.open(report)
+    (found,) = browser.texts(".advice-costs")
+    rate = a.summary.event_rate
+    assert f"always acting {35 * (1 - rate):.3g}, never acting {65 * rate:.3g}." in found
+    browser.set(".cost-fp", 350)
+    browser.set(".cost-fn", 650)
+    (found,) = browser.texts(".advice-costs")
+    assert f"always acting {350 * (1 - rate):.3g}, never acting {650 * rate:.3g}." in found
 
 
 def test_the_theme_can_be_chosen(browser, report):
@@ -109,7 +159,7 @@ def test_the_policy_of_the_page_is_in_force(browser, report):
 
 
 def mark(browser):
-    """Where the user's mark stands on the regret curve, in pixels."""
+    """Where the user's mark stands on the decision curve, in pixels."""
     return browser.run(
         "const d = document.querySelector('g.mark circle'); return [d.getAttribute('cx'), d.getAttribute('cy')]"
     )
@@ -127,10 +177,9 @@ def test_the_slider_moves_the_mark_and_rewrites_the_advice(browser, report):
         marks.append(tuple(map(float, mark(browser))))
         seen.append(here)
     assert [x for x, _ in marks] == sorted({x for x, _ in marks})
-    # The mark stands as high as the regret that was looked up: heights are in the order of the regrets.
-    assert sorted(seen, key=lambda t: t.regret) == [
-        t for _, t in sorted(zip(marks, seen, strict=True), key=lambda z: -z[0][1])
-    ]
+    # The mark stands as high as the value that was looked up: heights are in the order of the values.
+    values = report_cases.single().value([t.threshold for t in seen])
+    assert np.argsort(values).tolist() == np.argsort([-y for _, y in marks]).tolist()
     browser.picture("report-slider")
     assert browser.complaints() == []
 
@@ -166,14 +215,16 @@ def test_the_keyboard_is_enough(browser, report):
     before = browser.texts(".means")
     slider.send_keys(Keys.ARROW_RIGHT)
     assert browser.texts(".means") != before
-    heads = browser.one("table.measures thead button")
-    heads.send_keys(Keys.ENTER)
+    browser.run("arguments[0].focus()", browser.one("details.part summary"))
+    ActionChains(browser.driver).send_keys(Keys.ENTER).perform()
+    browser.one("table.measures thead button").send_keys(Keys.ENTER)
     assert browser.one("table.measures th").get_attribute("aria-sort") == "ascending"
 
 
 def test_hovering_shows_the_numbers(browser, report):
     browser.open(report)
-    for chart in ("regret", "reliability", "histogram", "profile", "measures", "segments"):
+    browser.unfold()
+    for chart in ("value", "regret", "reliability", "histogram", "profile", "measures", "costs", "segments"):
         svg = browser.one(f'[data-chart="{chart}"] svg')
         texts = f'[data-chart="{chart}"] svg text'
         before = len(browser.texts(texts))
@@ -224,18 +275,30 @@ def click(browser, button):
 def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     browser.open(report)
     data = report_cases.single().to_dict()
-    click(browser, browser.one("#save-json"))
-    assert json.loads(browser.downloaded("report.json")) == data
-    for button in browser.all(".save"):
-        click(browser, button)
-    lines = list(csv.reader(io.StringIO(browser.downloaded("measures.csv"))))
-    assert lines[0][:4] == ["Measure", "Value", "Low", "High"]
-    found = [(line[0], float(line[1]) if line[1] else None) for line in lines[1:]]
+
+    def saved(selector, name):
+        click(browser, browser.one(selector))
+        return browser.downloaded(name)
+
+    def table(name):
+        text = saved(f".scroll:has(.{name}) + .save", f"{name}.csv")
+        return list(csv.reader(io.StringIO(text)))
+
+    assert json.loads(saved("#save-json", "report.json")) == data
+    recalibrator = Recalibrator.from_dict(json.loads(saved('[data-file="map.json"]', "map.json")))
+    assert recalibrator.method_ == data["recalibration"]["method"]
+    policy = RoundingPolicy.from_dict(json.loads(saved('[data-file="policy.json"]', "policy.json")))
+    assert policy.grid == data["rounded_guarantee"]["grid"]
+    head, *lines = table("measures")
+    assert head[:2] == ["Measure", "Value"]
+    found = [(line[0], float(line[1]) if line[1] else None) for line in lines]
     assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
-    lines = list(csv.reader(io.StringIO(browser.downloaded("advice.csv"))))
-    assert [float(line[2]) for line in lines[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
-    for name in ("reliability", "profile", "segments"):
-        assert browser.downloaded(f"{name}.csv").count("\r\n") > 2
+    assert [float(line[2]) for line in table("advice")[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
+    assert [float(line[1]) for line in table("cost-per-case")[1:]] == [
+        data["task"][name]["mean"] for name in NAMES if data["task"][name]
+    ]
+    for name in ("value", "reliability", "profile", "segments", "candidates"):
+        assert len(table(name)) > 2
     assert browser.complaints() == []
 
 
@@ -248,7 +311,14 @@ def hostile(a, name):
         a,
         name=name,
         segments=replace(a.segments, rows=rows, by=(HOSTILE[1],)),
-        verdict=replace(a.verdict, headline=HOSTILE[0], sentences=(Sentence(about="note", text=HOSTILE[2]),)),
+        verdict=replace(
+            a.verdict,
+            headline=HOSTILE[0],
+            reason=HOSTILE[1],
+            next_step=HOSTILE[3],
+            answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
+            sentences=(Sentence(about="note", text=HOSTILE[2]),),
+        ),
         measures=(replace(a.measures[0], measure=measure), *a.measures[1:]),
     )
 
@@ -266,7 +336,7 @@ def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     assert browser.texts("article:not([hidden]) tr.picked td:first-child") == [HOSTILE[2]]
     assert browser.driver.title == HOSTILE[0]
     assert browser.all("img") == []
-    assert len(browser.all("script")) == 5
+    assert len(browser.all("script")) == 6
     assert browser.complaints() == []
     assert browser.requests() == [path.as_uri()]
     browser.picture("hostile")
@@ -286,7 +356,7 @@ def test_a_forecast_can_be_picked_from_several(browser, comparison):
     assert [a.is_displayed() for a in browser.all("article")] == [True, False]
     browser.set("#model", 1, "change")
     assert [a.is_displayed() for a in browser.all("article")] == [False, True]
-    browser.wait("return document.querySelectorAll('article:not([hidden]) .chart svg').length >= 6")
+    browser.wait("return document.querySelectorAll('article:not([hidden]) .chart svg').length >= 5")
     assert browser.complaints() == []
     assert browser.faults() == []
 
@@ -302,10 +372,12 @@ def test_it_prints_in_black_on_white(browser, report):
 
 def test_what_was_not_computed_is_left_out(browser, tmp_path):
     a = report_cases.single()
-    measures = tuple(replace(e, low=None, high=None) for e in a.measures if e.measure.name != "soft_binned_cdl")
-    less = replace(a, task=None, segments=None, loss_at_least=None, measures=measures)
+    measures = tuple(e for e in a.measures if e.measure.name != "soft_binned_cdl")
+    evidence = replace(a.evidence, test=None, worth=None, certificate=None)
+    less = replace(a, task=None, segments=None, recalibrator=None, test=None, measures=measures, evidence=evidence)
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")
     browser.open(tmp_path / "less.html")
+    browser.unfold()
     assert browser.complaints() == []
     assert browser.faults() == []
     assert "None" not in browser.one("main").text

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
-from operator import attrgetter, itemgetter
 
 from brolly.assessment.result import Assessment
-from brolly.assessment.segments import SegmentTable
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
-from brolly.core.text import short
-from brolly.report.html_tables import Column, count, folded, items, number, percent, table
+from brolly.decisions.policy import RoundingPolicy
+from brolly.recalibration.storage import as_text
+from brolly.report import assessment_tables as tables
+from brolly.report.html_tables import count, items, number, percent
 
-MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
-DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),
     "recalibrate": ("!", "Recalibrate"),
     "avoid": ("✗", "Avoid"),
     "unknown": ("?", "Not enough rows"),
 }
+STEPS = (
+    "SCDL moves in steps: where rounding dominates it is exactly 1/m, so that different forecasts can have the same "
+    "value. Compare forecasts by cost or by the guarantee, not by SCDL."
+)
 REFERENCES = (
     "Bairaktari, Hu, Nguyen, Ullman (2026), Testable and Actionable Calibration for Full Swap Regret, arXiv:2605.17749 "
     "(SCDL, the guarantee for rounded forecasts).",
     "Hu, Wu (2024), Predict to Minimize Swap Regret for All Payoff-Bounded Tasks, arXiv:2404.13503 (CDL).",
+    "Vickers, Elkin (2006), Decision curve analysis, doi:10.1177/0272989X06295361 (decision curve).",
     "Benjamini, Hochberg (1995), Controlling the false discovery rate, doi:10.1111/j.2517-6161.1995.tb02031.x "
     "(segments).",
 )
+_NOT_GIVEN = (
+    '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
+    '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
+)
+_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy"}
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
     """Return what goes into the places of article.html."""
     icon, badge = GRADES[a.verdict.grade]
     name, m_star = a.name or "The forecast", a.profile.m_star
+    notes = (s.text for s in a.verdict.sentences if s.about == "note")
     return {
         "index": str(index),
         "name": escape(name),
@@ -43,162 +53,137 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "icon": icon,
         "badge": escape(badge),
         "headline": escape(a.verdict.headline),
-        "sentences": "".join(f'<li class="about-{s.about}">{escape(s.text)}</li>' for s in a.verdict.sentences),
+        "reason": escape(a.verdict.reason),
+        "next_step": escape(a.verdict.next_step),
         "rows": escape(_rows(a)),
-        "tiles": _tiles(a),
+        "downloads": _downloads(a),
+        "notes": "".join(f'<p class="small">{escape(note)}</p>' for note in notes),
+        "tiles": _tiles(a, index),
+        "value_keys": _keys(_value_lines(a)),
+        "value_table": tables.value(a),
+        "with_map": " and recalibration map" if _has_map(a) else "",
+        "reliability_keys": _keys(_reliability_lines(a)),
+        "reliability_table": tables.reliability(a),
         "advice": escape(_first_advice(a)),
+        "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
+        "advice_table": tables.advice(a),
         "confidence_level": exact_percent(a.confidence_level),
         "grid": str(a.shown_grid),
+        "segments": "" if a.segments is None else tables.segments(a.segments, index, hidden_segments),
+        "measures_table": tables.measures(a),
+        "guarantee": _guarantee(a),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",
-        "advice_table": _advice_table(a),
-        "reliability_table": _reliability_table(a),
-        "profile_table": _profile_table(a),
-        "measures_table": _measures_table(a),
-        "segments": "" if a.segments is None else _segments(a.segments, index, hidden_segments),
+        "steps": STEPS,
+        "profile_table": tables.profile(a),
+        "sentences": "".join(f'<li class="about-{s.about}">{escape(s.text)}</li>' for s in a.verdict.sentences),
         "method": _method(a),
     }
 
 
+def downloads(a: Assessment) -> dict[str, str]:
+    """The files that the page can save: the map as `Recalibrator.save` writes it, the policy as `save` does."""
+    found = {}
+    if a.recalibrator is not None and _has_map(a):
+        found["map.json"] = as_text(a.recalibrator.to_dict())
+    if a.task is not None:
+        policy = RoundingPolicy(a.task.task, a.task.grid)
+        found["policy.json"] = json.dumps(policy.to_dict(), indent=2, allow_nan=False) + "\n"
+    return found
+
+
+def _has_map(a: Assessment) -> bool:
+    """Whether recalibration changes anything."""
+    return a.recalibrator is not None and a.recalibrator.method_ != "none"
+
+
 def _rows(a: Assessment) -> str:
     weighted = f", weighted ({count(a.summary.effective_n)} effective rows)" if a.summary.weighted else ""
-    return f"{rows_text(a.summary.n)}{weighted}; event rate {percent(a.summary.event_rate)}."
+    groups = "" if a.evidence.groups is None else f" in {count(a.evidence.groups)} groups"
+    return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."
 
 
-def _tile(term: str, value: str, more: str) -> str:
-    return (
-        f'<div><dt>{escape(term)}</dt><dd class="value">{escape(value)}</dd><dd class="more">{escape(more)}</dd></div>'
+def _downloads(a: Assessment) -> str:
+    buttons = "".join(
+        f'<button type="button" class="file" data-file="{name}" aria-label="Download: {_FILES[name]}">'
+        f"{_FILES[name]} &#8595;</button> "
+        for name in downloads(a)
     )
+    return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
 
 
-def _tiles(a: Assessment) -> str:
-    return "".join(_tile(answer.question, answer.value, answer.meaning) for answer in a.verdict.answers)
+def _tiles(a: Assessment, index: int) -> str:
+    tiles = [
+        f'<div class="about-{answer.about}"><dt>{escape(answer.question)}</dt>'
+        f'<dd class="value">{escape(answer.value.rstrip(":;"))}</dd>'
+        f'<dd class="more">{escape(answer.meaning)}</dd></div>'
+        for answer in a.verdict.answers
+    ]
+    return "".join(tiles if len(tiles) > 3 else [*tiles, _NOT_GIVEN.format(index)])
+
+
+def _keys(lines: Iterable[tuple[str, str]]) -> str:
+    """The keys of a chart: each name beside its line."""
+    keys = "".join(
+        f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" d="M0,5H22"/></svg>'
+        f"{escape(name)}</li>"
+        for kind, name in lines
+    )
+    return f'<ul class="keys">{keys}</ul>'
+
+
+def _value_lines(a: Assessment) -> list[tuple[str, str]]:
+    fitted = "isotonic, optimistic" if a.value.recalibration == "isotonic" else "optimistic"
+    lines = [("forecast", "as it is"), ("map", f"recalibrated ({fitted})"), ("none", "no forecast")]
+    return [*lines, ("perfect", "perfect")]
+
+
+def _reliability_lines(a: Assessment) -> list[tuple[str, str]]:
+    lines = [("forecast", "event rate"), ("perfect", "calibrated")]
+    if a.recalibrator is not None and _has_map(a):
+        lines.append(("map", f"recalibration map ({a.recalibrator.method_})"))
+    return lines
 
 
 def _first_advice(a: Assessment) -> str:
     """The advice that stands there before the slider is moved, or where scripts are off."""
     own = a.task.task.thresholds if a.task else ()
-    nearest = a.advice_at(own[0] if len(own) == 1 else 0.5)
+    nearest = a.advice_at(own[0] if len(own) == 1 else a.summary.event_rate)
     return f"If you act from {number(nearest.threshold)} on: {nearest}"
 
 
-def _advice_table(a: Assessment) -> str:
-    columns = [
-        Column("Threshold", attrgetter("threshold"), number),
-        Column("Cost of a false alarm / cost of a miss", attrgetter("cost_ratio"), number),
-        Column("Loss per row", attrgetter("regret"), number),
-        Column("Share of the stakes", attrgetter("share_of_stakes"), percent),
-        Column("By chance up to", attrgetter("null_high"), number),
-        Column("Advice", str),
+def _guarantee(a: Assessment) -> str:
+    """The guarantees, what is proven of recalibration, and the test."""
+    words = [
+        f"Acting on the probabilities as they are. {a.guarantee}",
+        f"Acting on rounded probabilities. {a.rounded_guarantee}",
     ]
-    return folded("Advice for every threshold, as a table", table("Advice by threshold", "advice", columns, a.advice))
-
-
-def _numbered(*columns: tuple[str, Callable[[float], str]]) -> list[Column]:
-    """Columns of rows that are tuples, by position."""
-    return [Column(head, itemgetter(i), shown) for i, (head, shown) in enumerate(columns)]
-
-
-def _reliability_table(a: Assessment) -> str:
-    columns = _numbered(
-        ("Prediction", number),
-        ("Rows", count),
-        ("Event rate", number),
-        ("Low", number),
-        ("High", number),
-        ("Calibrated: low", number),
-        ("Calibrated: high", number),
-    )
-    bins, null = a.reliability.bins, a.reliability
-    arrays = (bins.prediction, bins.share * bins.n, bins.event_rate, bins.low, bins.high, null.null_low, null.null_high)
-    rows = list(zip(*(array.tolist() for array in arrays), strict=True))
-    return folded("These points as a table", table("Event rate by prediction", "reliability", columns, rows))
-
-
-def _profile_table(a: Assessment) -> str:
-    columns = _numbered(("m", count), ("SCDL on the grid 1/m", number), ("1/m", number))
-    arrays = (a.profile.grids, a.profile.losses, 1 / a.profile.grids)
-    rows = list(zip(*(array.tolist() for array in arrays), strict=True))
-    return folded("These points as a table", table("SCDL by grid", "profile", columns, rows))
-
-
-def _measures_table(a: Assessment) -> str:
-    columns = [
-        Column("Measure", attrgetter("measure.symbol")),
-        Column("Value", attrgetter("value"), number),
-        Column("Whose regret a small value bounds", attrgetter("measure.actionable")),
-        Column("Name in brolly", attrgetter("measure.name")),
-    ]
-    return table("All measures", "measures", columns, a.measures)
-
-
-def _segments(segments: SegmentTable, index: int, hidden: int) -> str:
-    columns = [
-        Column(short(" / ".join(segments.by)), attrgetter("label"), short),
-        Column("Rows", attrgetter("n"), count),
-        Column("Event rate", attrgetter("event_rate"), percent),
-        Column("SCDL", attrgetter("value"), number),
-        Column("Low", attrgetter("low"), number),
-        Column("High", attrgetter("high"), number),
-        Column("If calibrated", attrgetter("null_mean"), number),
-        Column("p-value", attrgetter("p_value"), number),
-        Column("q-value", attrgetter("q_value"), number),
-        Column("Test", attrgetter("status")),
-    ]
-    options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(segments.rows))
-    note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
-    return (
-        f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
-        f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
-        f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
-        f'<p class="segment-status" role="status"></p>'
-        f'<figure><div class="chart" data-chart="segments"></div><figcaption>{escape(_about(segments))}</figcaption>'
-        "</figure>"
-        + note
-        + table("Segments", "segments", columns, segments.rows, flagged=attrgetter("flagged"))
-        + "</section>"
-    )
-
-
-def _about(segments: SegmentTable) -> str:
-    """The caption of the chart of segments."""
-    level = segments.interval_level
-    intervals = (
-        ""
-        if level is None
-        else f" Intervals are at {exact_percent(level)} each, so that on average at most {exact_percent(segments.fdr)} "
-        "of the intervals shown miss (Benjamini and Yekutieli)."
-    )
-    most = f" The chart shows the {DRAWN_SEGMENTS} largest values." if len(segments.rows) > DRAWN_SEGMENTS else ""
-    return (
-        "SCDL of each segment. Red: miscalibrated beyond chance, at a false discovery rate of "
-        f"{exact_percent(segments.fdr)} (Benjamini and Hochberg). Grey dot: not tested, fewer than "
-        f"{count(segments.min_rows)} rows. Grey tick: the mean of a calibrated forecast with as many rows."
-        f"{intervals}{most}"
-    )
+    if a.recalibrator is not None:
+        words.append(f"Recalibration ({a.recalibrator.method_}). {a.recalibrator.certificate_}")
+    if a.test is not None:
+        words.append(f"Test of perfect calibration. {a.test}")
+    return f"<ul>{items(words)}</ul>" + ("" if a.recalibrator is None else tables.candidates(a.recalibrator))
 
 
 def _method(a: Assessment) -> str:
     """What was computed, and where it is described."""
     words: list[str] = [
+        "Decision curve: at the threshold t a false alarm costs t and a miss 1 - t. The gain is the net benefit times "
+        "1 - t, less that of the better of always and never acting, on these rows.",
         "Probabilities are rounded at random to a neighbouring multiple of 1/m, so that their mean stays the same. The "
         "loss of acting on the rounded probabilities is measured against the best change of actions in hindsight. "
         "SCDL considers m = 2, 4, 8, ... and takes the grid where the loss meets 1/m.",
-        f"The regret curve and the reliability diagram use the grid 1/{a.shown_grid}. Intervals of event rates: "
-        f"{a.reliability.method}.",
-        f"The guarantee ({a.guarantee.method} bound): {a.guarantee}",
-        f"The guarantee for rounded probabilities: {a.rounded_guarantee}",
+        f"The regret curve and the reliability diagram use the grid of the guarantee for rounded probabilities, "
+        f"1/{a.shown_grid}. Intervals of event rates: {a.reliability.method}.",
     ]
     if a.test is not None:
         words.append(
             f"The test redraws all outcomes {count(a.test.n_resamples)} times as if the probabilities were right."
         )
-    if a.recalibrator is not None:
-        words.append(f"Recalibration: {a.recalibrator.certificate_}")
     if a.summary.compressed is not None:
         words.append(f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL.")
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
     words.append(f"Random numbers: {seed}. brolly {version('brolly')}.")
-    return f"<ul>{items(words)}</ul><h3>References</h3><ul>{items((*REFERENCES, *_sources(a)))}</ul>"
+    return f"<h3>Method</h3><ul>{items(words)}</ul><h3>References</h3><ul>{items((*REFERENCES, *_sources(a)))}</ul>"
 
 
 def _sources(a: Assessment) -> Sequence[str]:

@@ -1,5 +1,5 @@
 // The charts. Each function takes an assessment, the width in pixels and the state of the page, and returns an SVG.
-// Nothing is computed here: the numbers are those of the page's data.
+// Nothing is estimated here: the numbers are those of the page's data.
 "use strict";
 globalThis.brolly = (() => {
   const colours = {
@@ -23,28 +23,99 @@ globalThis.brolly = (() => {
   }
   // Along x or y alone, the nearest value shows wherever in the chart the pointer is.
   const tip = (data, options, pointer = Plot.pointer) => Plot.tip(data, pointer({ maxRadius: Infinity, fill: "var(--card)", stroke: colours.quiet, lineWidth: 26, lineHeight: 1.25, ...options }));
-  const probability = (label) => ({ domain: [0, 1], label, labelAnchor: "center", labelArrow: "none" });
   const top = (...heights) => Math.max(...heights.flat()) || 0.01; // a chart of zeros needs some height
   const upward = (label, more) => ({ label, labelArrow: "none", grid: true, nice: true, ticks: 6, ...more });
+
+  // Probabilities on an axis: plain, or on the logit scale where the event is rare or nearly certain.
+  const logit = (p) => Math.log(p / (1 - p));
+  const expit = (x) => 1 / (1 + Math.exp(-x));
+  const TICKS = [1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
+  const MORE = [0.002, 0.005, 0.02, 0.05, 0.2, 0.8, 0.95, 0.98, 0.995, 0.998];
+  function axis(rates, values = []) {
+    const rarer = Math.min(...rates.map((rate) => Math.min(rate, 1 - rate)));
+    if (!(rarer > 0 && rarer < 0.05)) return { at: (p) => p, shown: () => true, between: () => [], scale: (label) => ({ domain: [0, 1], label, labelAnchor: "center", labelArrow: "none" }) };
+    const inner = values.filter((p) => p > 0 && p < 1);
+    const ends = rates[0] < 0.5 ? [rarer / 30, 0.5] : [0.5, 1 - rarer / 30];
+    const low = Math.max(1e-6, Math.min(ends[0], ...inner)), high = Math.min(1 - 1e-6, Math.max(ends[1], ...inner));
+    const at = (p) => logit(Math.min(Math.max(p, low), high));
+    const wide = logit(high) - logit(low) > 6;
+    const ticks = [...TICKS, ...(wide ? [] : MORE)].filter((p) => p >= low && p <= high).map(logit);
+    const tickFormat = (x) => number(Number(expit(x).toPrecision(6)));
+    return {
+      at, shown: (p) => p >= low && p <= high,
+      between: (p, q) => { const n = Math.min(60, Math.floor((at(q) - at(p)) / 0.1)); return Array.from({ length: n }, (_, i) => expit(at(p) + ((at(q) - at(p)) * (i + 1)) / (n + 1))); },
+      scale: (label) => ({ domain: [at(low), at(high)], ticks, tickFormat, label: `${label} (logit scale)`, labelAnchor: "center", labelArrow: "none" }),
+    };
+  }
+  // The points of a curve of straight pieces, with more in between where the axis bends them.
+  function curve(x, y, on) {
+    const points = [];
+    x.forEach((p, i) => {
+      if (i > 0) on.between(x[i - 1], p).forEach((q) => points.push({ p: q, y: y[i - 1] + ((y[i] - y[i - 1]) * (q - x[i - 1])) / (p - x[i - 1]) }));
+      points.push({ p, y: y[i] });
+    });
+    return points.filter((d) => on.shown(d.p)).map((d) => ({ x: on.at(d.p), y: d.y }));
+  }
+
+  function value(a, width, state) {
+    const { threshold, value: asIs, value_recalibrated: recalibrated, value_perfect: perfect, event_rate } = a.value;
+    const on = axis([event_rate]);
+    const here = state.costs.threshold[state.at];
+    const points = rows(state.costs).filter((d) => on.shown(d.threshold));
+    const most = top(perfect);
+    const lowest = Math.max(-0.6 * most, Math.min(0, ...asIs, ...recalibrated));
+    const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
+    const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];
+    return plot(`Decision curve: the gain over no forecast, as it is and recalibrated; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
+      height: Math.max(220, Math.min(266, width * 0.66)), marginTop: 26, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
+      y: upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
+      marks: [
+        Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
+        line(perfect, { stroke: colours.quiet, strokeDasharray: "4 3" }),
+        line(recalibrated, { stroke: colours.good, strokeWidth: 2, strokeDasharray: "7 3" }),
+        line(asIs, { stroke: colours.forecast, strokeWidth: 2 }),
+        Plot.ruleX(mine, { x: "x", stroke: colours.mark, strokeDasharray: "2 3" }),
+        Plot.dot(mine, { x: "x", y: "y", r: 5, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
+        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -14, text: () => `${state.own} threshold: ${number(here)}`.trim(), fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
+        tip(points, {
+          x: (d) => on.at(d.threshold), y: (d) => Math.max(d.value, lowest),
+          title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}`,
+        }, Plot.pointerX),
+      ],
+    });
+  }
+
+  function mapOf(a, on) {
+    if (!a.recalibration || a.recalibration.method === "none") return [];
+    const { edges, start, slope } = a.recalibration.map;
+    const x = start.flatMap((_, k) => [edges[k], edges[k + 1]]);
+    const y = start.flatMap((s, k) => [s, s + slope[k] * (edges[k + 1] - edges[k])]);
+    return curve(x, y, on).filter((d) => on.shown(d.y)).map((d) => ({ x: d.x, y: on.at(d.y) }));
+  }
 
   function reliability(a, width) {
     const { grid, method, ...columns } = a.reliability;
     const bins = rows(columns);
-    const height = Math.min(width, 400);
+    const on = axis([a.event_rate], bins.map((d) => d.null_mean));
+    const x = (d) => on.at(d.null_mean), y = (name) => (d) => on.at(d[name]);
+    const [low, high] = on.scale("").domain;
+    const many = bins.length > 40;
     return plot(
-      `Reliability diagram: the event rate at ${bins.length} predicted probabilities; the table below has the numbers.`,
+      `Reliability diagram: the event rate at ${bins.length} predictions, and the recalibration map; the table below has the numbers.`,
       width,
       {
-        height, x: probability("predicted probability"), y: { ...upward("event rate"), domain: [0, 1] },
+        height: Math.max(190, Math.min(206, width * 0.5)), marginBottom: 18, marginTop: 22, marginLeft: 52, x: { ...on.scale(""), label: null },
+        y: { ...upward("event rate", { nice: false }), ...on.scale("event rate"), labelAnchor: "top", ticks: on.scale("").ticks ?? 6 },
         marks: [
-          Plot.areaY(bins, { x: "prediction", y1: "null_low", y2: "null_high", fill: colours.band }),
-          ...(bins.length === 1 ? [Plot.ruleX(bins, { x: "prediction", y1: "null_low", y2: "null_high", stroke: colours.band, strokeWidth: 9 })] : []),
-          Plot.line([[0, 0], [1, 1]], { stroke: colours.soft, strokeDasharray: "4 3" }),
-          Plot.ruleX(bins, { x: "prediction", y1: "low", y2: "high", stroke: colours.forecast, strokeWidth: 1.5 }),
-          Plot.dot(bins, { x: "prediction", y: "event_rate", r: 3.5, fill: colours.forecast, stroke: "var(--card)" }),
+          Plot.areaY(bins, { x, y1: y("null_low"), y2: y("null_high"), fill: colours.band }),
+          ...(bins.length === 1 ? [Plot.ruleX(bins, { x, y1: y("null_low"), y2: y("null_high"), stroke: colours.band, strokeWidth: 9 })] : []),
+          Plot.line([[low, low], [high, high]], { stroke: colours.quiet, strokeDasharray: "4 3" }),
+          Plot.ruleX(bins, { x, y1: y("low"), y2: y("high"), stroke: colours.forecast, strokeWidth: many ? 0.8 : 1.5 }),
+          Plot.dot(bins, { x, y: y("event_rate"), r: many ? 2 : 3.5, fill: colours.forecast, stroke: many ? "none" : "var(--card)" }),
+          Plot.line(mapOf(a, on), { x: "x", y: "y", stroke: colours.good, strokeWidth: 2.5, strokeDasharray: "7 3" }),
           tip(bins, {
-            x: "prediction", y: "event_rate",
-            title: (d) => `prediction ${number(d.prediction)}, event rate ${number(d.event_rate)}\ninterval ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows`,
+            x, y: y("event_rate"),
+            title: (d) => `mean prediction ${number(d.null_mean)}, event rate ${number(d.event_rate)}\ninterval ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows`,
           }, Plot.pointerX),
         ],
       },
@@ -53,15 +124,17 @@ globalThis.brolly = (() => {
 
   function histogram(a, width) {
     const { edges, share, share_events } = a.histogram;
-    const bars = share.map((s, i) => ({ low: edges[i], high: edges[i + 1], share: s, events: share_events[i] }));
+    const on = axis([a.event_rate], a.reliability.null_mean);
+    const bars = share.map((s, i) => ({ low: edges[i], high: edges[i + 1], share: s, events: share_events[i] })).filter((d) => on.at(d.low) < on.at(d.high));
+    const ends = { x1: (d) => on.at(d.low), x2: (d) => on.at(d.high) };
     return plot("The distribution of the predictions.", width, {
-      height: 120, marginTop: 24, x: probability("predicted probability"), y: upward("share of rows", { ticks: 3, tickFormat: percent }),
+      height: 66, marginTop: 6, marginLeft: 52, marginBottom: 34, x: on.scale("predicted probability"), y: { label: null, ticks: [0, Math.max(...share)], tickFormat: percent },
       marks: [
-        Plot.rectY(bars, { x1: "low", x2: "high", y: "share", fill: colours.said, inset: 0.3 }),
-        Plot.rectY(bars, { x1: "low", x2: "high", y: "events", fill: colours.forecast, inset: 0.3 }),
+        Plot.rectY(bars, { ...ends, y: "share", fill: colours.said, inset: 0.3 }),
+        Plot.rectY(bars, { ...ends, y: "events", fill: colours.forecast, inset: 0.3 }),
         Plot.ruleY([0], { stroke: colours.soft }),
         tip(bars, {
-          x: (d) => (d.low + d.high) / 2, y: "share",
+          x: (d) => (on.at(d.low) + on.at(d.high)) / 2, y: "share",
           title: (d) => `predictions ${number(d.low)} to ${number(d.high)}\n${percent(d.share)} of the rows\n${percent(d.events)} with the event`,
         }, Plot.pointerX),
       ],
@@ -77,11 +150,11 @@ globalThis.brolly = (() => {
     const worst = curve.worst;
     const highest = worst.regret > 0 ? [worst] : [];
     return plot(
-      `Regret curve: highest at the threshold ${number(worst.threshold)} with ${number(worst.regret)}; at yours, ${number(here.threshold)}, it is ${number(here.regret)}.`,
+      `Regret curve: highest at the threshold ${number(worst.threshold)} with ${number(worst.regret)}; at ${number(here.threshold)} it is ${number(here.regret)}.`,
       width,
       {
         height: Math.min(340, Math.max(240, width * 0.5)), marginTop: 26,
-        x: probability("threshold"), y: upward("loss per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
+        x: axis([0.5]).scale("threshold"), y: upward("loss per row", { insetTop: 20, domain: [0, top(curve.regret, curve.null_high)] }),
         marks: [
           Plot.areaY(curve.null_threshold, { x: curve.null_threshold, y: curve.null_high, fill: colours.band }),
           Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
@@ -89,9 +162,9 @@ globalThis.brolly = (() => {
           Plot.dot(highest, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
           Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest at ${number(d.threshold)}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
-          Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
+          Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)" }),
           Plot.text([here], {
-            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `your threshold: ${number(d.threshold)}`, fill: colours.mark, fontWeight: 600,
+            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `${state.own} threshold: ${number(d.threshold)}`.trim(), fill: colours.mark, fontWeight: 600,
             textAnchor: inText(here.threshold),
           }),
           tip(points, {
@@ -105,22 +178,25 @@ globalThis.brolly = (() => {
 
   function strip(a, width, state) {
     const here = a.advice.thresholds[state.at];
-    const says = "forecast", better = "better";
+    const on = axis([a.event_rate], [here.threshold]);
+    const says = "forecast says", better = "better action";
     const bars = [
       { row: says, from: 0, to: here.threshold, do: "wait" }, { row: says, from: here.threshold, to: 1, do: "act" },
       { row: better, from: 0, to: here.threshold, do: "wait" }, { row: better, from: here.threshold, to: 1, do: "act" },
       ...here.swaps.map((s) => ({ row: better, from: s.low, to: s.high, do: s.do, swap: true })),
     ];
+    const scale = on.scale("predicted probability"), { domain } = scale;
+    const ends = { x1: (d) => on.at(d.from), x2: (d) => on.at(d.to) };
     const said = (d) => `${d.row}: ${d.do} from ${number(d.from)} to ${number(d.to)}`;
     const fill = (d) => (d.do === "act" ? colours.mark : colours.band);
-    const wide = bars.filter((d) => !d.swap && d.row === says && (d.to - d.from) * width > 60);
+    const wide = bars.filter((d) => !d.swap && d.row === says && ((on.at(d.to) - on.at(d.from)) / (domain[1] - domain[0])) * width > 60);
     const words = here.swaps.map((s) => `${s.do} from ${number(s.low)} to ${number(s.high)}`);
     return plot(`The forecast says: wait below ${number(here.threshold)}, then act. Proven better: ${words.join(", ") || "nothing else"}.`, width, {
-      height: 104, marginLeft: 88, marginTop: 4, marginBottom: 36, x: probability("predicted probability"), y: { domain: [says, better], label: null, tickSize: 0 },
+      height: 104, marginLeft: 100, marginTop: 4, marginBottom: 36, x: scale, y: { domain: [says, better], label: null, tickSize: 0 },
       marks: [
-        Plot.barX(bars, { x1: "from", x2: "to", y: "row", fill, insetTop: 2, insetBottom: 2, title: said }),
-        Plot.barX(bars.filter((d) => d.swap), { x1: "from", x2: "to", y: "row", fill: "none", stroke: colours.ink, strokeWidth: 1, insetTop: 2, insetBottom: 2, title: said }),
-        Plot.text(wide, { x: (d) => (d.from + d.to) / 2, y: "row", text: "do", fill: (d) => (d.do === "act" ? "var(--card)" : colours.ink), fontWeight: 600 }),
+        Plot.barX(bars, { ...ends, y: "row", fill, insetTop: 2, insetBottom: 2, title: said }),
+        Plot.barX(bars.filter((d) => d.swap), { ...ends, y: "row", fill: "none", stroke: colours.ink, strokeWidth: 1, insetTop: 2, insetBottom: 2, title: said }),
+        Plot.text(wide, { x: (d) => (on.at(d.from) + on.at(d.to)) / 2, y: "row", text: "do", fill: (d) => (d.do === "act" ? "var(--card)" : colours.ink), fontWeight: 600 }),
       ],
     });
   }
@@ -147,7 +223,7 @@ globalThis.brolly = (() => {
     const marginLeft = Math.min(Math.max(60, 7.2 * longest + 14), width * 0.4);
     return plot(label, width, {
       height: 24 * data.length + 62, marginLeft, marginTop: 8,
-      x: { label: "value (0 is perfect)", labelAnchor: "center", labelArrow: "none", grid: true, nice: true, domain: [0, top(data.map((d) => Math.max(d.value, d.high ?? 0)))], ticks: width < 500 ? 4 : 8 },
+      x: { label: options.label ?? "value (0 is perfect)", labelAnchor: "center", labelArrow: "none", grid: true, nice: true, domain: [0, top(data.map((d) => Math.max(d.value, d.high ?? 0)))], ticks: width < 500 ? 4 : 8 },
       y: { type: "band", domain: data.map((d) => d.key), label: null, axis: null, tickSize: 0 },
       marks: [
         Plot.axisY({ tickFormat: (k) => data[k].label, lineWidth: (marginLeft - 14) / 12, textOverflow: "ellipsis", tickSize: 0 }),
@@ -161,8 +237,18 @@ globalThis.brolly = (() => {
   }
 
   function measures(a, width) {
-    const data = a.measures.filter((d) => !d.score && d.value !== null).map((d, key) => ({ ...d, key, label: d.symbol, colour: colours.forecast }));
-    return intervals("The measures with their intervals; the table below has the numbers.", data, width, {});
+    const data = a.measures.filter((d) => !d.score && d.value !== null).map((d, key) => ({ ...d, key, label: d.symbol, low: null, high: null, colour: colours.forecast }));
+    return intervals("The measures on these rows; the table below has the numbers.", data, width, {});
+  }
+
+  const RULES = {
+    cost: "forecast as it is", cost_recalibrated: "recalibrated", cost_best_cutoff: "best cut-off", cost_always: "always act", cost_never: "never act",
+    cost_perfect: "perfect foresight",
+  };
+  function costs(a, width) {
+    const some = Object.keys(RULES).filter((name) => a.task[name]);
+    const data = some.map((name, key) => ({ ...a.task[name], value: a.task[name].mean, key, label: RULES[name], colour: key < 2 ? colours.forecast : colours.quiet }));
+    return intervals("The cost per case by rule; the table below has the numbers.", data, width, { label: "cost per case" });
   }
 
   function segments(a, width, state) {
@@ -172,28 +258,34 @@ globalThis.brolly = (() => {
       const label = d.label.length > 40 ? `${d.label.slice(0, 37)}...` : d.label;
       return { ...d, label, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows\n${d.status}` };
     });
-    return intervals("The segments with their intervals; the table below has the numbers.", shown, width, { null: true });
+    return intervals("The segments with their intervals; the table below has the numbers.", shown, width, { null: true, label: "SCDL (0 is perfect)" });
   }
 
   function together(set, width, what) {
-    const lines = set.assessments.flatMap((a, i) =>
-      what === "regret"
-        ? a.regret.threshold.map((x, k) => ({ x, y: a.regret.regret[k], i, name: a.name }))
-        : a.reliability.prediction.map((x, k) => ({ x, y: a.reliability.event_rate[k], i, name: a.name })),
-    );
+    const isValue = what === "value";
+    const on = axis(set.assessments.map((a) => a.event_rate), isValue ? [] : set.assessments.flatMap((a) => a.reliability.null_mean));
+    const lines = set.assessments.flatMap((a, i) => {
+      const points = isValue ? curve(a.value.threshold, a.value.value, on) : a.reliability.null_mean.map((x, k) => ({ x: on.at(x), y: on.at(a.reliability.event_rate[k]) }));
+      return points.map((d) => ({ ...d, i, name: a.name }));
+    });
     const many = d3.group(lines, (d) => d.i);
-    const regret = what === "regret";
-    return plot(regret ? "The regret curves of all forecasts." : "The reliability diagrams of all forecasts.", width, {
-      height: regret ? 300 : Math.min(width, 380), x: probability(regret ? "threshold" : "predicted probability"),
-      y: upward(regret ? "loss per row" : "event rate", { domain: regret ? [0, top(lines.map((d) => d.y))] : [0, 1] }),
+    const most = top(lines.map((d) => d.y));
+    const lowest = Math.max(-0.6 * most, Math.min(0, ...lines.map((d) => d.y)));
+    const scale = on.scale(isValue ? "threshold" : "mean prediction");
+    const shown = (x) => number(scale.tickFormat ? expit(x) : x);
+    return plot(isValue ? "The decision curves of all forecasts." : "The reliability diagrams of all forecasts.", width, {
+      height: Math.min(width, 300), marginLeft: 52, x: scale,
+      y: isValue ? upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most] }) : { ...upward("event rate"), ...on.scale("event rate"), labelAnchor: "top" },
       marks: [
-        regret ? Plot.ruleY([0], { stroke: colours.soft }) : Plot.line([[0, 0], [1, 1]], { stroke: colours.soft, strokeWidth: 1 }),
-        ...Array.from(many, ([i, d]) => Plot.line(d, { x: "x", y: "y", stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2 })),
-        tip(lines, { x: "x", y: "y", title: (d) => `${d.name}\n${number(d.x)}: ${number(d.y)}` }),
+        isValue ? Plot.ruleY([0], { stroke: colours.soft }) : Plot.line([[scale.domain[0], scale.domain[0]], [scale.domain[1], scale.domain[1]]], { stroke: colours.soft, strokeWidth: 1 }),
+        ...Array.from(many, ([i, d]) => Plot.line(d, { x: "x", y: "y", stroke: models[i % 6], strokeDasharray: dashes[i % 6], strokeWidth: 2, clip: true })),
+        tip(lines.filter((d) => d.y >= lowest || !isValue), { x: "x", y: "y", title: (d) => `${d.name}\n${shown(d.x)}: ${isValue ? number(d.y) : shown(d.y)}` }),
       ],
     });
   }
 
-  const charts = { reliability, histogram, regret, strip, profile, measures, segments, "all-regret": (s, w) => together(s, w, "regret"), "all-reliability": (s, w) => together(s, w, "reliability") };
+  const charts = {
+    value, reliability, histogram, regret, strip, profile, measures, costs, segments, "all-value": (s, w) => together(s, w, "value"), "all-reliability": (s, w) => together(s, w, "reliability"),
+  };
   return { charts, number, models, dashes };
 })();

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
@@ -21,8 +21,9 @@ from brolly.assessment.components import Estimate
 from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
-from brolly.report.assessment_page import MAX_SEGMENTS, fields
-from brolly.report.html_tables import Column, items, number, percent, table
+from brolly.report.assessment_page import GRADES, downloads, fields
+from brolly.report.assessment_tables import MAX_SEGMENTS, values_at_thresholds
+from brolly.report.html_tables import Column, folded, items, number, percent, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
@@ -52,8 +53,8 @@ def to_html(
 
     Notes
     -----
-    Nothing is computed here or in the page. The slider looks up the nearest threshold that the assessment holds advice
-    for.
+    Nothing is estimated here or in the page. The slider looks up the nearest threshold that the assessment holds advice
+    for; costs are scaled to the user's units.
     """
     if isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
@@ -75,6 +76,7 @@ def to_html(
         main=top + "".join(map(Template(_read("article.html")).substitute, articles)),
         licences=escape(_read("vendor/LICENCES.txt")),
         data=embedded(data),
+        more=embedded([{"files": downloads(a), "costs": values_at_thresholds(a)} for a in models]),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
     text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
@@ -126,11 +128,46 @@ def _comparison(found: AssessmentSet) -> str:
     """The part of the page above the single assessments where there are several."""
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
-        sentences=items(found.sentences),
-        measures=_measures_table(found),
-        pairs=_pairs_table(found),
+        forecasts=_forecasts_table(found),
+        measures=folded("All measures of all forecasts", _measures_table(found)),
+        pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
     )
+
+
+def _forecasts_table(found: AssessmentSet) -> str:
+    """One row per forecast: its grade, and the answers as numbers."""
+    columns = [
+        Column("Forecast", attrgetter("name"), short),
+        Column("Verdict", lambda a: GRADES[a.verdict.grade][1]),
+        Column("Worth at least (of perfect foresight)", attrgetter("evidence.worth.relative_at_least"), percent),
+        Column("Loss as it is, at most", attrgetter("guarantee.bound"), percent),
+        Column("Recalibration gains at least", attrgetter("evidence.certificate.gain_at_least"), percent),
+    ]
+    if any(a.task is not None and a.task.cost is not None for a in found.assessments):
+        columns[2:2] = [
+            Column("Cost per case", attrgetter("task.cost.mean"), number),
+            Column("Low", attrgetter("task.cost.low"), number),
+            Column("High", attrgetter("task.cost.high"), number),
+            Column("Cost if recalibrated", attrgetter("task.cost_recalibrated.mean"), number),
+        ]
+    known = [column._replace(value=_or_none(column.value)) for column in columns]
+    cost = _or_none(attrgetter("task.cost.mean"))
+    costs = [cost(a) for a in found.assessments]
+    order = sorted(range(len(costs)), key=lambda i: float("inf") if costs[i] is None else costs[i])
+    return table("Forecasts", "models", known, found.assessments, order=order)
+
+
+def _or_none(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A value that a result may lack."""
+
+    def get(row: Any) -> Any:
+        try:
+            return value(row)
+        except AttributeError:
+            return None
+
+    return get
 
 
 def _measures_table(found: AssessmentSet) -> str:
@@ -141,7 +178,7 @@ def _measures_table(found: AssessmentSet) -> str:
 
     columns = [Column("Measure", lambda row: row[0].measure.symbol), *(column(i, name) for i, name in enumerate(found))]
     rows: Sequence[tuple[Estimate, ...]] = list(zip(*(a.measures for a in found.assessments), strict=True))
-    return table("All measures of all forecasts", "forecasts", columns, rows)
+    return table("All measures", "forecasts", columns, rows)
 
 
 def _pairs_table(found: AssessmentSet) -> str:

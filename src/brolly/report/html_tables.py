@@ -44,14 +44,16 @@ def table(
     rows: Sequence[Any],
     *,
     flagged: Callable[[Any], bool] = lambda _: False,
+    order: Iterable[int] | None = None,
 ) -> str:
     """Return a table that scripts make sortable and downloadable; cells keep numbers at full precision.
 
-    Rows for which `flagged` is true get the class of that name.
+    Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by index.
     """
     head = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in columns)
     body = []
-    for index, row in enumerate(rows):
+    for index in range(len(rows)) if order is None else order:
+        row = rows[index]
         flag = ' class="flagged"' if flagged(row) else ""
         body.append(f'<tr data-row="{index}"{flag}>{"".join(_cell(column, row) for column in columns)}</tr>')
     return (

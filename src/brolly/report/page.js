@@ -4,6 +4,7 @@
   const { charts, number, models, dashes } = globalThis.brolly;
   const data = JSON.parse(document.getElementById("data").textContent);
   const assessments = data.result === "assessment_set" ? data.assessments : [data];
+  const more = JSON.parse(document.getElementById("more").textContent);
   const SHOWN_SEGMENTS = 40;
 
   // A chart is drawn when it has a width, and again when the width changes.
@@ -36,11 +37,20 @@
     return cost > 1 ? `a false alarm costs ${number(cost)} times a miss` : `a miss costs ${number(1 / cost)} times a false alarm`;
   }
 
+  // Costs per case in the user's units, where a false alarm and a miss together cost `total`.
+  function costs({ costs: c, at }, total) {
+    if (!(total > 0)) return "";
+    const none = Math.min(c.always[at], c.never[at]);
+    const found = { "as it is": none - c.value[at], recalibrated: none - c.value_recalibrated[at], "always acting": c.always[at], "never acting": c.never[at] };
+    const words = Object.entries(found).map(([name, cost]) => `${name} ${number(Math.max(0, cost) * total)}`);
+    return `Cost per case on these rows, in your units: ${words.join(", ")}. No intervals; recalibrated is optimistic, as the map was fitted to some of these rows.`;
+  }
+
   function decision(article, a, state) {
     const form = article.querySelector(".decision");
     const [slider, fp, fn] = ["slider", "cost-fp", "cost-fn"].map((name) => form.querySelector(`.${name}`));
     const thresholds = a.advice.thresholds;
-    const boxes = [...article.querySelectorAll('[data-chart="regret"], [data-chart="strip"]')];
+    const boxes = [...article.querySelectorAll('[data-chart="value"], [data-chart="regret"], [data-chart="strip"]')];
     slider.max = thresholds.length - 1;
     form.hidden = false;
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -51,9 +61,7 @@
       slider.setAttribute("aria-valuetext", `${number(here.threshold)}: ${ratio(here.cost_ratio)}`);
       form.querySelector(".means").textContent = `Threshold ${number(here.threshold)}: ${ratio(here.cost_ratio)}.`;
       article.querySelector(".advice-text").textContent = here.text;
-      const chance = here.beyond_chance ? "beyond chance" : "within chance";
-      article.querySelector(".advice-loss").textContent =
-        `Loss per row on these rows: ${number(here.regret)}, ${chance} (a calibrated forecast stays below ${number(here.null_high)}).`;
+      article.querySelector(".advice-costs").textContent = costs(state, fp.valueAsNumber + fn.valueAsNumber);
       boxes.forEach((box) => drawn.has(box) && draw(box));
     }
     function fromCosts() {
@@ -61,10 +69,12 @@
       const ok = falseAlarm >= 0 && miss >= 0 && falseAlarm + miss > 0;
       [fp, fn].forEach((input) => (ok ? input.removeAttribute("aria-invalid") : input.setAttribute("aria-invalid", "true")));
       if (!ok) return;
+      state.own = "your";
       state.at = nearest(thresholds, falseAlarm / (falseAlarm + miss));
       show();
     }
     slider.addEventListener("input", () => {
+      state.own = "your";
       state.at = slider.valueAsNumber;
       const mu = thresholds[state.at].threshold;
       const total = fp.valueAsNumber + fn.valueAsNumber || 100;
@@ -74,8 +84,10 @@
     });
     [fp, fn].forEach((input) => input.addEventListener("input", fromCosts));
 
-    const own = a.task?.thresholds?.length === 1 ? a.task.thresholds[0] : 0.5;
-    const total = a.task?.thresholds?.length === 1 ? a.task.scale / Math.max(own, 1 - own) : 100;
+    const given = a.task?.thresholds?.length === 1;
+    state.own = given ? "your" : "";
+    const own = given ? a.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
+    const total = given ? a.task.scale / Math.max(own, 1 - own) : 100;
     [fp.value, fn.value] = [own * total, (1 - own) * total].map((cost) => Number(cost.toPrecision(4)));
     state.at = nearest(thresholds, own);
     show();
@@ -179,7 +191,8 @@
   document.querySelectorAll(".tools").forEach((tools) => (tools.hidden = false));
   document.querySelectorAll("table").forEach((table) => { sortable(table); downloadable(table); });
   document.querySelectorAll("article.assessment").forEach((article, i) => {
-    const state = {};
+    const state = { costs: more[i].costs };
+    article.querySelectorAll("button.file").forEach((button) => button.addEventListener("click", () => save(button.dataset.file, "application/json", more[i].files[button.dataset.file])));
     decision(article, assessments[i], state);
     segmentPicker(article, assessments[i], state);
     article.querySelectorAll(".chart").forEach((box) => watchChart(box, assessments[i], state));

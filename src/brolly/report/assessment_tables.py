@@ -1,0 +1,209 @@
+"""The tables of one assessment: every chart has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from operator import attrgetter, itemgetter
+
+import numpy as np
+
+from brolly.assessment.costs import NAMES, TaskResult
+from brolly.assessment.result import Assessment
+from brolly.assessment.segments import SegmentTable
+from brolly.core.arrays import Floats
+from brolly.core.text import percent as exact_percent
+from brolly.core.text import rows as rows_text
+from brolly.core.text import short
+from brolly.recalibration.recalibrator import Recalibrator
+from brolly.report.html_tables import Column, count, folded, number, percent, table
+
+MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
+DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
+_RULES = dict(
+    zip(
+        NAMES,
+        ("Forecast as it is", "Recalibrated", "Best cut-off", "Always act", "Never act", "Perfect foresight"),
+        strict=True,
+    )
+)
+
+
+def numbered(*columns: tuple[str, Callable[[float], str]]) -> list[Column]:
+    """Columns of rows that are tuples, by position."""
+    return [Column(head, itemgetter(i), shown) for i, (head, shown) in enumerate(columns)]
+
+
+def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
+    """The value at each threshold that there is advice for: as it is, recalibrated, perfect; and that of no forecast.
+
+    ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it.
+    """
+    curve, mu = a.value.curve, np.array([found.threshold for found in a.advice])
+    rate = curve.event_rate
+
+    def at(values: Floats) -> list[float]:
+        found: list[float] = np.interp(mu, curve.threshold, values).tolist()
+        return found
+
+    return {
+        "threshold": mu.tolist(),
+        "value": np.asarray(a.value(mu)).tolist(),
+        "value_recalibrated": at(curve.value_recalibrated),
+        "value_perfect": at(curve.value_perfect),
+        "always": (mu * (1 - rate)).tolist(),
+        "never": ((1 - mu) * rate).tolist(),
+    }
+
+
+def value(a: Assessment) -> str:
+    """The decision curve."""
+    heads = ("Threshold", "As it is", "Recalibrated", "Perfect foresight", "Cost: always acting", "Cost: never acting")
+    columns = numbered(*((head, number) for head in heads))
+    rows = list(zip(*values_at_thresholds(a).values(), strict=True))
+    return folded("As a table", table("Decision curve: gain per case over no forecast", "value", columns, rows))
+
+
+def reliability(a: Assessment) -> str:
+    """The reliability diagram."""
+    columns = numbered(
+        ("Prediction (grid)", number),
+        ("Mean prediction", number),
+        ("Rows", count),
+        ("Event rate", number),
+        ("Low", number),
+        ("High", number),
+        ("Calibrated: low", number),
+        ("Calibrated: high", number),
+    )
+    bins, null = a.reliability.bins, a.reliability
+    arrays = (bins.prediction, bins.mean_prediction, bins.share * bins.n, bins.event_rate, bins.low, bins.high)
+    rows = list(zip(*(array.tolist() for array in (*arrays, null.null_low, null.null_high)), strict=True))
+    return folded("As a table", table("Event rate by prediction", "reliability", columns, rows))
+
+
+def costs(found: TaskResult, confidence_level: float) -> str:
+    """The cost per case of the user's own decision, by rule."""
+    rows = [(name, cost) for name in NAMES if (cost := getattr(found, name)) is not None]
+    if not rows:
+        return ""
+
+    def rule(row: tuple[str, object]) -> str:
+        cut = found.cutoff
+        where = "" if cut is None or row[0] != "cost_best_cutoff" else f" (act from {cut:.3g} on)" if cut <= 1 else ""
+        return _RULES[row[0]] + where
+
+    columns = [
+        Column("Acting on", rule),
+        Column("Cost per case", lambda row: row[1].mean, number),
+        Column("Low", lambda row: row[1].low, number),
+        Column("High", lambda row: row[1].high, number),
+    ]
+    words = (
+        f"{found.task} Cost per case, in your units, on {rows_text(found.n)} that neither the map nor the cut-off was "
+        f"fitted to. Approximate {exact_percent(confidence_level)} intervals."
+    )
+    return (
+        f'<h3>Cost per case</h3><figure><div class="chart" data-chart="costs"></div><figcaption>{escape(words)}'
+        f"</figcaption></figure>{table('Cost per case', 'cost-per-case', columns, rows)}"
+    )
+
+
+def advice(a: Assessment) -> str:
+    """The advice for every threshold."""
+    columns = [
+        Column("Threshold", attrgetter("threshold"), number),
+        Column("Cost of a false alarm / cost of a miss", attrgetter("cost_ratio"), number),
+        Column("Loss per row", attrgetter("regret"), number),
+        Column("Share of the stakes", attrgetter("share_of_stakes"), percent),
+        Column("By chance up to", attrgetter("null_high"), number),
+        Column("Advice", str),
+    ]
+    return folded("Advice for every threshold, as a table", table("Advice by threshold", "advice", columns, a.advice))
+
+
+def profile(a: Assessment) -> str:
+    """SCDL by grid."""
+    columns = numbered(("m", count), ("SCDL on the grid 1/m", number), ("1/m", number))
+    arrays = (a.profile.grids, a.profile.losses, 1 / a.profile.grids)
+    rows = list(zip(*(array.tolist() for array in arrays), strict=True))
+    return table("SCDL by grid", "profile", columns, rows)
+
+
+def measures(a: Assessment) -> str:
+    """All measures."""
+    columns = [
+        Column("Measure", attrgetter("measure.symbol")),
+        Column("Value", attrgetter("value"), number),
+        Column("Whose regret a small value bounds", attrgetter("measure.actionable")),
+        Column("Name in brolly", attrgetter("measure.name")),
+    ]
+    return table("All measures", "measures", columns, a.measures)
+
+
+def candidates(found: Recalibrator) -> str:
+    """The methods of recalibration that were tried."""
+    if not found.candidates_:
+        return ""
+    columns = [
+        Column("Method", attrgetter("method")),
+        Column("Shortfall", attrgetter("shortfall"), number),
+        Column("Standard error", attrgetter("standard_error"), number),
+        Column("Brier score", attrgetter("brier_score"), number),
+    ]
+    caption = "Methods of recalibration, by cross-validation (shortfall: the most that anybody loses against another)"
+    return table(caption, "candidates", columns, found.candidates_)
+
+
+def segments(found: SegmentTable, index: int, hidden: int) -> str:
+    """The segments: those that are miscalibrated beyond chance first, then by SCDL."""
+    columns = [
+        Column(short(" / ".join(found.by)), attrgetter("label"), short),
+        Column("Rows", attrgetter("n"), count),
+        Column("Event rate", attrgetter("event_rate"), percent),
+        Column("SCDL", attrgetter("value"), number),
+        Column("Low", attrgetter("low"), number),
+        Column("High", attrgetter("high"), number),
+        Column("If calibrated", attrgetter("null_mean"), number),
+        Column("p-value", attrgetter("p_value"), number),
+        Column("q-value", attrgetter("q_value"), number),
+        Column("Test", attrgetter("status")),
+    ]
+    options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(found.rows))
+    note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
+    order = sorted(range(len(found.rows)), key=lambda i: _rank(found, i))
+    return (
+        f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
+        f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
+        f'<select id="segment-{index}"><option value="-1">all</option>{options}</select></p>'
+        f'<p class="segment-status" role="status"></p>'
+        f'<figure><div class="chart" data-chart="segments"></div><figcaption>{escape(_about(found))}</figcaption>'
+        "</figure>"
+        + note
+        + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
+        + "</section>"
+    )
+
+
+def _rank(found: SegmentTable, index: int) -> tuple[bool, bool, float]:
+    row = found.rows[index]
+    return (not row.flagged, row.small, -row.value)
+
+
+def _about(found: SegmentTable) -> str:
+    """The caption of the chart of segments."""
+    level = found.interval_level
+    intervals = (
+        ""
+        if level is None
+        else f" Intervals, for the population, are at {exact_percent(level)} each, so that on average at most "
+        f"{exact_percent(found.fdr)} of those shown miss (Benjamini and Yekutieli); a dot above its interval is "
+        "inflated by chance."
+    )
+    most = f" The chart shows the {DRAWN_SEGMENTS} largest values." if len(found.rows) > DRAWN_SEGMENTS else ""
+    return (
+        "SCDL of each segment (0 is perfect; it moves in steps of 1/m). Red: miscalibrated beyond chance, at a false "
+        f"discovery rate of {exact_percent(found.fdr)} (Benjamini and Hochberg). Grey dot: not tested, fewer than "
+        f"{count(found.min_rows)} rows. Grey tick: the mean of a calibrated forecast with as many rows."
+        f"{intervals}{most}"
+    )
