@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import warnings
+from dataclasses import replace
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -15,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brolly
 from brolly import plots
+from brolly.assessment.costs import NAMES
 from brolly.core.sample.segments import Segments
 
 mpl.use("Agg")
@@ -56,6 +59,7 @@ def results():
         "grid_choice": brolly.choose_grid(y, p),
         "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
         "comparison": brolly.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
+        "costs": assessment().task,
         "segments": assessment().segments,
         "recalibration": brolly.Recalibrator(rng=0).fit(p, y),
         "switch": brolly.switch_guarantee(y, p, p**2, rng=0),
@@ -64,7 +68,7 @@ def results():
 
 
 PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
-PANELS += ["forecast_value", "recalibration", "segments", "switch", "timeline"]
+PANELS += ["forecast_value", "costs", "recalibration", "segments", "switch", "timeline"]
 
 
 @pytest.fixture(autouse=True)
@@ -89,16 +93,39 @@ def test_reliability_draws_the_bins():
     bins, off = a.reliability.bins, a.reliability.off
     assert 0 < off.sum() < len(off)
     for label, at in (("event rate", ~off), ("event rate, beyond chance", off)):
-        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([bins.prediction, bins.event_rate])[at])
+        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([bins.mean_prediction, bins.event_rate])[at])
     (bars,) = [c for c in ax.collections if hasattr(c, "get_segments")]
     ends = np.array([s[:, 1] for s in bars.get_segments()])
     assert_allclose(ends, np.column_stack([bins.low, bins.high]), atol=1e-12)
-    assert {*zip(bins.prediction, a.reliability.null_low, strict=True)} <= band(ax)
-    assert {*zip(bins.prediction, a.reliability.null_high, strict=True)} <= band(ax)
+    assert {*zip(bins.mean_prediction, a.reliability.null_low, strict=True)} <= band(ax)
+    assert {*zip(bins.mean_prediction, a.reliability.null_high, strict=True)} <= band(ax)
     (under,) = ax.child_axes
     assert_allclose([bar.get_height() for bar in under.patches], bins.share)
-    assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in under.patches], bins.prediction)
+    assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in under.patches], bins.mean_prediction)
     assert ax.get_title() == f"Reliability diagram, grid 1/{bins.grid}"
+
+
+def test_reliability_draws_the_recalibration_map():
+    a = assessment()
+    ax, found = plots.reliability(a.reliability, recalibration=a.recalibrator.map_), a.recalibrator.map_
+    x, y = line(ax, "recalibration map").get_xydata().T
+    assert_array_equal(x[::2], found.edges[:-1])
+    assert_array_equal(x[1::2], found.edges[1:])
+    assert_array_equal(y[::2], found(found.edges[:-1]))
+    assert (y[1:-1:2] <= y[2::2]).all()
+    assert "recalibration map" not in [x.get_label() for x in a.reliability.plot().get_lines()]
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
+    y = np.arange(2000) % 100 == 0
+    p = np.where(y, 0.2, 0.01) + np.arange(2000) / 1e5
+    ax = brolly.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
+    assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
+    assert ax.child_axes == []
+    low, high = ax.get_xlim()
+    assert low < 0.01 + 0.98 * (not outcome) < high
+    ax.figure.canvas.draw()
 
 
 def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
@@ -172,23 +199,35 @@ def test_balance_says_where_the_value_is_a_bound_and_where_there_is_none():
     assert not any(str(x.get_label()).endswith("m*") for x in ax.get_lines())
 
 
-def test_measures_draws_values_and_intervals_but_no_scores():
+def points_and_spans(ax):
+    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
+    return points, [list(x.get_xdata()) for x in ax.get_lines() if len(x.get_xdata()) == 2]
+
+
+def test_measures_draws_values_but_no_scores():
     a = assessment()
     ax = plots.measures(a.measures)
     shown = [e for e in a.measures if not e.is_score]
     assert [t.get_text() for t in ax.get_yticklabels()] == [e.measure.symbol for e in shown]
-    spans = [list(x.get_xdata()) for x in ax.get_lines() if len(x.get_xdata()) == 2]
-    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
-    assert spans == [[e.low, e.high] for e in shown]
-    assert points == [e.value for e in shown]
+    assert points_and_spans(ax) == ([e.value for e in shown], [])
 
 
-def test_segments_draws_the_largest_first_and_names_as_text():
+def test_costs_draws_what_each_rule_costs():
+    found = assessment().task
+    ax = plots.costs(found)
+    costs = [getattr(found, name) for name in NAMES]
+    assert points_and_spans(ax) == ([cost.mean for cost in costs], [[cost.low, cost.high] for cost in costs])
+    assert [t.get_text() for t in ax.get_yticklabels()][::5] == ["as it is", "perfect foresight"]
+    without = plots.costs(replace(found, cost_best_cutoff=None))
+    assert "best cut-off" not in [t.get_text() for t in without.get_yticklabels()]
+
+
+def test_segments_draws_the_largest_loss_first_and_names_as_text():
     a = assessment()
     ax = a.segments.plot()
     shown = a.segments.first(40)
-    points = [x.get_xdata()[0] for x in ax.get_lines() if len(x.get_xdata()) == 1]
-    assert points == [s.value for s in shown]
+    tested = [s for s in shown if s.loss is not None]
+    assert points_and_spans(ax) == ([s.loss for s in tested], [[s.loss, s.loss_bound] for s in tested])
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert any(name.startswith(r"south \$x^2\$ <b>") for name in names)
     assert names[-1] == f"an endless name of ... ({shown[-1].n})"
@@ -328,7 +367,9 @@ def test_the_overview_has_four_panels_the_headline_and_the_users_options():
     a = assessment()
     figure = plots.overview(a, figsize=(8, 6), dpi=60)
     titles = [ax.get_title().partition(",")[0] for ax in figure.axes]
-    assert titles == ["Reliability diagram", "Regret curve", "SCDL by grid", "Measures"]
+    assert titles == ["Reliability diagram", "Value of the forecast", "Regret curve", "Cost of your decision"]
+    line(figure.axes[0], "recalibration map")
+    assert plots.overview(replace(a, task=None)).axes[3].get_title() == "Measures"
     assert figure.get_suptitle() == a.verdict.headline
     assert (figure.get_size_inches() == (8, 6)).all()
     assert figure.dpi == 60
@@ -340,28 +381,3 @@ def test_a_name_is_in_the_title():
     (figure,) = several.plot().values()
     assert figure.get_suptitle().startswith(r"a \$b: ")
     figure.canvas.draw()
-
-
-def test_without_matplotlib_the_command_that_installs_it_is_named():
-    """In a process of its own, where importing Matplotlib fails: nothing else may need it."""
-    code = """
-import sys
-sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
-import brolly
-a = brolly.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
-try:
-    a.plot()
-except brolly.MissingExtraError as error:
-    print(error)
-try:
-    a.reliability.plot()
-except brolly.MissingExtraError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == 2 * "drawing needs Matplotlib: pip install 'brolly[plots]'\n", done.stderr
-
-
-def test_assessing_does_not_load_matplotlib():
-    code = "import sys, brolly; brolly.assess, brolly.plots.overview; print('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -166,7 +166,7 @@ def test_a_million_rows_make_no_larger_a_page_than_a_thousand():
 def many_segments(k):
     a = report_cases.single()
     first = a.segments.rows[0]
-    rows = tuple(replace(first, key=(f"s{i}",), value=i / k / 2, flagged=i == 3) for i in range(k))
+    rows = tuple(replace(first, key=(f"s{i}",), value=i / k / 2, loss=i / k / 3, flagged=i == 3) for i in range(k))
     return replace(a, segments=replace(a.segments, rows=rows))
 
 
@@ -178,8 +178,9 @@ def test_of_very_many_segments_the_worst_are_shown():
     assert 'value="1">s19999<' in page
     assert ">s19499<" not in page
     shown = re.findall(r'data-row="(\d+)"[^>]*><td class="text">s', page)
-    assert shown[:3] == ["0", "1", "2"]
-    assert "The chart shows the 40 largest values." in page
+    assert shown[:3] == ["1", "2", "3"]  # by loss
+    assert shown[-1] == "0"
+    assert "The chart shows the 40 largest losses." in page
 
 
 def endless(a):

@@ -14,6 +14,7 @@ from helpers import report_cases
 from selenium.webdriver import ActionChains, Keys
 
 from brolly import Recalibrator, RoundingPolicy, Sentence
+from brolly.assessment.components import MeasureValues
 from brolly.assessment.costs import NAMES
 from brolly.report import to_html
 
@@ -238,7 +239,7 @@ def test_hovering_shows_the_numbers(browser, report):
 def test_tables_sort_and_what_is_not_known_stays_last(browser, report):
     browser.open(report)
     rows = report_cases.single().segments.rows
-    column = {"SCDL": "value", "p-value": "p_value"}
+    column = {"Expected loss": "loss_bound", "p-value": "p_value"}
     for name, key in column.items():
         head = next(th for th in browser.all("table.segments th") if th.text.startswith(name))
         at = browser.run("return arguments[0].cellIndex", head)
@@ -302,6 +303,13 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert browser.complaints() == []
 
 
+def measured(*estimates):
+    """Measures that are computed already."""
+    values = MeasureValues((), None)
+    values.estimates = estimates
+    return values
+
+
 def hostile(a, name):
     """The assessment with code for every text that comes from outside, or may quote something from outside."""
     first = a.segments.rows[0]
@@ -319,7 +327,7 @@ def hostile(a, name):
             answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
             sentences=(Sentence(about="note", text=HOSTILE[2]),),
         ),
-        measures=(replace(a.measures[0], measure=measure), *a.measures[1:]),
+        measure_values=measured(replace(a.measures[0], measure=measure), *a.measures[1:]),
     )
 
 
@@ -374,7 +382,9 @@ def test_what_was_not_computed_is_left_out(browser, tmp_path):
     a = report_cases.single()
     measures = tuple(e for e in a.measures if e.measure.name != "soft_binned_cdl")
     evidence = replace(a.evidence, test=None, worth=None, certificate=None)
-    less = replace(a, task=None, segments=None, recalibrator=None, test=None, measures=measures, evidence=evidence)
+    less = replace(
+        a, task=None, segments=None, recalibrator=None, test=None, measure_values=measured(*measures), evidence=evidence
+    )
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")
     browser.open(tmp_path / "less.html")
     browser.unfold()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -17,6 +17,9 @@ from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
 from brolly.recalibration.training import HeldOut, Training
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 NAMES = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_perfect")
 
@@ -88,6 +91,12 @@ class TaskResult:
         actions = _actions(task, split, cutoff)
         costs = {name: _cost(task, action, split.held, confidence_level) for name, action in actions.items()}
         return cls(task=task, regret=regret, rounded=rounded, grid=grid, cutoff=cutoff, n=split.held.n, **costs)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the costs into axes (default: new ones); see `brolly.plots.costs`."""
+        from brolly.plots import costs
+
+        return costs(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         found = self.regret.to_dict()

@@ -133,7 +133,7 @@ class SegmentTable:
         return tuple(sorted(kept, key=_by_loss))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw SCDL of each segment into axes (default: new ones); see `brolly.plots.segments`."""
+        """Draw the loss in each segment into axes (default: new ones); see `brolly.plots.segments`."""
         from brolly.plots import segments
 
         return segments(self, ax)

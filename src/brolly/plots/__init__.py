@@ -8,7 +8,7 @@ Matplotlib's settings are followed and not changed.
 from typing import TYPE_CHECKING
 
 from brolly.plots.grid_curves import grid_choice, profile
-from brolly.plots.interval_plots import comparison, measures, segments
+from brolly.plots.interval_plots import comparison, costs, measures, segments
 from brolly.plots.monitoring_plot import timeline
 from brolly.plots.null_histogram import calibration_test
 from brolly.plots.overview_figure import overview
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "calibration_test",
     "comparison",
+    "costs",
     "decision_curve",
     "forecast_value",
     "grid_choice",

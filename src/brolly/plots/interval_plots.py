@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brolly.assessment.components import Estimate
+from brolly.assessment.costs import NAMES, TaskResult
 from brolly.assessment.segments import SegmentTable
 from brolly.core.text import short
 from brolly.inference.comparison import Comparison
-from brolly.plots.style import BLUE, GREY, ORANGE, VERMILION, as_axes, legend, plain
+from brolly.plots.style import BLUE, GREY, VERMILION, as_axes, legend, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_RULES = {
+    "cost": "as it is",
+    "cost_recalibrated": "recalibrated",
+    "cost_best_cutoff": "best cut-off",
+    "cost_always": "always act",
+    "cost_never": "never act",
+    "cost_perfect": "perfect foresight",
+}
 _MOST = 40  # segments that can be read in one picture
 _LONGEST = 22  # letters of a name that leave space for the picture
 
@@ -47,11 +56,38 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     return ax
 
 
-def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
-    """Draw SCDL of each segment with its interval, the largest first.
+def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
+    """Draw the cost per case of one's own decision with its interval, for each way to decide.
 
-    Diamonds are miscalibrated beyond chance, at the table's false discovery rate; crosses have too few rows to be
-    tested. Of more than forty segments those with the smallest p-values are drawn.
+    Parameters
+    ----------
+    found : TaskResult
+        Such as ``Assessment.task``.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    rules = [(name, cost) for name in NAMES if (cost := getattr(found, name)) is not None]
+    for y, (name, cost) in zip(reversed(range(len(rules))), rules, strict=True):
+        colour, marker = (BLUE, "o") if name in ("cost", "cost_recalibrated") else (GREY, "s")
+        _point(ax, y, cost.mean, cost.low, cost.high, colour, marker)
+    _rows(ax, [_RULES[name] for name, _ in rules], "cost per case")
+    ax.set_xlim(left=min([0.0, *(cost.low for _, cost in rules)]))
+    _keys(ax, {"acting on each forecast": (BLUE, "o"), "other rules": (GREY, "s")})
+    ax.set_title("Cost of your decision")
+    return ax
+
+
+def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
+    """Draw the largest loss of any decision in each segment, and its bound in the population, the largest first.
+
+    Losses are of acting on the probabilities as they are, against any rising correction. Diamonds are miscalibrated
+    beyond chance, at the table's false discovery rate; segments without a mark have too few rows. Of more than forty
+    segments those with the smallest p-values are drawn.
 
     Parameters
     ----------
@@ -67,12 +103,10 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     ax = as_axes(ax)
     shown = table.first(_MOST)
     for y, s in zip(reversed(range(len(shown))), shown, strict=True):
-        colour, marker = (GREY, "x") if s.small else (VERMILION, "D") if s.flagged else (BLUE, "o")
-        _point(ax, y, s.value, s.low, s.high, colour, marker)
-    line: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.5}
-    ax.axvline(table.pooled_value, label=f"all rows: {table.pooled_value:.3g}", **line)
-    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "SCDL (0 is perfect)")
-    _keys(ax, {"miscalibrated beyond chance": (VERMILION, "D"), "too few rows": (GREY, "x")})
+        if s.loss is not None:
+            _point(ax, y, s.loss, s.loss, s.loss_bound, *((VERMILION, "D") if s.flagged else (BLUE, "o")))
+    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss (share of the stakes)")
+    _keys(ax, {"on these rows; line: to the bound": (BLUE, "o"), "miscalibrated beyond chance": (VERMILION, "D")})
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
     return ax

@@ -17,6 +17,7 @@ Corner = Literal["best", "upper left", "upper right", "lower right"]
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, PALE = "0.45", "0.85"
 HEADROOM = 1.35  # height of a panel over its highest point, for the legend
+RARE = 0.05  # with a lower event rate (or one as near to 1) probabilities are drawn on a logit axis
 _PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
 
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from brolly.core.arrays import Floats
 from brolly.decisions.forecast_value import ForecastValue
-from brolly.plots.style import BLUE, GREEN, GREY, as_axes, legend
+from brolly.plots.style import BLUE, GREEN, GREY, RARE, as_axes, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
 _POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
-_RARE = 0.05  # with a lower event rate (or one as near to 1) thresholds are drawn on a logit axis
 
 
 def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
@@ -39,7 +38,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"
     rarer = min(curve.event_rate, 1 - curve.event_rate)
-    rare = 0 < rarer < _RARE
+    rare = 0 < rarer < RARE
     # On a logit axis the pieces are not straight: points in between.
     between = 1 / (1 + np.exp(np.linspace(40, -40, 2001))) if rare else np.zeros(0)
     points = len(curve.threshold)

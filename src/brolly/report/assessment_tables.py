@@ -10,7 +10,7 @@ import numpy as np
 
 from brolly.assessment.costs import NAMES, TaskResult
 from brolly.assessment.result import Assessment
-from brolly.assessment.segments import SegmentTable
+from brolly.assessment.segments import Segment, SegmentTable
 from brolly.core.arrays import Floats
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
@@ -156,22 +156,24 @@ def candidates(found: Recalibrator) -> str:
 
 
 def segments(found: SegmentTable, index: int, hidden: int) -> str:
-    """The segments: those that are miscalibrated beyond chance first, then by SCDL."""
+    """The segments, the largest loss first."""
     columns = [
         Column(short(" / ".join(found.by)), attrgetter("label"), short),
         Column("Rows", attrgetter("n"), count),
         Column("Event rate", attrgetter("event_rate"), percent),
+        Column("Loss on these rows", attrgetter("loss"), percent),
+        Column("Expected loss at most", attrgetter("loss_bound"), percent),
         Column("SCDL", attrgetter("value"), number),
         Column("Low", attrgetter("low"), number),
         Column("High", attrgetter("high"), number),
-        Column("If calibrated", attrgetter("null_mean"), number),
+        Column("SCDL if calibrated", attrgetter("null_mean"), number),
         Column("p-value", attrgetter("p_value"), number),
         Column("q-value", attrgetter("q_value"), number),
         Column("Test", attrgetter("status")),
     ]
     options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(found.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
-    order = sorted(range(len(found.rows)), key=lambda i: _rank(found, i))
+    order = sorted(range(len(found.rows)), key=lambda i: by_loss(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
         f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
@@ -185,25 +187,26 @@ def segments(found: SegmentTable, index: int, hidden: int) -> str:
     )
 
 
-def _rank(found: SegmentTable, index: int) -> tuple[bool, bool, float]:
-    row = found.rows[index]
-    return (not row.flagged, row.small, -row.value)
+def by_loss(row: Segment) -> tuple[bool, float, float]:
+    """What to sort by: small segments last, the largest loss first."""
+    return row.small, -(row.loss or 0.0), -row.value
 
 
 def _about(found: SegmentTable) -> str:
     """The caption of the chart of segments."""
-    level = found.interval_level
+    level, doubt = found.interval_level, exact_percent(found.fdr)
     intervals = (
         ""
         if level is None
-        else f" Intervals, for the population, are at {exact_percent(level)} each, so that on average at most "
-        f"{exact_percent(found.fdr)} of those shown miss (Benjamini and Yekutieli); a dot above its interval is "
-        "inflated by chance."
+        else f" The table's intervals of SCDL, for the population, are at {exact_percent(level)} each, so that on "
+        f"average at most {doubt} of them miss (Benjamini and Yekutieli); a value above its interval is inflated by "
+        "chance. SCDL moves in steps of 1/m: rank segments by loss."
     )
-    most = f" The chart shows the {DRAWN_SEGMENTS} largest values." if len(found.rows) > DRAWN_SEGMENTS else ""
+    most = f" The chart shows the {DRAWN_SEGMENTS} largest losses." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
-        "SCDL of each segment (0 is perfect; it moves in steps of 1/m). Red: miscalibrated beyond chance, at a false "
-        f"discovery rate of {exact_percent(found.fdr)} (Benjamini and Hochberg). Grey dot: not tested, fewer than "
-        f"{count(found.min_rows)} rows. Grey tick: the mean of a calibrated forecast with as many rows."
-        f"{intervals}{most}"
+        "Dot: the largest loss of any decision that acts on the probabilities as they are, against any rising "
+        "correction, on the segment's rows, as a share of what is at stake. Line: up to what bounds the expected loss "
+        f"in the segment's population, at {exact_percent(1 - found.fdr)} for each by itself. Red: miscalibrated beyond "
+        f"chance, at a false discovery rate of {doubt} (Benjamini and Hochberg). No dot: not tested, fewer than "
+        f"{count(found.min_rows)} rows.{intervals}{most}"
     )

@@ -223,15 +223,14 @@ globalThis.brolly = (() => {
     const marginLeft = Math.min(Math.max(60, 7.2 * longest + 14), width * 0.4);
     return plot(label, width, {
       height: 24 * data.length + 62, marginLeft, marginTop: 8,
-      x: { label: options.label ?? "value (0 is perfect)", labelAnchor: "center", labelArrow: "none", grid: true, nice: true, domain: [0, top(data.map((d) => Math.max(d.value, d.high ?? 0)))], ticks: width < 500 ? 4 : 8 },
+      x: { label: options.label ?? "value (0 is perfect)", labelAnchor: "center", labelArrow: "none", grid: true, nice: true, tickFormat: options.tickFormat, domain: [0, top(data.map((d) => Math.max(d.value ?? 0, d.high ?? 0)))], ticks: width < 500 ? 4 : 8 },
       y: { type: "band", domain: data.map((d) => d.key), label: null, axis: null, tickSize: 0 },
       marks: [
         Plot.axisY({ tickFormat: (k) => data[k].label, lineWidth: (marginLeft - 14) / 12, textOverflow: "ellipsis", tickSize: 0 }),
-        ...(options.null ? [Plot.tickX(data, { x: "null_mean", y: "key", stroke: colours.quiet, strokeWidth: 3, insetTop: 5, insetBottom: 5 })] : []),
         Plot.ruleY(data.filter((d) => d.low !== null && d.high !== null), { x1: "low", x2: "high", y: "key", stroke: "colour", strokeWidth: 2 }),
         Plot.dot(data, { x: "value", y: "key", fill: "colour", r: 4.5 }),
         Plot.dot(data.filter((d) => d.picked), { x: "value", y: "key", r: 9, stroke: colours.ink, strokeWidth: 2 }),
-        tip(data, { x: "value", y: "key", title: (d) => `${d.label}\n${number(d.value)}${d.low === null ? "" : ` (${number(d.low)} to ${number(d.high)})`}${d.more ?? ""}` }, Plot.pointerY),
+        tip(data, { x: "value", y: "key", title: (d) => d.said ?? `${d.label}\n${number(d.value)}${d.low === null ? "" : ` (${number(d.low)} to ${number(d.high)})`}` }, Plot.pointerY),
       ],
     });
   }
@@ -254,11 +253,12 @@ globalThis.brolly = (() => {
   function segments(a, width, state) {
     const shown = state.shown.map((i, key) => {
       const d = a.segments.rows[i];
-      const colour = d.flagged ? colours.bad : d.small ? colours.quiet : colours.forecast;
+      const colour = d.flagged ? colours.bad : colours.forecast;
       const label = d.label.length > 40 ? `${d.label.slice(0, 37)}...` : d.label;
-      return { ...d, label, key, colour, picked: i === state.segment, more: `\n${d.n.toLocaleString("en")} rows\n${d.status}` };
+      const said = `${label}\nloss ${percent(d.loss)} on these rows, at most ${percent(d.loss_bound)}\n${d.n.toLocaleString("en")} rows\n${d.status}`;
+      return { label, key, colour, said, value: d.loss, low: d.loss, high: d.loss_bound, picked: i === state.segment };
     });
-    return intervals("The segments with their intervals; the table below has the numbers.", shown, width, { null: true, label: "SCDL (0 is perfect)" });
+    return intervals("The loss in each segment and its bound; the table below has the numbers.", shown, width, { label: "loss, as a share of what is at stake", tickFormat: percent });
   }
 
   function together(set, width, what) {

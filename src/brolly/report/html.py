@@ -22,7 +22,7 @@ from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
 from brolly.report.assessment_page import GRADES, downloads, fields
-from brolly.report.assessment_tables import MAX_SEGMENTS, values_at_thresholds
+from brolly.report.assessment_tables import MAX_SEGMENTS, by_loss, values_at_thresholds
 from brolly.report.html_tables import Column, folded, items, number, percent, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
@@ -49,7 +49,7 @@ def to_html(
     Returns
     -------
     str
-        The page. It shows at most 500 segments: those flagged first, then those with the largest SCDL.
+        The page. It shows at most 500 segments: those flagged first, then those with the largest loss.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def _with_few_segments(a: Assessment) -> Assessment:
         return a
     rows = a.segments.rows
     if len(rows) > MAX_SEGMENTS:
-        rows = tuple(sorted(rows, key=lambda segment: (not segment.flagged, -segment.value))[:MAX_SEGMENTS])
+        rows = tuple(sorted(rows, key=lambda row: (not row.flagged, *by_loss(row)))[:MAX_SEGMENTS])
     shown = [replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows]
     return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 

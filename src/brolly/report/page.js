@@ -99,7 +99,7 @@
     const select = picker.querySelector("select");
     const words = article.querySelector(".segment-status");
     const found = a.segments.rows;
-    const worst = found.map((_, i) => i).sort((i, j) => found[i].small - found[j].small || found[j].value - found[i].value);
+    const worst = found.map((_, i) => i).sort((i, j) => found[i].small - found[j].small || found[j].loss - found[i].loss || found[j].value - found[i].value);
     state.shown = worst.slice(0, SHOWN_SEGMENTS);
     state.segment = -1;
     picker.hidden = false;
