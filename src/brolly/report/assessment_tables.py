@@ -183,6 +183,7 @@ def segments(found: SegmentTable, index: int, hidden: int) -> str:
         "</figure>"
         + note
         + table("Segments", "segments", columns, found.rows, flagged=attrgetter("flagged"), order=order)
+        + _about_scdl(found)
         + "</section>"
     )
 
@@ -194,19 +195,23 @@ def by_loss(row: Segment) -> tuple[bool, float, float]:
 
 def _about(found: SegmentTable) -> str:
     """The caption of the chart of segments."""
-    level, doubt = found.interval_level, exact_percent(found.fdr)
-    intervals = (
-        ""
-        if level is None
-        else f" The table's intervals of SCDL, for the population, are at {exact_percent(level)} each, so that on "
-        f"average at most {doubt} of them miss (Benjamini and Yekutieli); a value above its interval is inflated by "
-        "chance. SCDL moves in steps of 1/m: rank segments by loss."
-    )
     most = f" The chart shows the {DRAWN_SEGMENTS} largest losses." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
-        "Dot: the largest loss of any decision that acts on the probabilities as they are, against any rising "
-        "correction, on the segment's rows, as a share of what is at stake. Line: up to what bounds the expected loss "
-        f"in the segment's population, at {exact_percent(1 - found.fdr)} for each by itself. Red: miscalibrated beyond "
-        f"chance, at a false discovery rate of {doubt} (Benjamini and Hochberg). No dot: not tested, fewer than "
-        f"{count(found.min_rows)} rows.{intervals}{most}"
+        "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, against "
+        "any rising correction. Line: up to the bound of the expected loss, at "
+        f"{exact_percent(1 - found.fdr)} for each segment by itself. Red: miscalibrated beyond chance (false discovery "
+        f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg). No dot: fewer than {count(found.min_rows)} rows."
+        f"{most}"
     )
+
+
+def _about_scdl(found: SegmentTable) -> str:
+    """How to read SCDL in the table of segments."""
+    intervals = (
+        ""
+        if found.interval_level is None
+        else f" Its intervals, for the population, are at {exact_percent(found.interval_level)} each, so that on "
+        f"average at most {exact_percent(found.fdr)} of them miss (Benjamini and Yekutieli); a value above its "
+        "interval is inflated by chance."
+    )
+    return f'<p class="small">SCDL moves in steps of 1/m: rank segments by loss.{escape(intervals)}</p>'

@@ -67,7 +67,7 @@ globalThis.brolly = (() => {
     const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
     const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];
     return plot(`Decision curve: the gain over no forecast, as it is and recalibrated; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
-      height: Math.max(220, Math.min(266, width * 0.66)), marginTop: 26, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
+      height: Math.max(230, Math.min(270, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
       y: upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
       marks: [
         Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
@@ -76,7 +76,7 @@ globalThis.brolly = (() => {
         line(asIs, { stroke: colours.forecast, strokeWidth: 2 }),
         Plot.ruleX(mine, { x: "x", stroke: colours.mark, strokeDasharray: "2 3" }),
         Plot.dot(mine, { x: "x", y: "y", r: 5, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
-        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -14, text: () => `${state.own} threshold: ${number(here)}`.trim(), fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
+        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${number(here)}`.trim(), fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
         tip(points, {
           x: (d) => on.at(d.threshold), y: (d) => Math.max(d.value, lowest),
           title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}`,
