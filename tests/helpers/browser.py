@@ -50,8 +50,8 @@ class Browser:
         self.wait(DRAWN)
 
     def unfold(self) -> None:
-        """Open all that is folded, and wait until its pictures are drawn."""
-        self.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        """Open all parts that are folded, and wait until their pictures are drawn."""
+        self.run("document.querySelectorAll('details.part').forEach(d => { d.open = true; })")
         self.wait(DRAWN)
 
     def wait(self, script: str, *values: object) -> None:
