@@ -17,6 +17,17 @@ PICTURES = Path(__file__).parents[2] / "build" / "report"  # looked at by people
 AXE = Path(__file__).parents[1] / "report" / "vendor" / "axe.min.js"
 PATIENCE = 120  # seconds, for a busy machine
 DRAWN = "return [...document.querySelectorAll('.chart')].every(c => !c.checkVisibility() || c.querySelector('svg'))"
+FITS = "return document.documentElement.scrollWidth <= innerWidth"
+TEXTS_OUTSIDE = """
+const outside = [];
+for (const svg of document.querySelectorAll('.chart svg')) {
+  const frame = svg.closest('.card').getBoundingClientRect();
+  for (const t of svg.querySelectorAll('text')) {
+    const box = t.getBoundingClientRect();
+    if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1)) outside.push(t.textContent);
+  }
+}
+return outside;"""
 SIZES = {"desk": (1280, 800), "phone": (390, 844)}
 
 

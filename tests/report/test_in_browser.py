@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers import report_cases
+from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
 from brolly import Recalibrator, RoundingPolicy, Sentence
@@ -28,31 +29,6 @@ HOSTILE = [
     "$main ${data} $$",
     "\ud800 lone",
 ]
-FITS = "return document.documentElement.scrollWidth <= innerWidth"
-TEXTS_OUTSIDE = """
-const outside = [];
-for (const svg of document.querySelectorAll('.chart svg')) {
-  const frame = svg.closest('.card').getBoundingClientRect();
-  for (const t of svg.querySelectorAll('text')) {
-    const box = t.getBoundingClientRect();
-    if (box.width && (box.left < frame.left - 1 || box.right > frame.right + 1)) outside.push(t.textContent);
-  }
-}
-return outside;"""
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    to_html(report_cases.single(), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def comparison(tmp_path_factory):
-    path = tmp_path_factory.mktemp("comparison") / "report.html"
-    to_html(report_cases.several(), path, title="Two forecasts")
-    return path
 
 
 @pytest.mark.parametrize("size", ["desk", "phone"])
@@ -89,41 +65,6 @@ def test_opens_without_a_complaint_or_a_request_and_everybody_can_read_it(browse
     assert browser.run("return getComputedStyle(document.body).backgroundColor") == (
         "rgb(20, 24, 28)" if dark else "rgb(251, 251, 250)"
     )
-
-
-def bottom(browser, selector):
-    """How far down the page something ends, in pixels."""
-    return browser.run("return document.querySelector(arguments[0]).getBoundingClientRect().bottom", selector)
-
-
-def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
-    browser.open(report)
-    for chart in ("value", "reliability", "histogram"):
-        assert bottom(browser, f'[data-chart="{chart}"]') <= 800
-    assert len(browser.all(".tiles > div")) == 4
-    browser.open(report, size="phone")
-    browser.view("report-first-phone")
-    assert bottom(browser, ".tiles") <= 750  # the decision curve begins on the first screen
-    assert browser.texts(".first h2") == ["Decision curve", "Reliability diagram and recalibration map"]
-
-
-def test_tables_that_go_on_have_a_shadow(browser, report):
-    browser.open(report, size="phone")
-    wide = "const s = document.querySelector('.scroll:has(.segments)'); return s.scrollWidth > s.clientWidth"
-    assert browser.run(wide)
-    shadow = "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
-    assert browser.run(shadow) == "local, local, scroll, scroll"
-
-
-def test_rare_events_are_on_logit_axes(browser, tmp_path):
-    to_html(report_cases.rare(), tmp_path / "rare.html")
-    browser.open(tmp_path / "rare.html")
-    for chart in ("value", "reliability", "histogram", "strip"):
-        ticks = browser.texts(f'[data-chart="{chart}"] svg text')
-        assert {"0.01", "0.1"} <= set(ticks), chart
-        assert any("logit scale" in text for text in ticks), chart
-    assert browser.complaints() == []
-    assert browser.run(TEXTS_OUTSIDE) == []
 
 
 def test_costs_are_in_the_users_units(browser, report):

@@ -14,10 +14,11 @@ from importlib.resources import files
 from operator import attrgetter
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 from brolly.assessment.assess_many import AssessmentSet
 from brolly.assessment.components import Estimate
+from brolly.assessment.ranking import Standing
 from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
@@ -136,26 +137,34 @@ def _comparison(found: AssessmentSet) -> str:
 
 
 def _forecasts_table(found: AssessmentSet) -> str:
-    """One row per forecast: its grade, and the answers as numbers."""
+    """One row per forecast, best first: its grade, what it costs, and the answers as numbers."""
+    rows = [_Forecast(*both) for both in zip(found.standings, found.assessments, strict=True)]
     columns = [
-        Column("Forecast", attrgetter("name"), short),
-        Column("Verdict", lambda a: GRADES[a.verdict.grade][1]),
-        Column("Worth at least (of perfect foresight)", attrgetter("evidence.worth.relative_at_least"), percent),
-        Column("Loss as it is, at most", attrgetter("guarantee.bound"), percent),
-        Column("Recalibration gains at least", attrgetter("evidence.certificate.gain_at_least"), percent),
+        Column("Forecast", attrgetter("whole.name"), short),
+        Column("Verdict", lambda row: GRADES[row.whole.verdict.grade][1]),
+        Column("Worth at least (of perfect foresight)", attrgetter("whole.evidence.worth.relative_at_least"), percent),
+        Column("Loss as it is, at most", attrgetter("whole.guarantee.bound"), percent),
+        Column("Brier score", attrgetter("standing.brier_score"), number),
+        Column("AUROC", attrgetter("standing.auroc"), number),
     ]
-    if any(a.task is not None and a.task.cost is not None for a in found.assessments):
+    if any(row.standing.cost is not None for row in rows):
         columns[2:2] = [
-            Column("Cost per case", attrgetter("task.cost.mean"), number),
-            Column("Low", attrgetter("task.cost.low"), number),
-            Column("High", attrgetter("task.cost.high"), number),
-            Column("Cost if recalibrated", attrgetter("task.cost_recalibrated.mean"), number),
+            Column("Cost per case", attrgetter("standing.cost.mean"), number),
+            Column("Low", attrgetter("standing.cost.low"), number),
+            Column("High", attrgetter("standing.cost.high"), number),
+            Column("Cost if recalibrated", attrgetter("standing.cost_recalibrated.mean"), number),
         ]
     known = [column._replace(value=_or_none(column.value)) for column in columns]
-    cost = _or_none(attrgetter("task.cost.mean"))
-    costs = [cost(a) for a in found.assessments]
-    order = sorted(range(len(costs)), key=lambda i: float("inf") if costs[i] is None else costs[i])
-    return table("Forecasts", "models", known, found.assessments, order=order)
+    places = {name: place for place, name in enumerate(found.ranking)}
+    order = sorted(range(len(rows)), key=lambda i: places[rows[i].standing.name])
+    return table("Forecasts, best first", "models", known, rows, order=order)
+
+
+class _Forecast(NamedTuple):
+    """A row of the table of forecasts."""
+
+    standing: Standing
+    whole: Assessment
 
 
 def _or_none(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
