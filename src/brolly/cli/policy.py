@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brolly.assessment.assess import assess
+from brolly.assessment.text import wrapped
+from brolly.cli.assess import without_warnings
 from brolly.cli.options import (
     add_columns,
     add_costs,
@@ -18,8 +22,9 @@ from brolly.cli.options import (
     read,
     task_of,
 )
-from brolly.cli.output import one_line
+from brolly.cli.output import one_line, say
 from brolly.cli.results import rows_read, say_paragraphs, written
+from brolly.cli.rows import read_rows
 from brolly.core.atomic_write import check_output
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.mapped import mapped
@@ -52,8 +57,13 @@ examples:
 
 'brolly decide' applies the policy. For decisions with more than two actions use
 Python: brolly.RoundingPolicy(task, sample=...).save("policy.json").
+A forecast that 'brolly assess' grades "avoid" or "recalibrate" gets a warning.
 Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).
 """
+_WAYS_OUT = {
+    "recalibrate": "Fit a map with 'brolly recalibrate' and pass it as --map.",
+    "avoid": "Use another forecast, or act alike in every case.",
+}
 
 
 def add_command(commands: Commands) -> None:
@@ -100,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
                 written("Policy", arguments.output),
             ]
         )
+        _warn(arguments)
     return 0
 
 
@@ -114,6 +125,17 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
             "--map must be a map without segments: with segments, use 'brolly apply' before 'brolly policy'"
         )
     return recalibrator.map_
+
+
+def _warn(arguments: argparse.Namespace) -> None:
+    """Say on stderr if the forecast should not be acted on as it is; a map that is applied first is its own answer."""
+    if arguments.map is not None:
+        return
+    with without_warnings():
+        verdict = assess(read_rows(arguments)[0], measures=[], n_resamples=99, rng=arguments.seed).verdict
+    if verdict.grade in _WAYS_OUT:
+        text = f"{verdict.headline} {verdict.reason} {_WAYS_OUT[verdict.grade]}"
+        say(sys.stderr, f"{wrapped(f'brolly: warning: {one_line(text)}')}\n")
 
 
 def _task(arguments: argparse.Namespace) -> DecisionTask:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, Ints | None]:
     """Return the rows as `brolly.assess` would get them in Python, and their groups."""
-    kept = _keep(arguments, arguments.prob, MANY_ROWS if arguments.groups is None else None)
+    by, grouped = getattr(arguments, "by", None), getattr(arguments, "groups", None) is not None
+    kept = _keep(arguments, arguments.prob, None if grouped else MANY_ROWS)
     if kept is None:
-        return read(arguments, by=arguments.by), None
-    if arguments.by is None:
+        return read(arguments, by=by), None
+    if by is None:
         return kept.sample, kept.groups
-    found = read(arguments, by=arguments.by)
+    found = read(arguments, by=by)
     assert isinstance(found, Segments)
     return Segments(found.by, found.counts, found.__getitem__, lambda: kept.sample), kept.groups
 
@@ -47,7 +48,7 @@ def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None) -> Kept
             prob,
             arguments.outcome,
             weight=arguments.weight,
-            groups=arguments.groups,
+            groups=getattr(arguments, "groups", None),
             where=arguments.where,
             pos_label=arguments.pos_label,
             at_most=at_most,

@@ -1,0 +1,49 @@
+"""`brolly policy` warns of a forecast that should not be acted on as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brolly.cli import main
+
+POLICY = ["policy", "rows.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
+
+
+def overconfident(rng, n):
+    q = rng.random(n)
+    return np.where(q < 0.5, 0.02, 0.98), rng.random(n) < 0.3 + 0.4 * (q > 0.5)
+
+
+def noise(rng, n):
+    return rng.random(n), rng.random(n) < 0.5
+
+
+def calibrated(rng, n):
+    p = rng.random(n)
+    return p, rng.random(n) < p
+
+
+@pytest.mark.parametrize(
+    ("forecast", "warning"),
+    [
+        (overconfident, "brolly: warning: Recalibrate these probabilities before you use them. With 95%"),
+        (noise, "brolly: warning: Do not use these probabilities: they say little that the event\n"),
+        (calibrated, ""),
+    ],
+)
+def test_the_warning_and_the_way_out(tmp_path, monkeypatch, capsys, forecast, warning):
+    monkeypatch.chdir(tmp_path)
+    p, y = forecast(np.random.default_rng(0), 4000)
+    Path("rows.csv").write_text("p,y\n" + "".join(f"{a:.4f},{b:d}\n" for a, b in zip(p, y, strict=True)))
+    assert main(POLICY) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("Policy written to policy.json\n")
+    assert err.startswith(warning)
+    assert bool(err) == bool(warning)
+    ways_out = {overconfident: "'brolly recalibrate' and pass it as --map.", noise: "act alike in every case."}
+    assert " ".join(err.split()).endswith(ways_out.get(forecast, ""))
+    assert main([*POLICY, "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
