@@ -1,0 +1,103 @@
+"""The published JSON Schemas describe what the commands print, and what `to_dict` returns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+from referencing import Registry, Resource
+
+import brolly
+from brolly.cli import main
+
+FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
+REGISTRY = Registry().with_resources([(schema["$id"], Resource.from_contents(schema)) for schema in SCHEMAS.values()])
+COLUMNS = ["--prob", "p", "--outcome", "y"]
+FORECASTS = ["--prob", "p", "q", "--outcome", "y"]
+COSTS = ["--cost-fp", "1", "--cost-fn", "3"]
+
+
+def validate(name, document):
+    Draft202012Validator(SCHEMAS[name], registry=REGISTRY).validate(document)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files that make as many fields as possible unusual."""
+    path = tmp_path_factory.mktemp("schema")
+    rng = np.random.default_rng(5)
+    for name, n, rate in (
+        ("usual", 400, lambda p: p),
+        ("reversed", 400, lambda p: 1 - p),
+        ("one", 25, lambda p: p + 2),
+        ("tiny", 2, lambda p: p),
+        ("sure", 60, lambda p: p > 0.5),
+    ):
+        p = rng.random(n).round(3)
+        y = (rng.random(n) < rate(p)).astype(int)
+        q = y if name == "sure" else 1 - p.round()
+        rows = [f"{a},{b},{c},{1 + i % 3},{i // 2},{i % 3}" for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))]
+        (path / f"{name}.csv").write_text("\n".join(["p,q,y,w,day,city", *rows]))
+    (path / "days").mkdir()
+    for k in range(8):
+        p = rng.random(60)
+        brolly.save_sample(brolly.Sample(rng.random(60) < p, p).compress(64), path / "days" / f"{k}.parquet")
+    return path
+
+
+FILES = ("usual", "reversed", "one", "tiny", "sure")
+RUNS = [
+    *(("assess", ["assess", f"{file}.csv", *COLUMNS, *COSTS, "--by", "city"]) for file in FILES),
+    ("assess", ["assess", "usual.csv", *COLUMNS, "--groups", "day", "--weight", "w"]),
+    ("assess", ["assess", "sure.csv", "--prob", "q", "--outcome", "y"]),
+    ("assess", ["report", "usual.csv", *COLUMNS, "-o", "report.html"]),
+    ("assess", ["demo", "demo"]),
+    *(("compare", ["compare", f"{file}.csv", *FORECASTS]) for file in FILES),
+    ("compare", ["compare", "usual.csv", *FORECASTS, *COSTS, "--groups", "day"]),
+    *(("measure", ["measure", f"{file}.csv", *COLUMNS, "--by", "city"]) for file in FILES),
+    ("measure", ["measure", "usual.csv", "tiny.csv", *COLUMNS, "--fail-above", "0.9", "--weight", "w"]),
+    ("measure", ["measure", "sure.csv", "--prob", "q", "--outcome", "y", "--rounding", "hard"]),
+    *(("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"]) for file in FILES),
+    ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"]),
+    ("monitor", ["monitor", "days"]),
+    ("monitor", ["monitor", "days", "--independent-rows", "--window", "2"]),
+    ("monitor", ["monitor", "days", "--block", "2"]),
+]
+
+
+@pytest.mark.parametrize(("name", "command"), RUNS, ids=[" ".join(command) for _, command in RUNS])
+def test_what_a_command_prints(folder, monkeypatch, capsys, name, command):
+    monkeypatch.chdir(folder)
+    assert main([*command, "--json"]) == 0
+    validate(name, json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+def test_what_to_dict_returns():
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    y = rng.random(200) < p
+    some = {"measures": ["log_score"], "n_resamples": 99}
+    quadratic = brolly.DecisionTask.quadratic()
+    by = {"a": np.arange(200) % 2, "b": np.where(p > 0.5, 1.5, np.nan)}
+    validate("assess", brolly.assess(y, p.round(), task=quadratic, by=by, **some).to_dict())
+    validate("assess", brolly.assess(brolly.Sample(y, p, sample_weight=p).compress(64), rng=1, **some).to_dict())
+    split = {"a": (y[:90], p[:90]), "b": brolly.Sample(y[90:], p[90:])}
+    validate("compare", brolly.assess_many(split, task=brolly.DecisionTask.threshold(0.2), **some).to_dict())
+    validate("switch", {"brolly": "", **brolly.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
+
+
+def test_every_schema_is_tested_and_strict(folder, monkeypatch, capsys):
+    assert {name for name, _ in RUNS} == set(SCHEMAS)
+    monkeypatch.chdir(folder)
+    for name, command in dict(RUNS).items():
+        Draft202012Validator.check_schema(SCHEMAS[name])
+        assert main([*command, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        for wrong in ({**document, "surprise": 1}, {**document, "brolly": None}, {}):
+            with pytest.raises(ValidationError):
+                validate(name, wrong)
