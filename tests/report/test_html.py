@@ -137,6 +137,13 @@ def test_without_a_task_the_fourth_tile_asks_for_costs_and_there_is_no_policy():
     assert page.count("<dt>") == 4
 
 
+def test_a_forecast_to_avoid_has_nothing_to_save():
+    a = report_cases.single()
+    page = to_html(replace(a, verdict=replace(a.verdict, grade="avoid")))
+    assert json.loads(written(page, "more"))[0]["files"] == {}
+    assert 'class="file"' not in page
+
+
 def test_a_map_that_changes_nothing_is_not_offered():
     y, bold, _, _ = report_cases.rows()
     a = replace(report_cases.single(), recalibrator=brolly.Recalibrator("none", rng=0).fit(bold, y))

@@ -37,7 +37,7 @@ _NOT_GIVEN = (
     '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
-_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy"}
+_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy (as is)"}
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
@@ -81,8 +81,13 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
 
 
 def downloads(a: Assessment) -> dict[str, str]:
-    """The files that the page can save: the map as `Recalibrator.save` writes it, the policy as `save` does."""
-    found = {}
+    """The files that the page can save, as `save` writes them: the map, and the policy for the probabilities as is.
+
+    A forecast that should not be used has none.
+    """
+    found: dict[str, str] = {}
+    if a.verdict.grade == "avoid":
+        return found
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
     if a.task is not None:
