@@ -100,6 +100,7 @@ def test_the_verdict_stands_there_without_scripts():
     ]
     for sentence in [*first, *answers, *(s.text for s in a.verdict.sentences), *map(str, a.advice)]:
         assert sentence in words
+    assert words.count("SCDL moves in steps: where rounding dominates it is exactly 1/m") == 2  # wherever it is shown
     assert "Permission to use, copy, modify" in words  # what the licences ask for
 
 
