@@ -32,7 +32,7 @@ def test_every_rule_costs_what_it_says():
     rules = {
         "cost": p >= 0.1,
         "cost_recalibrated": parts.map(p) >= 0.1,
-        "cost_best_cutoff": p >= found.cutoff,
+        "cost_best_cutoff": p >= found.best_threshold,
         "cost_always": np.ones(100, bool),
         "cost_never": np.zeros(100, bool),
         "cost_perfect": y,
@@ -55,7 +55,7 @@ def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
         for c in [*parts.fitted.prob, 2.0]
     ]
     found = TaskResult.of(brolly.Sample([0, 1], [0.1, 0.9]), TASK, 8, parts, 0.95)
-    assert found.cutoff == [*parts.fitted.prob, 2.0][int(np.argmin(cost))]
+    assert found.best_threshold == [*parts.fitted.prob, 2.0][int(np.argmin(cost))]
 
 
 def test_groups_make_the_intervals_wider():
@@ -113,6 +113,6 @@ def test_there_are_no_costs_without_actions_or_rows():
     assert TaskResult.of(sample, TASK, 8, None, 0.95).cost is None
     three = brolly.DecisionTask.from_payoffs([[0, -10], [-1, -4], [-5, 0]])
     found = TaskResult.of(sample, three, 8, parts, 0.95)
-    assert (found.cutoff, found.cost_best_cutoff) == (None, None)
+    assert (found.best_threshold, found.cost_best_cutoff) == (None, None)
     assert found.cost_recalibrated.mean <= max(found.cost_always.mean, found.cost_never.mean)
     assert Cost(mean=1.0, low=0.5, high=1.5).to_dict() == {"mean": 1.0, "low": 0.5, "high": 1.5}

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
-import warnings
 from dataclasses import replace
 
 import matplotlib as mpl

@@ -274,7 +274,7 @@ def hostile(a, name):
             answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
             sentences=(Sentence(about="note", text=HOSTILE[2]),),
         ),
-        measure_values=measured(replace(a.measures[0], measure=measure), *a.measures[1:]),
+        _measure_values=measured(replace(a.measures[0], measure=measure), *a.measures[1:]),
     )
 
 
@@ -330,7 +330,7 @@ def test_what_was_not_computed_is_left_out(browser, tmp_path):
     measures = tuple(e for e in a.measures if e.measure.name != "soft_binned_cdl")
     evidence = replace(a.evidence, test=None, worth=None, certificate=None)
     less = replace(
-        a, task=None, segments=None, recalibrator=None, test=None, measure_values=measured(*measures), evidence=evidence
+        a, task=None, segments=None, recalibrator=None, test=None, _measure_values=measured(*measures), evidence=evidence
     )
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")
     browser.open(tmp_path / "less.html")

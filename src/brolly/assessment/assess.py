@@ -117,8 +117,8 @@ def assess(
     --------
     >>> import numpy as np, brolly
     >>> rng = np.random.default_rng(1)
-    >>> p = rng.random(5000)
-    >>> y = rng.random(5000) < 0.5 + (p - 0.5) / 4       # overconfident
+    >>> p = rng.random(20_000)
+    >>> y = rng.random(20_000) < 0.5 + (p - 0.5) / 2     # overconfident
     >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"], rng=0)
     >>> a.verdict.grade
     'recalibrate'

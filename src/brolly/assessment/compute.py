@@ -144,7 +144,7 @@ def compute(
         summary=DataSummary.of(sample),
         verdict=judge(evidence, own, _more(table)),
         evidence=evidence,
-        measure_values=MeasureValues(settings.measures, sample),
+        _measure_values=MeasureValues(settings.measures, sample),
         reliability=reliability,
         histogram=Histogram.of(sample),
         value=value,

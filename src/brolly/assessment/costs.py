@@ -57,7 +57,7 @@ class TaskResult:
         cut-off on, always (the action for the highest probabilities), never (that for the lowest), and with perfect
         foresight. None for tasks without a list of actions, and where the rows cannot be divided; `cost_best_cutoff`
         also for tasks with more than two actions.
-    cutoff : float or None
+    best_threshold : float or None
         The cut-off of `cost_best_cutoff`, chosen on the other rows.
     n : int
         The number of rows that the costs are of.
@@ -73,7 +73,7 @@ class TaskResult:
     cost_always: Cost | None = None
     cost_never: Cost | None = None
     cost_perfect: Cost | None = None
-    cutoff: float | None = None
+    best_threshold: float | None = None
     n: int = 0
 
     @classmethod
@@ -90,7 +90,7 @@ class TaskResult:
         cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
         actions = _actions(task, split, cutoff)
         costs = {name: _cost(task, action, split.held, confidence_level) for name, action in actions.items()}
-        return cls(task=task, regret=regret, rounded=rounded, grid=grid, cutoff=cutoff, n=split.held.n, **costs)
+        return cls(task=task, regret=regret, rounded=rounded, grid=grid, best_threshold=cutoff, n=split.held.n, **costs)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the costs into axes (default: new ones); see `brolly.plots.costs`."""
@@ -111,7 +111,7 @@ class TaskResult:
             "swaps": found["swaps"],
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
             **{name: (found := getattr(self, name)) and found.to_dict() for name in NAMES},
-            "cutoff": self.cutoff,
+            "best_threshold": self.best_threshold,
             "cost_rows": self.n,
         }
 

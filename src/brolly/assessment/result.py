@@ -50,7 +50,7 @@ class Assessment:
         The bounds that the verdict rests on.
     measures : tuple of Estimate
         Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. They are computed when they are
-        first asked for, from `measure_values`.
+        first asked for.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
@@ -91,7 +91,7 @@ class Assessment:
     summary: DataSummary
     verdict: Verdict
     evidence: Evidence
-    measure_values: MeasureValues
+    _measure_values: MeasureValues
     reliability: Reliability
     histogram: Histogram
     value: ForecastValue
@@ -114,7 +114,7 @@ class Assessment:
     @property
     def measures(self) -> tuple[Estimate, ...]:
         """Every measure, on these rows."""
-        return self.measure_values.estimates
+        return self._measure_values.estimates
 
     @property
     def shown_grid(self) -> int:

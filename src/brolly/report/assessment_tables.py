@@ -89,7 +89,7 @@ def costs(found: TaskResult, confidence_level: float) -> str:
         return ""
 
     def rule(row: tuple[str, object]) -> str:
-        cut = found.cutoff
+        cut = found.best_threshold
         where = "" if cut is None or row[0] != "cost_best_cutoff" else f" (act from {cut:.3g} on)" if cut <= 1 else ""
         return _RULES[row[0]] + where
 
