@@ -25,6 +25,11 @@ CASES = {
         {},
         "y_prob must lie in [0, 1]; 1 value does not, the first is y_prob[2] = 1.2",
     ),
+    "percent": (
+        ([0, 1, 1], [50, 1.5, 0.2]),
+        {},
+        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100",
+    ),
     "below zero": (
         ([0, 1, 1], [-1e-300, 0.2, -3]),
         {},
