@@ -330,7 +330,13 @@ def test_what_was_not_computed_is_left_out(browser, tmp_path):
     measures = tuple(e for e in a.measures if e.measure.name != "soft_binned_cdl")
     evidence = replace(a.evidence, test=None, worth=None, certificate=None)
     less = replace(
-        a, task=None, segments=None, recalibrator=None, test=None, _measure_values=measured(*measures), evidence=evidence
+        a,
+        task=None,
+        segments=None,
+        recalibrator=None,
+        test=None,
+        _measure_values=measured(*measures),
+        evidence=evidence,
     )
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")
     browser.open(tmp_path / "less.html")
