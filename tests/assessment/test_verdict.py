@@ -148,7 +148,7 @@ def test_the_whole_verdict():
         "and brolly apply.\n"
         "\n"
         "Is it useful?  at least 40.1% of what perfect foresight would gain over no\n"
-        "               forecast, for whoever acts from a probability of 0.12 on.\n"
+        "               forecast, for whoever acts from about 12% on.\n"
         "Is it honest?  at most 9.87% of what is at stake is lost by acting on it as it\n"
         "               is, against any rising correction.\n"
         "Recalibrated?  gains at least 4.22% of what is at stake; nobody loses more than\n"

@@ -139,7 +139,7 @@ def test_every_function_that_takes_rng_is_listed():
 
 
 @pytest.mark.parametrize("name", RANDOM)
-@pytest.mark.parametrize("wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=repr)
+@pytest.mark.parametrize("wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=lambda x: type(x).__name__)
 def test_rng_is_a_seed_or_a_generator(name, wrong):
     rule = r"rng must be None, a non-negative integer or a numpy\.random\.Generator; it is "
     with pytest.raises(brolly.InputError, match=rule + re.escape(repr(wrong))):

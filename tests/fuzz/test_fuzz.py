@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import brolly
 from brolly.cli import main
+from brolly.core.json_file import digest_of
 from brolly.engines.arrow_where import filter_batch
 from brolly.engines.dialects import DIALECTS
 from brolly.engines.where import columns_of, parse
-from brolly.recalibration.storage import _digest
 
 CASES = int(os.environ.get("BROLLY_FUZZ_CASES", "2500"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases
@@ -182,7 +182,7 @@ def test_recalibrators(place, value):
     assert found is None or found.to_dict() == FITTED
     if isinstance(changed, dict) and "digest" in changed:
         with suppress(ValueError):  # NaN and infinity
-            changed["digest"] = _digest({key: changed[key] for key in changed if key != "digest"})
+            changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
         found = answer(brolly.Recalibrator.from_dict, changed)
         if found is not None and found._by is not None:
             predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import brolly
@@ -303,3 +304,87 @@ def test_bad_input_is_refused(call, message):
         warnings.simplefilter("ignore", FewRowsWarning)
         with pytest.raises(InputError, match=message):
             call(*draw(50))
+
+
+def test_a_failed_fit_leaves_the_fitted_map_alone():
+    p, y = draw(400)
+    r = brolly.Recalibrator(rng=0).fit(p, y)
+    before = r.map_, r.certificate_
+    with pytest.raises(InputError):
+        r.fit(1 - p, y[1:])
+    assert (r.map_, r.certificate_) == before
+
+
+@pytest.mark.parametrize("groups", [1, 2, 19])
+def test_nothing_is_fitted_to_a_handful_of_groups(groups):
+    p, y = draw(400)
+    with pytest.warns(FewRowsWarning, match=f"groups has {groups} groups: nothing is fitted to fewer than 20"):
+        r = brolly.Recalibrator(rng=0).fit(p, y, groups=np.arange(400) % groups, by=np.arange(400) % 2)
+    assert r.method_ == "none"
+    assert r.certificate_.groups == groups
+
+
+def test_a_certificate_of_a_compressed_sample_says_what_it_is_for():
+    p, y = draw(4000)
+    rows = brolly.Recalibrator(rng=0).fit(p, y).certificate_
+    cells = brolly.Recalibrator(rng=0).fit(brolly.Sample(y, p).compress(64)).certificate_
+    assert (rows.grid, cells.grid) == (None, 64)
+    assert "for probabilities rounded down to multiples of 1/64 before the map" in str(cells)
+    assert "rounded" not in str(rows)
+
+
+def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
+    p, y = draw(2000)
+    whole, _ = FitRows.read(brolly.Sample(y, p).compress(32), None, None, None, None, None).split(
+        np.random.default_rng(0)
+    )
+    assert (whole.prob * 64 % 2 == 1).all()  # the middles of cells
+
+
+def test_segments_that_share_cells_are_pooled():
+    rng = np.random.default_rng(0)
+    p = rng.integers(0, 8, 400) / 8
+    samples = brolly.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
+    whole, parts = FitRows.read(samples, None, None, None, None, None).split(rng)
+    assert (np.diff(whole.prob) > 0).all()
+    assert whole.weight.sum() == sum(part.weight.sum() for part in parts.values())
+
+
+def test_series_in_another_order_are_refused():
+    p, y = draw(50)
+    p, y = pd.Series(p), pd.Series(y)
+    other = pd.Series(np.arange(50) % 2)[::-1]
+    for options in ({"groups": other}, {"by": other}, {"by": {"s": other}}):
+        with pytest.raises(InputError, match="have the same index in another order"):
+            brolly.Recalibrator(rng=0).fit(p, y, **options)
+    r = brolly.Recalibrator(rng=0).fit(p, y, by={"s": other.to_numpy()})
+    with pytest.raises(InputError, match="have the same index in another order"):
+        r.predict(p, by={"s": other})
+    with pytest.raises(InputError, match="have the same index in another order"):
+        brolly.forecast_value(y, p, recalibrated=p[::-1])
+
+
+def test_labels_of_several_types_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    p = rng.random(8000)
+    label = [1 if k % 2 else "a" for k in range(8000)]
+    y = rng.random(8000) < np.where(np.arange(8000) % 2, 0.05, 0.95)
+    r = brolly.Recalibrator("logistic", rng=0).fit(p, y, by={"s": label, "t": label})
+    assert {s.segment for s in r.segments_ if s.corrected} == {(1, 1), ("a", "a")}
+    one = {"s": [1], "t": [1]}
+    both = {"t": [1, "a"], "s": [1, "a"]}  # in another order
+    assert r.predict([0.3], by=one)[0] == r.predict([0.3, 0.3], by=both)[0] < 0.2
+
+
+@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+def test_heavy_weights_do_not_hide_an_outcome():
+    p, y = draw(60)
+    weight = np.ones(60)
+    weight[np.flatnonzero(y == 0)[0]] = 1e17
+    assert brolly.Recalibrator(rng=0).fit(p, y, sample_weight=weight).candidates_
+
+
+@pytest.mark.parametrize("methods", [None, 5])
+def test_methods_are_names(methods):
+    with pytest.raises(InputError, match="methods must be 'auto', a name or a list of names"):
+        brolly.Recalibrator(methods).fit(*draw(30))

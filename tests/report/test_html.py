@@ -108,7 +108,8 @@ def test_the_files_that_can_be_saved_are_those_that_brolly_writes(tmp_path):
     a = report_cases.single()
     (more,) = json.loads(written(to_html(a), "more"))
     a.recalibrator.save(tmp_path / "map.json")
-    brolly.RoundingPolicy(a.task.task, a.rounded_guarantee.grid).save(tmp_path / "policy.json")
+    first = a.recalibrator.map_ if a.verdict.grade == "recalibrate" else None
+    brolly.RoundingPolicy(a.task.task, a.rounded_guarantee.grid, recalibration=first).save(tmp_path / "policy.json")
     assert more["files"] == {name: (tmp_path / name).read_text() for name in ("map.json", "policy.json")}
 
 

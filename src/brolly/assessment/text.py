@@ -174,7 +174,7 @@ def _whoever(threshold: float | None) -> str:
     """A decision maker, by the probability from which they act."""
     if threshold is None:
         return "for somebody"
-    return f"for whoever acts from a probability of {show_threshold(threshold)} on"
+    return f"for whoever acts from about {100 * threshold:.2g}% on"
 
 
 def worth(e: Evidence) -> str:

@@ -21,6 +21,7 @@ from brolly.core.atomic_write import check_output
 from brolly.core.text import rows as rows_text
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.files import describe_formats
+from brolly.errors import InputError
 from brolly.recalibration.recalibrator import Recalibrator, load_recalibrator
 from brolly.recalibration.sql import columns_of
 
@@ -72,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     by = columns_of(names if arguments.by is None else arguments.by, names)
     check_output(arguments.output, Path(arguments.file), Path(arguments.map))
     column = f"{arguments.prob}_recalibrated" if arguments.column is None else arguments.column
+    if not column:
+        raise InputError("--column must not be empty")
     compute = _Recalibrated(recalibrator)
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cell_accumulator import sum_cells
-from brolly.core.input.rows import ColumnNames, as_rows, check_probabilities
+from brolly.core.input.rows import ColumnNames, as_rows, check_probabilities, refuse_reordered
 from brolly.core.isotonic import recalibrated as isotonic_blocks
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
@@ -270,6 +270,7 @@ def forecast_value(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
+    refuse_reordered("y_true", y_true, "recalibrated", recalibrated)
     other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
     positive, negative = float(table.positive.sum()), float(table.negative.sum())
     rate = positive / (positive + negative)

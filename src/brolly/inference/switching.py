@@ -141,8 +141,8 @@ class SwitchGuarantee:
             f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of the range of their "
             "payoffs by switching to the new forecast, in expectation.",
             self._proven_gain(level),
-            f"On these {rows(self.n)} the largest loss is {at_most(self.harm)}{_by(self.worst_task)}; the largest gain "
-            f"is {at_least(self.gain)}{_by(self.best_task)}.",
+            f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
+            f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
         ]
         return "\n".join(lines)
 

@@ -41,6 +41,9 @@ class Certificate:
         The number of rows behind the certificate.
     groups : int or None
         The number of groups, if rows depend on each other.
+    grid : int or None
+        From a compressed sample: the bounds are for predictions rounded down to multiples of ``1/grid`` before the map
+        is applied. None if they are for the predictions themselves.
     """
 
     harm_bound: float
@@ -51,6 +54,7 @@ class Certificate:
     confidence_level: float
     n: int
     groups: int | None
+    grid: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate in built-in types, ready for JSON."""
@@ -76,7 +80,7 @@ class Certificate:
             "Nobody who acts on the recalibrated probabilities as they are loses more than "
             f"{at_most(self.loss_bound)}, compared with any rising correction of them.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
-            "independently from the population in which the map will be used."
+            f"independently from the population in which the map will be used{_rounded(self.grid)}."
         )
 
 
@@ -101,7 +105,12 @@ def certify(
         confidence_level=confidence_level,
         n=promise.n,
         groups=promise.groups,
+        grid=held.grid,
     )
+
+
+def _rounded(grid: int | None) -> str:
+    return "" if grid is None else f", for probabilities rounded down to multiples of 1/{grid} before the map"
 
 
 def _sample(held: HeldOut, prob: Floats) -> Sample:

@@ -39,6 +39,7 @@ def held_out_rates(held: HeldOut, confidence_level: float) -> HeldOutRates | Non
         return None
     order = np.argsort(held.prob, kind="stable")
     prob, event, weight = held.prob[order], held.event[order], weight[order]
+    weight = weight if held.weight is None else weight / weight.max()  # squares of tiny weights would underflow
     squares = weight if held.weight is None else weight**2
     middle = (np.cumsum(weight) - weight / 2) / weight.sum()
     first = np.concatenate([[True], np.diff(prob) > 0])  # rows with the same prediction stay together
@@ -47,7 +48,8 @@ def held_out_rates(held: HeldOut, confidence_level: float) -> HeldOutRates | Non
     total = np.bincount(at, weight)
     some = total > 0
     mean, rate = (np.bincount(at, weight * values)[some] / total[some] for values in (prob, event))
-    n = total[some] ** 2 / np.bincount(at, squares)[some]  # effective, where weights differ
+    square = np.maximum(np.bincount(at, squares)[some], np.finfo(float).tiny)
+    n = total[some] ** 2 / square  # effective, where weights differ
     z = float(ndtri((1 + confidence_level) / 2))
     centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)

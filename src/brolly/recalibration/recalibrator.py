@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, Ints
 from brolly.core.atomic_write import write_atomic
 from brolly.core.input.labels import rows_by_segment
+from brolly.core.input.rows import refuse_reordered
 from brolly.core.json_file import read_json
 from brolly.core.piecewise import PiecewiseMap, checked_probabilities
 from brolly.core.sample.sample import Sample
@@ -30,7 +31,7 @@ from brolly.recalibration.segments import SegmentMap, correct
 from brolly.recalibration.selection import Candidate, CrossValidation, choose
 from brolly.recalibration.sql import columns_of, recalibrated
 from brolly.recalibration.storage import Fitted, as_text
-from brolly.recalibration.training import FitRows, HeldOut, Training
+from brolly.recalibration.training import FitRows, HeldOut, Training, named_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -160,18 +161,20 @@ class Recalibrator:
             warnings.warn(cannot, stacklevel=2)
             return self._keep(rows, level)
         whole, segments = rows.split(rng)
-        self._training = whole
         cross = CrossValidation(whole, methods)
-        self.candidates_ = tuple(cross.candidate(k) for k in range(len(methods)))
-        self.method_ = choose(self.candidates_).method
-        self.map_ = METHODS[self.method_](whole.table())
-        self._by, (self._maps, self.segments_) = rows.by, correct(self.map_, segments, level)
+        candidates = tuple(cross.candidate(k) for k in range(len(methods)))
+        method = choose(candidates).method
+        found = METHODS[method](whole.table())
+        maps, judged = correct(found, segments, level)
         held = [(key, part.held_out[0]) for key, part in segments.items()] or [(None, whole.held_out[0])]
-        value = np.concatenate([self._maps.get(key, self.map_)(part.prob) for key, part in held])
-        same = self.method_ == "none" and not self._maps
-        chooser = None if same else whole.pairs(IDENTITY, self.map_).draws()
+        value = np.concatenate([maps.get(key, found)(part.prob) for key, part in held])
+        same = method == "none" and not maps
+        chooser = None if same else whole.pairs(IDENTITY, found).draws()
+        # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, chooser, level)
-        self._rates = held_out_rates(whole.held_out[0], level)
+        self.candidates_, self.method_, self.map_ = candidates, method, found
+        self._by, self._maps, self.segments_ = rows.by, maps, judged
+        self._training, self._rates = whole, held_out_rates(whole.held_out[0], level)
         return self
 
     def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
@@ -193,6 +196,10 @@ class Recalibrator:
         prob = checked_probabilities(p)
         if by is None:
             return self.map_.apply(prob)
+        for name, column in named_columns(by):
+            refuse_reordered("p", p, name, column)
+        if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
+            by = {name: by[name] for name in self._by}
         names, places = rows_by_segment(by, len(prob))
         if names != self._by:
             raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
@@ -372,6 +379,8 @@ def _as_written(data: Any, raw: bytes) -> Recalibrator:
 
 
 def _check_methods(methods: Literal["auto"] | str | Sequence[str]) -> list[str]:
+    if not isinstance(methods, str | Sequence):
+        raise InputError(f"methods must be 'auto', a name or a list of names; it is {methods!r}")
     names = list(METHODS) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
     for name in names:
         if name not in METHODS:

@@ -57,7 +57,11 @@ def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
         return ""
     more = len(segments) - len(rows)
     head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
-    return _table(head, rows) + (f"and {more:,} more segments\n" if more else "")
+    rest = f"and {more:,} more segments\n" if more else ""
+    return (
+        f"{_table(head, rows)}{rest}Gain: by the segment's own map beside the map of all rows. Loss: by the map "
+        "that is used beside the original probabilities. Each column holds for all segments at once.\n"
+    )
 
 
 def _name(key: Any) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import CellTable
 from brolly.core.input.labels import rows_by_segment
-from brolly.core.input.rows import ColumnNames, as_rows
+from brolly.core.input.rows import ColumnNames, as_rows, refuse_reordered
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
@@ -37,6 +37,7 @@ class HeldOut:
     weight: Floats | None
     counts: Ints | None
     group: Ints | None
+    grid: int | None = None  # of the cells
 
     @property
     def n(self) -> int:
@@ -63,7 +64,7 @@ class HeldOut:
         some = counts > 0
         slot = cells.slot[some]
         prob = (slot >> 1) / cells.m
-        return cls(event=slot & 1 == 1, prob=prob, weight=None, counts=counts[some], group=None)
+        return cls(event=slot & 1 == 1, prob=prob, weight=None, counts=counts[some], group=None, grid=cells.m)
 
     def pairs(self, old: Floats, new: Floats) -> Pairs:
         """The rows with two predictions."""
@@ -78,7 +79,8 @@ class HeldOut:
             found = [getattr(part, name) for part in parts]
             return None if found[0] is None else np.concatenate(found)
 
-        return cls(**{name: column(name) for name in ("event", "prob", "weight", "counts", "group")})
+        columns = {name: column(name) for name in ("event", "prob", "weight", "counts", "group")}
+        return cls(**columns, grid=parts[0].grid)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,6 +136,8 @@ class FitRows:
         by: ArrayLike | Mapping[str, ArrayLike] | None,
     ) -> FitRows:
         """Check the arguments of `Recalibrator.fit`."""
+        for name, other in (("y", y), ("groups", groups), *named_columns(by)):
+            refuse_reordered("p", p, name, other)
         if isinstance(p, Segments | Sample):
             if y is not None or sample_weight is not None or pos_label is not None:
                 raise InputError(f"a {type(p).__name__} holds outcomes, weights and labels already: pass it alone")
@@ -157,7 +161,12 @@ class FitRows:
         n = sum(sample.n for sample in self.samples.values())
         if n < _FEWEST:
             return FewRowsWarning(f"p has {rows(n)}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is")
-        if {sample.event_rate for sample in self.samples.values()} in ({0.0}, {1.0}):
+        drawn = n if self.group is None else len(np.unique(self.group))
+        if drawn < _FEWEST:
+            return FewRowsWarning(
+                f"groups has {drawn} groups: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
+            )
+        if sum(sample._events for sample in self.samples.values()) in (0, n):
             return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
         return None
 
@@ -172,6 +181,11 @@ class FitRows:
             return _split_rows(first, self.group, self.places, rng)
         parts = {key: _split_cells(sample, rng, 1 if self.by is None else 2) for key, sample in self.samples.items()}
         return _merged(list(parts.values())), {} if self.by is None else parts
+
+
+def named_columns(by: Any) -> list[tuple[str, Any]]:
+    """The columns of segments, with the names that messages use."""
+    return [(f"by[{name!r}]", column) for name, column in by.items()] if isinstance(by, Mapping) else [("by", by)]
 
 
 def _split_rows(
@@ -214,7 +228,7 @@ def _pooled(prob: Floats, event: Ints, part: Ints, weight: Floats | None, held_o
     entry = np.repeat(rank * min(_ENTRIES, len(prob)) // max(len(prob), 1), np.diff(rank, append=len(prob)))
     entry = np.cumsum(np.diff(entry, prepend=entry[:1]) > 0)
     size = int(entry[-1]) + 1 if len(entry) else 0
-    share = np.ones(len(prob)) if weight is None else weight[order]
+    share = np.ones(len(prob)) if weight is None else weight[order]  # positive
     slot = (part[order] * 2 + event[order]) * size + entry
     table: Floats = np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
     mean = np.bincount(entry, share * ordered) / np.bincount(entry, share)
@@ -225,22 +239,23 @@ def _split_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Train
     cells = sample._cells
     if not cells.has_equal_weights:
         raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
-    event, prob, _, count = cells.rows()
+    event = cells.slot & 1
     fit = (1 - proofs * _HELD_OUT) / FOLDS
-    numbers = rng.multinomial(count, [fit] * FOLDS + [_HELD_OUT] * proofs)
+    numbers = rng.multinomial(cells.count, [fit] * FOLDS + [_HELD_OUT] * proofs)
     held_out = [HeldOut.from_cells(cells, column) for column in numbers.T[FOLDS:]]
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     table = np.zeros((FOLDS, 2, len(cell)))
     table[:, event, entry] = numbers[:, :FOLDS].T
-    mean = np.bincount(entry, prob * count) / np.bincount(entry, count)
-    return Training(prob=mean, weight=table, held_out=tuple(held_out))
+    middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
+    return Training(prob=middle, weight=table, held_out=tuple(held_out))
 
 
 def _merged(parts: Sequence[Training]) -> Training:
     """All segments together."""
     if len(parts) == 1:
         return parts[0]
-    order = np.argsort(prob := np.concatenate([part.prob for part in parts]))
+    prob, at = np.unique(np.concatenate([part.prob for part in parts]), return_inverse=True)
     held_out = tuple(map(HeldOut.join, zip(*(part.held_out for part in parts), strict=True)))
-    weight = np.concatenate([part.weight for part in parts], axis=2)[:, :, order]
-    return Training(prob=prob[order], weight=weight, held_out=held_out)
+    together = np.concatenate([part.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
+    sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(np.float64)
+    return Training(prob=prob, weight=sums.reshape(FOLDS, 2, -1), held_out=held_out)

@@ -37,7 +37,7 @@ _NOT_GIVEN = (
     '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
-_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy (as is)"}
+_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy"}
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
@@ -81,9 +81,9 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
 
 
 def downloads(a: Assessment) -> dict[str, str]:
-    """The files that the page can save, as `save` writes them: the map, and the policy for the probabilities as is.
+    """The files that the page can save, as `save` writes them: the map, and the policy.
 
-    A forecast that should not be used has none.
+    The policy of a forecast that should be recalibrated does so first. A forecast that should not be used has none.
     """
     found: dict[str, str] = {}
     if a.verdict.grade == "avoid":
@@ -91,7 +91,8 @@ def downloads(a: Assessment) -> dict[str, str]:
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
     if a.task is not None:
-        policy = RoundingPolicy(a.task.task, a.task.grid)
+        first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.grade == "recalibrate" else None
+        policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = json.dumps(policy.to_dict(), indent=2, allow_nan=False) + "\n"
     return found
 

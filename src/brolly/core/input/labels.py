@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Ints
 from brolly.errors import InputError
@@ -108,6 +108,18 @@ def _keys(used: Ints, labels: Sequence[Sequence[Hashable]]) -> Iterable[Key]:
     return zip(*reversed(columns), strict=True) if columns else [()] * len(used)
 
 
+def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
+    """Return one label for each row as an array; a list keeps labels of several types as they are."""
+    labels = np.asarray(column)
+    if labels.shape != (n,):
+        raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
+    if labels.dtype.kind in "US" and isinstance(column, list | tuple):  # NumPy would write numbers as text
+        objects = np.empty(n, object)
+        objects[:] = column
+        return objects
+    return labels
+
+
 def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tuple[str, ...], dict[Any, Ints]]:
     """Return the names of the columns that define segments, and the rows of each segment.
 
@@ -118,10 +130,7 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
     columns = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
     codes = []
     for name, column in columns.items():
-        labels = np.asarray(column)
-        if labels.shape != (n,):
-            raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
-        codes.append(code_labels(labels))
+        codes.append(code_labels(as_labels(column, name, n)))
     names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
     return names, places_of_segments(codes, n)
 
