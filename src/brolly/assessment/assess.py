@@ -122,8 +122,6 @@ def assess(
     >>> a = brolly.assess(y, p, measures=["soft_binned_cdl"], rng=0)
     >>> a.verdict.grade
     'recalibrate'
-    >>> print(a.verdict.next_step)
-    Next: apply the map (logistic): a.recalibrator.predict(p), or brolly recalibrate and brolly apply.
     """
     generator, seed = as_seed(rng)
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
