@@ -77,7 +77,7 @@ def test_mean_bias_is_tested_estimated_and_assessed():
     y = rng.random(500) < p / 2
     assert brolly.calibration_test(y, p, statistic="mean_bias", n_resamples=99, rng=0).p_value == 0.01
     estimate = brolly.assess(y, p, measures=["mean_bias"], n_resamples=99, rng=0)["mean_bias"]
-    assert estimate.low < estimate.value < estimate.high
+    assert estimate.value > 0
     assert brolly.measure_all(y, p)["mean_bias"] == estimate.value
 '''
 

@@ -35,6 +35,7 @@ def certificate(gain, harm=0.01):
         confidence_level=0.95,
         n=1000,
         groups=None,
+        grid=None,
     )
 
 
@@ -172,7 +173,8 @@ def test_the_costs_are_a_fourth_answer():
     assert [a.about for a in found.answers] == ["worth", "loss", "recalibration", "cost"]
     assert found.answers[3].value == "3 per case"
     assert found.answers[3].meaning == "(2.5 to 3.5); recalibrated 2, always acting 3, never 3."
-    assert "act from 0.1 on" in found.next_step
+    least = "acting on the recalibrated probabilities costs least, 2 per case (an estimate from 1,000 rows)."
+    assert found.next_step == f"Next, for your costs: {least}"
     (said,) = (s.text for s in found.sentences if s.about == "cost")
     assert "on 1,000 rows that neither map nor cut-off was fitted to" in said
     assert "best single cut-off" not in said

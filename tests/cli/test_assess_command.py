@@ -11,7 +11,6 @@ import pytest
 import brolly
 from brolly.cli import main
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
 
@@ -76,6 +75,7 @@ def test_many_rows_are_compressed(rain, capsys, monkeypatch):
         assert json.loads(capsys.readouterr().out) == expected
 
 
+@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
 def test_groups(rain, capsys, monkeypatch):
     monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 10)  # not for groups
     y, p = rain

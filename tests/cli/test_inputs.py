@@ -118,7 +118,7 @@ WRONG = {
     "[0, 1]; 'p' may be in percent: divide it by 100)",
     "x,y\n7,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)",
     "p,s\n0.1,no\n0.2,yes\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
-    "name the event: --outcome s --pos-label no)",
+    "name the event: --outcome s --pos-label no or yes)",
     "p\n0.1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1, or true and false)",
     "p,y\n": "standard input has columns but no rows",
 }

@@ -41,7 +41,7 @@ def column(path, name):
 
 
 def test_from_past_outcomes_to_better_numbers(rain, capsys):
-    _, p, _ = rain
+    y, p, _ = rain
     assert main([*RECALIBRATE, "--plot", "map.png"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -50,7 +50,7 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
         assert part in out
     assert out.endswith("Map written to map.json\nPicture written to map.png\n")
     assert max(map(len, out.splitlines())) <= 80
-    r = brolly.Recalibrator(rng=0).fit(brolly.scan("rain.csv", "p", "y"))
+    r = brolly.Recalibrator(rng=0).fit(p, y)
     again = brolly.load_recalibrator("map.json")
     assert again.to_dict() == r.to_dict()
     assert main(APPLY) == 0
@@ -70,9 +70,11 @@ def test_options_have_their_effect(rain, capsys):
     assert document == json.loads(Path("map.json").read_text())
     assert [c["method"] for c in document["candidates"]] == ["none", "isotonic"]
     assert document["certificate"]["confidence_level"] == 0.9
-    rows = brolly.scan("rain.csv", "p", "y", where="p < 0.8")
-    r = brolly.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(rows)
+    y, p, _ = rain
+    r = brolly.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(p[p < 0.8], y[p < 0.8])
     assert document["map"] == r.to_dict()["map"]
+    assert main([*RECALIBRATE, "--groups", "w", "--json"]) == 0  # three groups are too few
+    assert json.loads(capsys.readouterr().out)["certificate"]["groups"] == 3
     assert main([*RECALIBRATE, "--quiet"]) == 0
     assert main([*APPLY, "--column", "better", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
@@ -157,11 +159,6 @@ def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
 
 
 WRONG = {
-    "weights": (
-        [*RECALIBRATE, "--weight", "w"],
-        "--weight must have the same value in every row here, as rows of files are pooled before they are divided: for "
-        "unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)",
-    ),
     "no column": ([*RECALIBRATE, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
     "over the source": (
         [*RECALIBRATE, "-o", "rain.csv"],
@@ -226,3 +223,15 @@ def test_help_is_readable(capsys):
         assert err == ""
         assert f"  brolly {command} " in out
         assert max(map(len, out.splitlines())) <= 82
+
+
+def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys):
+    _, p, side = rain
+    rows = (f"{a},{k % 2},{s},{k % 4 + 1}\n" for k, (a, s) in enumerate(zip(p, side, strict=True)))
+    Path("rain.csv").write_text("p,y,side,w\n" + "".join(rows))
+    assert main([*RECALIBRATE, "--weight", "w", "--quiet"]) == 0
+    assert main([*RECALIBRATE, "--weight", "w", "--by", "side"]) == 2
+    assert capsys.readouterr().err == (
+        "brolly: error: --weight must have the same value in every row here, as rows of files are pooled before they "
+        "are divided: for unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)\n"
+    )

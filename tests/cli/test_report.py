@@ -14,7 +14,6 @@ import brolly
 from brolly.cli import main
 from brolly.cli.demo_data import as_csv, forecasts
 
-pytestmark = pytest.mark.usefixtures("quick_intervals")
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
 

@@ -54,13 +54,15 @@ def note(warning: str) -> str:
 
 def headline(e: Evidence) -> str:
     """The verdict in a sentence."""
+    if e.is_reversed:
+        return "Check which outcome is the event: higher probabilities go with fewer events."
     if e.grade == "use":
         return "Use these probabilities as they are."
     if e.grade == "recalibrate":
         return "Recalibrate these probabilities before you use them."
     if e.grade == "avoid":
         return "Do not use these probabilities: they say little that the event rate does not say."
-    return "These rows are too few for a verdict."
+    return "There is one outcome only: no verdict." if e.foresight == 0 else "These rows are too few for a verdict."
 
 
 def reason(e: Evidence) -> str:
@@ -89,7 +91,8 @@ def reason(e: Evidence) -> str:
         return f"All outcomes on these {rows(e.n)} are the same."
     missing = [] if e.useful else ["that anybody gains by them"]
     missing += [] if e.safe else [f"that nobody loses more than {percent(e.tolerance)} of what is at stake"]
-    return f"{rows(e.n)} do not prove {' or '.join(missing or ['that recalibration helps'])}."
+    groups = "" if e.groups is None else f" in {e.groups:,} groups"
+    return f"{rows(e.n)}{groups} do not prove {' or '.join(missing or ['that recalibration helps'])}."
 
 
 def next_step(e: Evidence, task: TaskResult | None) -> str:
@@ -99,17 +102,41 @@ def next_step(e: Evidence, task: TaskResult | None) -> str:
             f"Next: check which outcome is the event: higher predictions go with fewer events (AUROC {e.auroc:.2g}). "
             "Did you mean 1 - p, or the other outcome as the event (pos_label)?"
         )
+    own = _cheapest(task)
+    yours = "" if own is None else f" For your costs {own[1]}"
     if e.grade == "use":
-        own = task.task.thresholds if task is not None else ()
-        where = f"from {show_threshold(own[0])} on" if len(own) == 1 else "from your threshold on"
+        if own is not None and own[0] != "cost":
+            return f"Next, for your costs: {own[1]}"
+        ends = task.task.thresholds if task is not None else ()
+        where = f"from {show_threshold(ends[0])} on" if len(ends) == 1 else "from your threshold on"
         return f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}): a.recalibrator.predict(p), or brolly recalibrate and brolly apply."
+        apply = f"Next: apply the map ({e.method}): a.recalibrator.predict(p), or brolly recalibrate and brolly apply."
+        return f"{apply}{yours}"
     if e.grade == "avoid":
         return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody."
     if e.foresight == 0:
         return "Next: get rows with both outcomes."
-    return f"Next: get about {_round_rows(e.rows_needed)} rows (an estimate)."
+    what = "rows" if e.groups is None else "rows, in as many more groups"
+    return f"Next: get about {_round_rows(e.rows_needed)} {what} (an estimate).{yours}"
+
+
+def _cheapest(task: TaskResult | None) -> tuple[str, str] | None:
+    """The rule that costs least on the rows held out, and a sentence about it; of equals, the simplest."""
+    if task is None:
+        return None
+    what = {
+        "cost_always": "always acting costs least, {} per case: the forecast gains you nothing",
+        "cost_never": "never acting costs least, {} per case: the forecast gains you nothing",
+        "cost": "acting on the probabilities as they are costs least, {} per case",
+        "cost_recalibrated": "acting on the recalibrated probabilities costs least, {} per case",
+    }
+    known = {name: cost.mean for name in what if (cost := getattr(task, name)) is not None}
+    if not known:
+        return None
+    least = min(known.values())
+    name = next(name for name, cost in known.items() if cost <= least + 1e-12 * abs(least))
+    return name, f"{what[name].format(f'{least:.4g}')} (an estimate from {rows(task.n)})."
 
 
 def _round_rows(n: int) -> str:

@@ -112,5 +112,6 @@ def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
     for name, values in columns.items():
         distinct = sorted(set(values)) if isinstance(values, list) else []
         if len(distinct) == 2:
-            return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {distinct[0]})"
+            labels = " or ".join(distinct)
+            return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {labels})"
     return " (0 and 1, or true and false)"

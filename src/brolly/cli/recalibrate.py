@@ -13,15 +13,16 @@ from brolly.cli.options import (
     add_by,
     add_columns,
     add_confidence,
+    add_groups,
     add_quiet,
     add_seed,
     check_result,
     files_read,
     new_command,
-    read,
 )
 from brolly.cli.output import say
 from brolly.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
+from brolly.cli.rows import read_rows
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
@@ -58,6 +59,7 @@ def add_command(commands: Commands) -> None:
     parser = new_command(commands, run, "recalibrate", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
     add_by(parser)
+    add_groups(parser)
     names = ", ".join(METHODS)
     parser.add_argument(
         "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to choose from (default: all): {names}"
@@ -74,13 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     check_result(arguments)
     check_plot(arguments)
-    found = read(arguments, by=arguments.by)
+    found, groups = read_rows(arguments)
     _check_weights(found)
     recalibrator = Recalibrator(
         arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
     )
     with collect_warnings() as notes:
-        recalibrator.fit(found)
+        recalibrator.fit(found, groups=groups)
     recalibrator.save(arguments.output)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)
@@ -109,7 +111,7 @@ def _say(recalibrator: Recalibrator, by: list[str]) -> None:
 def _check_weights(found: Sample | Segments) -> None:
     """Refuse weights that differ, in the words of the command line."""
     samples = found.values() if isinstance(found, Segments) else [found]
-    if not all(sample._cells.has_equal_weights for sample in samples):
+    if not all(sample.grid is None or sample._cells.has_equal_weights for sample in samples):
         raise InputError(
             "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
             "for unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)"
