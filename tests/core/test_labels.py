@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from brolly.core.input.labels import SegmentIndex, code_labels
+from brolly.core.input.labels import SegmentIndex, code_labels, rows_by_segment
 from brolly.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
@@ -59,3 +59,16 @@ def test_labels_that_cannot_be_hashed_or_ordered_are_refused():
         code_labels([{}])
     with pytest.raises(InputError, match="must be plain values; '<' not supported between instances of 'complex'"):
         code_labels([1j, 2j])
+
+
+def test_rows_by_segment():
+    names, rows = rows_by_segment({"a": ["x", 1, "x"], "b": [0, 0, 0]}, 3)
+    assert names == ("a", "b")
+    assert {key: places.tolist() for key, places in rows.items()} == {("x", 0): [0, 2], (1, 0): [1]}
+    names, rows = rows_by_segment(np.array(["x", "y", "x"]), 3)
+    assert names == ("segment",)
+    assert {key: places.tolist() for key, places in rows.items()} == {"x": [0, 2], "y": [1]}
+    with pytest.raises(InputError, match="by must name at least one column"):
+        rows_by_segment({}, 3)
+    with pytest.raises(InputError, match=r"by\['a'\] must hold one label for each of the 3 rows; its shape is \(2,\)"):
+        rows_by_segment({"a": [1, 2]}, 3)
