@@ -18,6 +18,13 @@ def freeze(*arrays: NDArray[Any]) -> None:
         array.flags.writeable = False
 
 
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view of an array of the caller, which stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 class Frozen:
     """A frozen dataclass whose arrays stay read-only in copies, in other processes too.
 

@@ -90,6 +90,12 @@ class Chord:
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
 
+def ends_of_chord(mu: Floats, value: Floats) -> tuple[int, int, float]:
+    """Return where the edge over 1/2 of a curve's concave envelope begins and ends, and the weight of its beginning."""
+    a, b = bridge(mu, value)
+    return a, b, 1.0 if a == b else float((mu[b] - 0.5) / (mu[b] - mu[a]))
+
+
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
 class RegretCurve(Frozen):
     r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
@@ -182,13 +188,13 @@ class RegretCurve(Frozen):
     def chord(self) -> Chord:
         """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
         points = self.corners
-        a, b = bridge(points.mu, points.value)
+        a, b, share = ends_of_chord(points.mu, points.value)
         mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
         above_a, above_b = (bool(points.left[end] > points.right[end]) for end in (a, b))
         return Chord(
             mu_a=mu_a,
             mu_b=mu_b,
-            share=1.0 if a == b else (mu_b - 0.5) / (mu_b - mu_a),
+            share=share,
             regret_a=self.regret(mu_a, above=above_a),
             regret_b=self.regret(mu_b, above=above_b),
             above_a=above_a,

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.input.rows import check_probabilities
-from brolly.core.regret import Chord
+from brolly.core.regret import Chord, ends_of_chord
 from brolly.core.threads import run_in_threads
 from brolly.decisions._switch import heights, keys, merge, sum_cells
 
@@ -118,8 +117,7 @@ class SwitchCurve(Frozen):
         """
         squares = self.squares if by_square else None
         value = heights(self.edges, self.only, squares, charge, back, self.closed)
-        a, b = bridge(self.edges, value)
-        share = 1.0 if a == b else float((self.edges[b] - 0.5) / (self.edges[b] - self.edges[a]))
+        a, b, share = ends_of_chord(self.edges, value)
         return Chord(
             mu_a=float(self.edges[a]),
             mu_b=float(self.edges[b]),

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core._regret import bridge, limits
+from brolly.core._regret import limits
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import CellTable
 from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.grid_loss import GridLoss
 from brolly.core.isotonic import isotonic
-from brolly.core.regret import RegretCurve
+from brolly.core.regret import RegretCurve, ends_of_chord
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
@@ -177,8 +177,7 @@ def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) 
 
 def largest_loss(mu: Floats, value: Floats) -> float:
     """Return the largest mixture of a curve over all tasks with payoffs in [0, 1]: twice its envelope at 1/2."""
-    a, b = bridge(mu, value)
-    share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
+    a, b, share = ends_of_chord(mu, value)
     return 2 * float(share * value[a] + (1 - share) * value[b])
 
 

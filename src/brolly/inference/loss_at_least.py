@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core._regret import bridge
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.rounded import split
-from brolly.core.regret import Chord
+from brolly.core.regret import Chord, ends_of_chord
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.decisions.curve import worst_task
 from brolly.decisions.task import DecisionTask
@@ -296,8 +295,7 @@ def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tupl
     more, less = shares * (1 - bet / 2), shares * (1 + bet / 2)
     up, down = (less[:, 0], more[:, 1]), (more[:, 0], less[:, 1])
     value = (one_way_curve(prob, *up, edges, up=True) + one_way_curve(prob, *down, edges, up=False)).min(axis=0)
-    a, b = bridge(edges, value)
-    share = 1.0 if a == b else float((edges[b] - 0.5) / (edges[b] - edges[a]))
+    a, b, share = ends_of_chord(edges, value)
     ends, rates = edges[[a, b]], []
     for negative, positive in (up, down):
         both = negative + positive

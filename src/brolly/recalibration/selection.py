@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from brolly.core._regret import bridge
 from brolly.core.arrays import Floats
+from brolly.core.regret import ends_of_chord
 from brolly.recalibration.methods import METHODS
 from brolly.recalibration.training import FOLDS, Training
 
@@ -69,9 +69,8 @@ class CrossValidation:
         worst: tuple[float, int, tuple[tuple[float, float], ...]] = (0.0, k, ())
         for other in range(len(self.methods)):
             value = np.maximum(self.payoff[other] - self.payoff[k], 0.0)
-            a, b = bridge(self.threshold, value)
+            a, b, share = ends_of_chord(self.threshold, value)
             low, high = float(self.threshold[a]), float(self.threshold[b])
-            share = 1.0 if a == b else (high - 0.5) / (high - low)
             loss = 2 * (share * float(value[a]) + (1 - share) * float(value[b]))
             if loss > worst[0]:
                 worst = (loss, other, ((low, share), (high, 1 - share)))

@@ -128,9 +128,7 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
     if isinstance(by, Mapping) and not by:
         raise InputError("by must name at least one column")
     columns = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
-    codes = []
-    for name, column in columns.items():
-        codes.append(code_labels(as_labels(column, name, n)))
+    codes = [code_labels(as_labels(column, name, n)) for name, column in columns.items()]
     names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
     return names, places_of_segments(codes, n)
 

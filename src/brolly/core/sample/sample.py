@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import Floats, freeze
+from brolly.core.arrays import Floats, freeze, read_only
 from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import LARGEST_GRID, CellSums, CellTable, check_grid
 from brolly.core.grid.rounded import RoundedSample, Rounding
@@ -261,8 +261,8 @@ class Sample:
 
     def _show(self, rows: Rows) -> None:
         self.grid = self.counts = None
-        self.y_true, self.y_prob = _read_only(rows.label), _read_only(rows.prob)
-        self.sample_weight = None if rows.weight is None else _read_only(rows.weight)
+        self.y_true, self.y_prob = read_only(rows.label), read_only(rows.prob)
+        self.sample_weight = None if rows.weight is None else read_only(rows.weight)
 
     @property
     def _weighted(self) -> bool:
@@ -398,9 +398,3 @@ def as_sample(
 def _grid(fineness: int, n: int, finest: int) -> int:
     """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n) cells."""
     return min(finest, 1 << math.ceil(math.log2(fineness * math.sqrt(n))))
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    view = array.view()
-    view.flags.writeable = False
-    return view
