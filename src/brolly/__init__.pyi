@@ -112,6 +112,7 @@ from brolly.measures.smooth_ece import smooth_ece as smooth_ece
 from brolly.measures.soft_binned import SoftBinnedProfile as SoftBinnedProfile
 from brolly.measures.soft_binned import soft_binned_cdl as soft_binned_cdl
 from brolly.measures.soft_binned import soft_binned_profile as soft_binned_profile
+from brolly.measures.two_bin import two_bin_calibration_error as two_bin_calibration_error
 from brolly.recalibration.certificate import Certificate as Certificate
 from brolly.recalibration.online import OnlineForecaster as OnlineForecaster
 from brolly.recalibration.online import OnlineRecalibrator as OnlineRecalibrator

@@ -27,6 +27,7 @@ from brolly.measures.scores import brier_score, log_score
 from brolly.measures.smooth_calibration import smooth_calibration_error
 from brolly.measures.smooth_ece import smooth_ece
 from brolly.measures.soft_binned import soft_binned_cdl
+from brolly.measures.two_bin import two_bin_calibration_error
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -302,6 +303,14 @@ CATALOGUE = Catalogue(
             actionable="users of bin midpoints (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2211.16886",
+        ),
+        Measure(
+            symbol="ATB",
+            function=two_bin_calibration_error,
+            cost="O(n log n)",
+            actionable="nobody (truthful: lies do not lower it)",
+            testable="T^-1",
+            reference="arXiv:2508.13100",
         ),
         Measure(
             symbol="Brier",

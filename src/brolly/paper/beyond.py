@@ -20,6 +20,8 @@ from brolly.paper.model import ExampleModel
 from brolly.paper.results import Cell, PartResult, Table
 from brolly.paper.search import random_distribution, ratio
 from brolly.paper.table2 import ALPHAS, FITTED
+from brolly.paper.truthful import WORDS as TRUTHFUL
+from brolly.paper.truthful import truthful
 
 LATE = 15  # minutes: a later arrival counts as late
 _ROWS = 10_000
@@ -55,11 +57,12 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
             "beyond_grids", "Every grid: exact loss, and the paper's bound", [g for j in judged for g in j["grids"]]
         ),
         Table.of("beyond_measures", "All measures", measured),
+        truthful(runner, seed=seed, truths=min(6, 1 + repeats // 1000), tries=min(40, 8 + repeats // 100)),
     )
     return PartResult(
         name="beyond",
         title="Beyond the paper",
-        words=_WORDS if have_flights() else (_WORDS[0], _ABSENT),
+        words=(_WORDS[0], _WORDS[1] if have_flights() else _ABSENT, TRUTHFUL),
         tables=tables,
         pictures=("beyond",),
         settings={"repeats": repeats, "seed": seed},

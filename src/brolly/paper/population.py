@@ -135,6 +135,7 @@ def population_values(
     - SCDL, soft and hard, and binned ECE: none. Their grid points are interval ends, and rounding is linear in
       between (each outcome has its own mean prediction).
     - smCE: at most 2d, because :math:`(y - p) w(p)` changes by at most 2 |p - p'| for a 1-Lipschitz w.
+    - ATB: at most 4d, because :math:`(y - p)(y' - p')(1 - |p - p'|)` changes by at most 4d.
     - distCal: at most d, plus 1/grid for the grid of the linear program.
     - ECE: the absolute value of a mean instead of the mean absolute value. They differ only in intervals where
       :math:`\mathrm{E}[y|x] - f(x)` changes sign, at most five (its third derivative has two zeros), by at most its
@@ -217,6 +218,7 @@ _BOUNDS: dict[str, _Bound] = {
     "expected_calibration_error": lambda cut, _p, _m: 5 * float(cut.mass.max()) * (cut.width + cut.rise) + _ADDING,
     "binned_calibration_error": _exact,
     "cutoff_calibration_error": lambda cut, _p, _m: 2 * _largest_bias(cut) + _ADDING,
+    "two_bin_calibration_error": lambda cut, _p, _m: 4 * cut.width + _ADDING,
     "brier_score": lambda cut, _p, _m: 2 * cut.width + _ADDING,
     "log_score": _log,
 }
