@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from brolly.cli import main, paper
+from brolly.cli import main
 from brolly.paper import claims
 from brolly.paper.run import PARTS
 
@@ -19,8 +19,12 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_command_knows_every_part():
-    assert tuple(PARTS) == paper._PARTS
+def test_several_parts_with_one_page(home, capsys):
+    assert main(["paper", "figure1", "claims", "--only", "Example 1", "--repeats", "20", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "0.005" not in out  # no points of the figure
+    page = (home / "paper" / "index.html").read_text()
+    assert page.index('<h2 id="figure1">') < page.index('<h2 id="claims">')
 
 
 def test_one_statement(home, capsys):
@@ -54,7 +58,7 @@ def test_a_statement_that_fails_changes_the_exit_code(monkeypatch):
         (["--only", "Lemma 9"], "there is no statement 'Lemma 9'; there are: Example 1"),
         (["table2", "--repeats", "0"], "repeats must be at least 1; it is 0"),
         (["--jobs", "0"], "jobs must be at least 1; it is 0"),
-        (["table7"], "argument part: invalid choice: 'table7'"),
+        (["table7"], f"there is no part 'table7'; there are: {', '.join(PARTS)}"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(arguments, words, capsys):

@@ -332,6 +332,40 @@ def test_the_worst_threshold_is_where_the_loss_is():
     assert float(soft_binned_oracle.fixed_loss(pi, s, prof.m_star, i)) == pytest.approx(at, abs=1e-14)
 
 
+@pytest.mark.parametrize("rounding", ["soft", "hard"])
+def test_first_crossing_and_definition_1_1(rounding):
+    """SCDL = min(SCDL_m', 2/m') on the first grid m' with SCDL_m' >= 1/m'; both cases of m' occur."""
+    rng, cases = np.random.default_rng(5), set()
+    for n in (100, 150, 200, 300, 400, 1000):
+        for power in (1, 1.5, 3):
+            p = rng.random(n)
+            y = rng.random(n) < p**power
+            prof = brolly.soft_binned_profile(y, p, rounding=rounding)
+            crossed = brolly.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
+            first = int(np.flatnonzero(prof.losses >= 1 / prof.grids)[0])
+            assert crossed.value == prof.losses[first]
+            assert prof.value == pytest.approx(min(crossed.value, 2 / prof.grids[first]), abs=1e-15)
+            assert crossed.to_dict() == {**prof.to_dict(), "value": crossed.value, "rule": "first_crossing"}
+            cases.add(int(prof.grids[first] / prof.m_star))
+    assert cases == {1, 2}
+    assert repr(crossed).endswith(", rule='first_crossing')")
+
+
+def test_first_crossing_of_a_calibrated_sample_and_below_a_compressed_grid():
+    y, p = np.repeat([0, 1], 60), np.full(120, 0.5)
+    assert brolly.soft_binned_profile(y, p, rule="first_crossing").value == 0
+    y, p = make()
+    with (
+        pytest.warns(brolly.ResolutionWarning),
+        pytest.raises(
+            brolly.InputError, match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$"
+        ),
+    ):
+        brolly.soft_binned_profile(brolly.Sample(y, p).compress(16), rule="first_crossing")
+    with pytest.raises(brolly.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"):
+        brolly.soft_binned_profile(y, p, rule="last")
+
+
 def test_profile_prints_and_serialises():
     prof = brolly.soft_binned_profile(*make())
     assert repr(prof) == f"SoftBinnedProfile(value={prof.value:.6g}, m_star={prof.m_star}, rounding='soft', n=1000)"

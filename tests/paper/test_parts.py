@@ -15,14 +15,15 @@ from scipy.stats import spearmanr
 import brolly
 from brolly.paper import PARTS, PartResult, Table, run_paper
 from brolly.paper import beyond as beyond_module
+from brolly.paper import figures as figures_module
 from brolly.paper import table1 as table1_module
 from brolly.paper.chunks import Runner
 from brolly.paper.drawing import draw
-from brolly.paper.figures import MEASURES, figure1, figure2, figure3, spearman
+from brolly.paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, figure1, figure2, figure3, spearman
 from brolly.paper.page import page, read_part, write_page
 from brolly.paper.results import shown
 from brolly.paper.table1 import MISCALIBRATED, RATES, fit_exponent, table1
-from brolly.paper.table2 import PRINTED, READINGS, table2
+from brolly.paper.table2 import FITTING, PRINTED, READINGS, first_crossing, table2
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +47,23 @@ def folder(tmp_path_factory):
 
 def test_table2_has_every_cell_in_every_reading(folder):
     rows = read_part(folder / "table2.json").tables[0].records()
-    assert len(rows) == 24
+    assert len(rows) == 32
     assert {(READINGS[row["measure"]][0], row["alpha"]) for row in rows} == {
         (name, alpha) for name in PRINTED for alpha in (0, 0.5, 0.8, 1)
     }
     for row in rows:
         assert row["off by (printed sd)"] == pytest.approx((row["mean"] - row["paper mean"]) / row["paper sd"])
         assert row["standard error"] == pytest.approx(row["sd"] / math.sqrt(20))
-    near = [row for row in rows if row["measure"] != "bECE, 2 ECE(D_m)"]
-    assert all(abs(row["off by (printed sd)"]) < 1.5 for row in near)
+    fitting = [row for row in rows if row["measure"] in FITTING]
+    assert all(abs(row["off by (printed sd)"]) < 1 for row in fitting)
+
+
+def test_the_first_crossing_is_definition_1_1_or_above():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    sample = brolly.Sample(rng.random(500) < p**1.3, p)
+    assert first_crossing(sample) == brolly.soft_binned_profile(sample, rule="first_crossing").value
+    assert first_crossing(sample) >= brolly.soft_binned_cdl(sample)
 
 
 def test_table2_estimates_the_population(folder):
@@ -92,13 +101,26 @@ def test_exponents_are_fitted_with_their_error():
 def test_figures_have_every_measure_and_both_regrets(folder):
     for name in ("figure2", "figure3"):
         correlations, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
-        assert [row["measure"] for row in correlations] == list(MEASURES)
+        pairs = [(row["swap regret"], row["measure"]) for row in correlations]
+        assert pairs == [(regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)]
         assert {m.name for m in MEASURES.values()} >= set(brolly.list_measures())
         assert len(points) == 6
         for point in points:
             assert 0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65
+            assert point["swap regret in 10 bins"] <= point["swap regret per prediction"] + 1e-12
             assert point["swap regret per prediction"] <= point["CDL"] + 1e-12
+            assert point["swap regret by true means"] <= point[TRUE_ECE]
     assert points[0]["alpha"] == read_part(folder / "figure2.json").tables[1].records()[0]["alpha"]
+
+
+def test_regret_in_bins_and_by_true_means_by_hand():
+    p, y = np.array([0.31, 0.39, 0.8, 1.0]), np.array([1, 1, 0, 0], bool)
+    # 0.3 to 0.4: acting on the first row too; 0.8: not acting; 1.0: not acting
+    assert binned_regret(p, y) == pytest.approx((0.65 + 0.35 + 0.35) / 4)
+    many = (np.tile(column, 30) for column in (p, y, [0.5, 0.3, 0.9, 0.9]))
+    found = figures_module._judge(*many)
+    assert found["swap regret by true means"] == pytest.approx((0.15 + 0.05) / 4)
+    assert found[TRUE_ECE] == pytest.approx((0.19 + 0.09 + 0.1 + 0.1) / 4)
 
 
 def test_figure1_has_the_curves(folder):
@@ -133,7 +155,7 @@ def test_pictures_are_there_and_the_same_each_time(folder, tmp_path):
 
 
 def test_page_holds_everything_and_escapes(folder):
-    text = write_page(folder).read_text()
+    text = write_page(folder, PARTS).read_text()
     assert text.startswith("<!doctype html>")
     assert "<script" not in text
     assert 'src="http' not in text
@@ -141,6 +163,7 @@ def test_page_holds_everything_and_escapes(folder):
         assert f'<h2 id="{name}">' in text
     assert text.count("data:image/png;base64,") == 4
     assert "404 rows, in figure1.csv" in text
+    assert "6 rows, in figure2_points.csv" in text
     nasty = Table(name="t", title="<b>", columns=("<i>", "n"), rows=(("<script>x</script>", 1.5), ("a" * 50, False)))
     made = page([PartResult(name="p", title="<u>&", words=("<hr>",), tables=(nasty,), pictures=("none",))], folder)
     for bad in ("<b>", "<i>", "<script>", "<u>", "<hr>"):
@@ -236,7 +259,7 @@ def test_run_paper_writes_what_was_asked(tmp_path):
         (
             ["table9"],
             {},
-            "there is no part 'table9'; there are: table1, table2, figure1, figure2, figure3, claims, beyond",
+            f"there is no part 'table9'; there are: {', '.join(PARTS)}",
         ),
         ([], {"repeats": 0}, "repeats must be at least 1; it is 0"),
         ([], {"seed": -1}, "seed must be at least 0; it is -1"),

@@ -15,7 +15,6 @@ from brolly.cli.progress import Progress, bar
 if TYPE_CHECKING:
     from brolly.cli.options import Commands
 
-_PARTS = ("table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond")
 _DESCRIPTION = """\
 Recompute the tables, figures and statements of the paper.
 
@@ -25,6 +24,7 @@ Swap Regret' (arXiv:2605.17749). Every number stands beside the printed one.
 _EPILOG = """\
 examples:
   brolly paper
+  brolly paper table2 figure3 claims
   brolly paper table2 --repeats 1000 --seed 0
   brolly paper claims --only "Lemma 4.3"
 
@@ -42,7 +42,10 @@ def add_command(commands: Commands) -> None:
     summary = "recompute the tables, figures and statements of the paper"
     parser = new_command(commands, run, "paper", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "part", nargs="?", choices=("all", *_PARTS), default="all", help="what to compute (default: all)"
+        "parts",
+        metavar="PART",
+        nargs="*",
+        help="what to compute: table1, table2, figure1, figure2, figure3, claims, ... (default: all)",
     )
     parser.add_argument("--repeats", metavar="N", type=int, help="number of repetitions (default: as in the paper)")
     add_seed(parser)
@@ -63,10 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     from brolly.paper.claims import unexpected  # here, as no other command needs the package
     from brolly.paper.run import run_paper
 
-    part = "claims" if arguments.only and arguments.part == "all" else arguments.part
+    parts = arguments.parts or (["claims"] if arguments.only else [])
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         done = run_paper(
-            *([] if part == "all" else [part]),
+            *parts,
             output=arguments.output,
             repeats=arguments.repeats,
             seed=arguments.seed,
@@ -76,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not arguments.quiet:
         for result in done.values():
-            tables = [table for table in result.tables if len(table.rows) <= 100]
-            say(sys.stdout, "\n\n".join([result.title, *map(str, tables)]) + "\n\n")
+            tables = [str(table) for table in result.tables if table.printed]
+            say(sys.stdout, "\n\n".join([result.title, *tables]) + "\n\n")
         say(sys.stdout, f"Everything is on one page: {one_line(str(arguments.output / 'index.html'))}\n")
     return int(any(result.name == "claims" and unexpected(result.tables[0].records()) for result in done.values()))

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,10 +15,12 @@ from brolly.core.arrays import Frozen, freeze
 from brolly.core.grid.rounded import Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
-from brolly.errors import BrollyWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
+from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning, ResolutionWarning
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
+
+Rule = Literal["balance", "first_crossing"]
 
 _TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
@@ -45,6 +47,8 @@ class SoftBinnedProfile(Frozen):
         ``(i+1)/m`` lose most.
     rounding : {"soft", "hard"}
         How predictions are rounded to a grid.
+    rule : {"balance", "first_crossing"}
+        How `value` follows from the losses; see `soft_binned_profile`.
     n : int
         The number of rows.
     warnings : tuple of str
@@ -57,6 +61,7 @@ class SoftBinnedProfile(Frozen):
     losses: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     rounding: Rounding
+    rule: Rule
     n: int
     warnings: tuple[str, ...]
 
@@ -103,6 +108,7 @@ class SoftBinnedProfile(Frozen):
             "regret_bound": self.regret_bound,
             "worst_threshold": self.worst_threshold and list(self.worst_threshold),
             "rounding": self.rounding,
+            "rule": self.rule,
             "n": self.n,
             "grids": self.grids.tolist(),
             "losses": self.losses.tolist(),
@@ -112,6 +118,7 @@ class SoftBinnedProfile(Frozen):
 
     def __repr__(self) -> str:
         how = f"m_star={self.m_star}, rounding={self.rounding!r}, n={self.n}"
+        how += f", rule={self.rule!r}" * (self.rule != "balance")
         return f"SoftBinnedProfile(value={self.value:.6g}, {how})"
 
     def _repr_html_(self) -> str:
@@ -199,22 +206,39 @@ def soft_binned_profile(
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
     rounding: Rounding = "soft",
+    rule: Rule = "balance",
 ) -> SoftBinnedProfile:
-    """Compute SCDL_m on every grid, and the grid m* that determines `soft_binned_cdl`.
+    r"""Compute SCDL_m on every grid, and the grid m* that determines `soft_binned_cdl`.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label, rounding
         As for `soft_binned_cdl`.
+    rule : {"balance", "first_crossing"}
+        "balance": `value` is SCDL as defined, the smallest ``max(SCDL_m, 1/m)``. "first_crossing": it is SCDL_m on the
+        first grid m' with ``SCDL_m >= 1/m``, as the values that the paper prints seem to be. It is never below SCDL,
+        has none of its guarantees, and jumps where m' changes.
 
     Returns
     -------
     SoftBinnedProfile
 
+    Raises
+    ------
+    InputError
+        If `rule` is "first_crossing" and the first such grid is finer than that of a compressed sample.
+
     Warns
     -----
     FewRowsWarning, OneClassWarning, ResolutionWarning
         If the value needs care; the result stores the messages.
+
+    Notes
+    -----
+    The first crossing m' is m* if :math:`\mathrm{SCDL}_{m^*} \ge 1/m^*`, and 2 m* otherwise. In the first case SCDL is
+    :math:`\mathrm{SCDL}_{m'} < 2/m'`, in the second it is :math:`1/m^* = 2/m' \le \mathrm{SCDL}_{m'}`. In both,
+
+    .. math:: \mathrm{SCDL} = \min(\mathrm{SCDL}_{m'}, 2/m').
 
     References
     ----------
@@ -231,7 +255,11 @@ def soft_binned_profile(
     SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', n=1000)
     >>> prof.grids
     array([  2,   4,   8,  16,  32,  64, 128])
+    >>> brolly.soft_binned_profile(y, p, rule="first_crossing").value == prof.losses[5] > 1 / 64
+    True
     """
+    if rule not in get_args(Rule):
+        raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     search = _search(sample, rounding)
     m = 2
@@ -244,15 +272,28 @@ def soft_binned_profile(
     grids = sorted(m for m in search.tried if m <= 2 * search.m_star)
     losses, thresholds = zip(*(search.tried[m] for m in grids), strict=True)
     return SoftBinnedProfile(
-        value=search.value,
+        value=search.value if rule == "balance" else _first_crossing(search, sample.grid),
         m_star=search.m_star,
         grids=np.array(grids, np.int64),
         losses=np.array(losses),
         thresholds=np.array(thresholds) / np.array(grids),
         rounding=rounding,
+        rule=rule,
         n=sample.n,
         warnings=tuple(map(str, notes)),
     )
+
+
+def _first_crossing(search: GridSearch, finest: int | None) -> float:
+    """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
+    m = search.m_star
+    if isinstance(m, float):
+        return 0.0
+    if search.loss(m) < (1 - _TIE) / m:
+        m *= 2
+    if finest is not None and m > finest:
+        raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {finest:,}")
+    return search.loss(m)
 
 
 def _search(sample: Sample, rounding: Rounding) -> GridSearch:

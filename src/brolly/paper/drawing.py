@@ -77,19 +77,19 @@ def _curves(result: PartResult) -> Any:
 
 
 def _scatter(result: PartResult, names: Sequence[str], regrets: Sequence[str], columns: int) -> Any:
-    points, correlations = result.tables[1].records(), {row["measure"]: row for row in result.tables[0].records()}
+    points = result.tables[1].records()
+    correlations = {(row["swap regret"], row["measure"]): row for row in result.tables[0].records()}
     panels = [(name, regret) for regret in regrets for name in names]
     rows = -(-len(panels) // columns)
     figure, axes = _figure(rows, columns, 2.6 * columns, 2.3 * rows)
     for ax, (name, regret) in zip(axes, panels, strict=False):
         colour = [_number(p["alpha"]) for p in points]
-        x, y = ([p[column] for p in points] for column in (name, regret))
+        x, y = ([p[column] for p in points] for column in (name, f"swap regret {regret}"))
         ax.scatter(x, y, c=colour, cmap="Blues", vmin=-0.3, vmax=1, s=7, linewidths=0.2, edgecolors=_INK)
-        row = correlations[name]
-        r, low, high = (row[f"{what}, {regret}"] for what in ("Spearman", "low", "high"))
+        r, low, high = (correlations[regret, name][what] for what in ("Spearman", "low", "high"))
         says = "no correlation" if r is None else f"rank correlation {r:.2f} ({low:.2f} to {high:.2f})"
         ax.set_title(says, fontsize=7)
-        ax.set(xlabel=name, ylabel=regret)
+        ax.set(xlabel=name, ylabel=f"swap regret {regret}")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     return figure
@@ -137,10 +137,10 @@ def _number(cell: Any) -> float:
 
 _PICTURES: dict[str, Any] = {
     "figure1": _curves,
-    "figure2": lambda result: _scatter(result, SHOWN, REGRETS, 4),
-    "figure2_all": lambda result: _scatter(result, list(MEASURES), REGRETS[:1], 5),
-    "figure3": lambda result: _scatter(result, SHOWN, REGRETS, 4),
-    "figure3_all": lambda result: _scatter(result, list(MEASURES), REGRETS[:1], 5),
+    "figure2": lambda result: _scatter(result, SHOWN, REGRETS, 5),
+    "figure2_all": lambda result: _scatter(result, list(MEASURES), REGRETS[-1:], 5),
+    "figure3": lambda result: _scatter(result, SHOWN, REGRETS, 5),
+    "figure3_all": lambda result: _scatter(result, list(MEASURES), REGRETS[-1:], 5),
     "table1": _exponents,
     "beyond": _grids,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -23,17 +23,15 @@ td.no { background: #f6d5d3; font-weight: 600; } td.long { min-width: 16rem; fon
 img { max-width: 100%; height: auto; } .small { color: #666; font-size: 0.85rem; }
 """
 _LONG = 40  # characters; longer cells get a minimum width
-_MOST_ROWS = 90  # longer tables are in their CSV files only
-_ORDER = ("table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond")
 _INTRO = (
     "Every table, figure and numbered statement of Bairaktari, Hu, Nguyen and Ullman, 'Testable and Actionable "
     "Calibration for Full Swap Regret' (arXiv:2605.17749), recomputed by brolly and compared with the printed values."
 )
 
 
-def write_page(folder: Path) -> Path:
-    """Write ``index.html`` with all parts that are in a folder."""
-    parts = [read_part(folder / f"{name}.json") for name in _ORDER if (folder / f"{name}.json").exists()]
+def write_page(folder: Path, names: Iterable[str]) -> Path:
+    """Write ``index.html`` with those of the parts that are in a folder."""
+    parts = [read_part(folder / f"{name}.json") for name in names if (folder / f"{name}.json").exists()]
     write_atomic(folder / "index.html", page(parts, folder))
     return folder / "index.html"
 
@@ -72,8 +70,7 @@ def _picture(path: Path, title: str) -> str:
 
 
 def _table(table: Table) -> str:
-    left_out = len(table.rows) - _MOST_ROWS
-    if left_out > 0:  # points of a figure, which is on the page
+    if not table.printed:
         return f'<p class="small">{escape(table.title)}: {len(table.rows):,} rows, in {escape(table.name)}.csv</p>'
     head = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)

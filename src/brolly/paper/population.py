@@ -12,7 +12,6 @@ from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
-from brolly.measures.soft_binned import soft_binned_cdl
 from brolly.paper.model import ExampleModel, LogisticPredictor, interval_means
 
 _SOFT = 1 << 12  # SCDL_m is exact for all grids up to this
@@ -166,7 +165,7 @@ def population_value(
     """Compute one measure, with its options, on the population."""
     bins = int(measure.options.get("n_bins", 15))
     cut = Cut.of(model, predictor, cells, (_SOFT, bins))
-    soft = measure.function is soft_binned_cdl
+    soft = measure.symbol.startswith("SCDL")
     value = measure(cut.sample_by_outcome() if soft else cut.sample())
     bound = _BOUNDS.get(measure.name.partition("[")[0], _unknown)
     error = _unknown(cut, predictor, measure) if "quantile" in measure.name else bound(cut, predictor, measure)

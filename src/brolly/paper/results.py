@@ -29,18 +29,22 @@ class Table:
     columns : tuple of str
     rows : tuple of tuples
         Text, numbers and booleans; None for no value.
+    printed : bool
+        Whether the page and the command show it; if not (points of a picture), it is in its CSV file alone.
     """
 
     name: str
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    printed: bool = True
 
     @classmethod
-    def of(cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]]) -> Table:
+    def of(cls, name: str, title: str, rows: Sequence[Mapping[str, Cell]], *, printed: bool = True) -> Table:
         """Build a table from records that all have the same fields."""
         columns = tuple(rows[0])
-        return cls(name=name, title=title, columns=columns, rows=tuple(tuple(row[c] for c in columns) for row in rows))
+        cells = tuple(tuple(row[c] for c in columns) for row in rows)
+        return cls(name=name, title=title, columns=columns, rows=cells, printed=printed)
 
     def records(self) -> list[dict[str, Cell]]:
         """Return each row as a dict."""
@@ -92,6 +96,7 @@ class PartResult:
                 "title": t.title,
                 "columns": list(t.columns),
                 "rows": [list(map(_plain, r)) for r in t.rows],
+                "printed": t.printed,
             }
             for t in self.tables
         ]
@@ -109,7 +114,11 @@ class PartResult:
         """Build the result from what `to_dict` returned."""
         tables = tuple(
             Table(
-                name=t["name"], title=t["title"], columns=tuple(t["columns"]), rows=tuple(tuple(r) for r in t["rows"])
+                name=t["name"],
+                title=t["title"],
+                columns=tuple(t["columns"]),
+                rows=tuple(map(tuple, t["rows"])),
+                printed=t["printed"],
             )
             for t in found["tables"]
         )
@@ -130,7 +139,7 @@ class PartResult:
         return f"PartResult(name={self.name!r}, tables={len(self.tables)}, pictures={len(self.pictures)})"
 
     def __str__(self) -> str:
-        return "\n\n".join([self.title, *self.words, *map(str, self.tables)])
+        return "\n\n".join([self.title, *self.words, *(str(table) for table in self.tables if table.printed)])
 
 
 def _plain(cell: Cell) -> Cell:

@@ -54,7 +54,7 @@ def run_paper(
     Parameters
     ----------
     *parts : str
-        "table1", "table2", "figure1", "figure2", "figure3", "claims", "beyond". Default: all.
+        Names in ``PARTS``, such as "table2", "figure3" or "claims". Default: all.
     output : path
         The folder for the files; created if it does not exist.
     repeats : int, optional
@@ -102,7 +102,7 @@ def run_paper(
         result.write(folder)
         draw(result, folder)
         done[name] = result
-    write_page(folder)
+    write_page(folder, PARTS)
     return done
 
 

@@ -120,7 +120,7 @@ def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = 
         words=(_WORDS,),
         tables=(
             Table.of("table1", "Exponents of T", _exponents(errors)),
-            Table.of("table1_errors", "Mean error by rows", errors),
+            Table.of("table1_errors", "Mean error by rows", errors, printed=False),
         ),
         pictures=("table1",),
         settings={"repeats": repeats, "seed": seed, "sizes": list(sizes)},
