@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -47,7 +49,7 @@ def test_it_is_the_recalibrator(tmp_path):
             r.update(line["y"], id=line["id"])
             assert answer == {"id": line["id"], "learnt": True}
     assert state == r.to_dict()
-    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.json", "s.json.lock"]
 
 
 def test_lines_sent_again_are_answered_and_not_learnt_again(tmp_path):
@@ -59,6 +61,11 @@ def test_lines_sent_again_are_answered_and_not_learnt_again(tmp_path):
             assert one.answer(line) == answer
             assert one.answer(line) == answer
         assert one._recalibrator.to_dict() == state
+
+
+def state_of(path):
+    with Stream(path) as one:
+        return one._recalibrator.to_dict()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -84,7 +91,7 @@ def test_stopping_anywhere_changes_nothing(tmp_path, monkeypatch, seed):
 
         return call
 
-    for name in ("_do", "_snapshot", "_turn", "_check"):
+    for name in ("_do", "_snapshot", "_turn", "_note"):
         monkeypatch.setattr(Stream, name, maybe(getattr(Stream, name)))
     at, one, kills = 0, None, 0
     while at < len(lines):
@@ -93,23 +100,34 @@ def test_stopping_anywhere_changes_nothing(tmp_path, monkeypatch, seed):
             assert one.answer(lines[at]) == answers[at]
             at += 1
         except Killed:
+            if one is not None:
+                one._leave()
             one, kills = None, kills + 1
+    one._leave()
     monkeypatch.undo()
     assert kills > 5
-    assert Stream(path)._recalibrator.to_dict() == state
+    assert state_of(path) == state
+
+
+def killed(path, *lines, **options):
+    """The state after a process was killed that had answered these lines."""
+    one = Stream(path, **options)
+    for line in lines:
+        one.answer(line)
+    one._leave()
+    return one._recalibrator.to_dict()
 
 
 def test_a_torn_line_at_the_end_was_never_answered(tmp_path):
     path = tmp_path / "s.json"
-    one = Stream(path, 8, 5)
-    one.answer({"id": "a", "p": 0.5})
+    killed(path, {"id": "a", "p": 0.5})
     journal = tmp_path / "s.json.journal-0"
     with journal.open("ab") as file:
-        file.write(b'{"id": "a", "y"')
-    again = Stream(path)
-    assert again._recalibrator.waiting == 1
-    again.answer({"id": "a", "y": 1})
-    assert Stream(path)._recalibrator.n == 1
+        file.write(b'{"id": "another one, which is longer than the next", "p"')
+    assert killed(path, {"id": "a", "y": 1})["waiting"] == []
+    with Stream(path) as again:
+        assert (again._recalibrator.n, again._recalibrator.waiting) == (1, 0)
+    assert not journal.exists()
 
 
 def test_killed_for_real(tmp_path):
@@ -135,23 +153,160 @@ def test_killed_for_real(tmp_path):
         for pipe in (process.stdin, process.stdout):
             pipe.close()
     assert at == len(lines)
-    assert Stream(path)._recalibrator.to_dict() == state
+    assert state_of(path) == state
+
+
+def type_in(monkeypatch, raw):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
 
 
 def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     lines = ['{"id": "a", "p": 0.7}', '{"id": "a", "y": 1}', "not JSON", '{"id": "b", "y": 1}', "[" * 100_000]
-    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(lines) + "\n"))
+    type_in(monkeypatch, "\n".join(lines).encode() + b"\n")
     assert main(["stream", "s.json", "--seed", "1"]) == 1
     out = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [set(one) for one in out] == [{"id", "probability"}, {"id", "learnt"}, {"error"}, {"error"}, {"error"}]
     assert out[2]["error"].startswith("a line must be JSON: ")
     assert out[3]["error"] == "id must be that of a prediction that waits for its outcome; 'b' is not"
-    monkeypatch.setattr(sys, "stdin", io.StringIO('{"id": 7, "p": 0.7}\n'))
+    type_in(monkeypatch, b'{"id": 7, "p": 0.7}\n')
     assert main(["stream", "s.json"]) == 0
+    assert main(["stream", "s.json", "--grid", "64"]) == 2
+    assert capsys.readouterr().err == "brolly: error: grid must be that of s.json, 32; it is 64\n"
     (tmp_path / "s.json").write_text("{}")
     assert main(["stream", "s.json"]) == 2
     assert capsys.readouterr().err.startswith("brolly: error: s.json holds no stream")
+
+
+def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(tmp_path, monkeypatch, capsys):
+    lines = [
+        b'\xef\xbb\xbf{"id": "a", "p": 0.5}\r',
+        b'{"id": "\xff", "p": 0.5}',
+        b'{"id": "b", "p":\r0.5}',
+        b"",
+        b'{"id": "a", "y": 1}',
+    ]
+    type_in(monkeypatch, b"\n".join(lines))
+    assert main(["stream", str(tmp_path / "s.json"), "--seed", "1"]) == 1
+    out = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [next(iter(one)) for one in out] == ["id", "error", "id", "error", "id"]
+    assert out[4] == {"id": "a", "learnt": True}
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout"])
+def test_a_closed_stream_is_an_error_in_a_line(tmp_path, monkeypatch, capsys, closed):
+    monkeypatch.setattr(sys, closed, None)
+    assert main(["stream", str(tmp_path / "s.json")]) == 2
+    assert capsys.readouterr().err == "brolly: error: standard input and output must be open\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_process_at_a_time(tmp_path):
+    path = tmp_path / "s.json"
+    with Stream(path, 8, 5):
+        with pytest.raises(InputError, match=r"cannot lock .*s\.json\.lock: is another process at work"):
+            Stream(path)
+        code = f"from brolly.cli import main; raise SystemExit(main(['stream', {str(path)!r}]))"
+        other = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, check=False)
+        assert other.returncode == 2
+        assert other.stderr.startswith("brolly: error: cannot lock")
+    with Stream(path):
+        pass
+
+
+@contextmanager
+def full_disk(monkeypatch, size):
+    """No file may become larger: what fits of a write is written, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+
+
+def test_a_full_disk_refuses_lines_and_loses_none_that_it_answered(tmp_path, monkeypatch):
+    path, journal = tmp_path / "s.json", tmp_path / "s.json.journal-0"
+    with Stream(path, 8, 5) as one:
+        for k in range(3):
+            one.answer({"id": f"row {k}", "p": 0.5})
+        size = journal.stat().st_size
+        with full_disk(monkeypatch, size + 10):  # ten bytes of the next line
+            for k in range(3, 6):
+                with pytest.raises(InputError, match="cannot write"):
+                    one.answer({"id": f"row {k}", "p": 0.5})
+        one.answer({"id": 6, "p": 0.5})  # shorter than what is left of the line before
+        state = one._recalibrator.to_dict()
+        one._leave()
+        assert killed(path) == state
+        assert one._recalibrator.waiting == 4
+
+
+def test_a_state_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "JOURNAL", 3)
+    path = tmp_path / "s.json"
+    one = Stream(path, 8, 5)
+    for k in range(3):
+        one.answer({"id": k, "p": 0.5})
+    with full_disk(monkeypatch, 100), pytest.raises(InputError, match="cannot write"):
+        one.answer({"id": 3, "p": 0.5})
+    state = one._recalibrator.to_dict()
+    assert one._recalibrator.waiting == 3
+    one._leave()
+    assert killed(path) == state
+    with Stream(path) as again:
+        again.answer({"id": 3, "p": 0.5})
+        assert [path.name for path in tmp_path.glob("*journal*")] == ["s.json.journal-1"]
+
+
+def test_a_record_that_was_interrupted_half_way_is_done_once(tmp_path, monkeypatch):
+    learn = brolly.OnlineRecalibrator.update
+
+    def interrupted(self, y, id):  # noqa: A002
+        learn(self, y, id)
+        raise KeyboardInterrupt
+
+    path = tmp_path / "s.json"
+    killed(path, {"id": "a", "p": 0.5})
+    monkeypatch.setattr(brolly.OnlineRecalibrator, "update", interrupted)
+    with pytest.raises(KeyboardInterrupt), Stream(path) as one:
+        one.answer({"id": "a", "y": 1})
+    assert one._recalibrator.n == 1
+    monkeypatch.undo()
+    with Stream(path) as again:
+        assert again._recalibrator.n == 1
+        assert again.answer({"id": "a", "y": 1}) == {"id": "a", "learnt": True}
+        assert again._recalibrator.n == 1
+
+
+def test_an_id_that_is_used_for_something_else_is_refused(tmp_path):
+    path = tmp_path / "s.json"
+    for _ in range(2):  # also after a restart
+        with Stream(path, 8, 5) as one:
+            one.answer({"id": "Oslo", "p": 0.25})
+            one.answer({"id": "Rome", "p": 0.5})
+            one.answer({"id": "Rome", "y": 1})
+            for name, p in (("Oslo", 0.25), ("Rome", 0.5)):
+                with pytest.raises(InputError, match=f"must be new for each prediction; '{name}' was that of p = {p}"):
+                    one.answer({"id": name, "p": 0.75})
+            with pytest.raises(InputError, match="y must be what it was; the outcome 1 of 'Rome' is learnt already"):
+                one.answer({"id": "Rome", "y": 0})
+
+
+def test_a_journal_of_another_state_is_not_taken_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "JOURNAL", 1)
+    (tmp_path / "s.json.journal-2").write_bytes(b'{"id": "old", "p": 0.5}\n')
+    with pytest.raises(InputError, match=r"s\.json\.journal-2 has no state file"):
+        Stream(tmp_path / "s.json")
+    (tmp_path / "s.json.journal-2").rename(tmp_path / "kept")
+    one = Stream(tmp_path / "s.json", 8, 5)
+    (tmp_path / "kept").rename(tmp_path / "s.json.journal-2")
+    for name in "abc":
+        one.answer({"id": name, "p": 0.5})
+    one._leave()
+    assert [entry[0] for entry in killed(tmp_path / "s.json")["waiting"]] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -168,8 +323,7 @@ def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_what_is_refused_is_not_in_the_journal(tmp_path, record, message):
-    one = Stream(tmp_path / "s.json", rng=0)
-    with pytest.raises(InputError, match=message):
+    with Stream(tmp_path / "s.json", rng=0) as one, pytest.raises(InputError, match=message):
         one.answer(record)
     assert not (tmp_path / "s.json.journal-0").exists()
 
@@ -185,11 +339,12 @@ def test_few_ids_are_remembered_and_few_may_wait(tmp_path, monkeypatch):
     for name in "abc":
         one.answer({"id": name, "y": 1})
     assert list(one._learnt) == ["b", "c"]
+    one.close()
 
 
 def test_damage_is_noticed(tmp_path):
     path = tmp_path / "s.json"
-    Stream(path, rng=0).answer({"id": "a", "p": 0.5})
+    killed(path, {"id": "a", "p": 0.5}, rng=0)
     journal = tmp_path / "s.json.journal-0"
     journal.write_bytes(b"{}\n")
     with pytest.raises(InputError, match="line 1 cannot be done again"):

@@ -94,15 +94,19 @@ def test_pieces_and_blocks_do_not_matter(monkeypatch):
     pieces = SequentialTest()
     for part in np.array_split(np.arange(300), 11):
         pieces.update(y[part], p[part])
-    assert_allclose(pieces.log_wealth, whole.log_wealth, rtol=1e-12, atol=1e-12)
-    assert (pieces.n, pieces.p_value) == (whole.n, pytest.approx(whole.p_value))
+    rows_alone = SequentialTest()
+    for outcome, x in zip(y.tolist(), p.tolist(), strict=True):
+        rows_alone.update([outcome], [x])
+    for test in (pieces, rows_alone):
+        assert_array_equal(test.log_wealth, whole.log_wealth)
+        assert (test.n, test.p_value, test.bet) == (whole.n, whole.p_value, whole.bet)
 
 
 def test_a_sample_is_a_batch_and_stored_ones_give_the_same():
     y, p = rows()
     one = SequentialTest().update(y, p, batch=True).update(y, p, batch=True)
     two = SequentialTest().update(brolly.Sample(y, p)).update(brolly.Sample(y, p).compress(256))
-    assert_allclose(one.log_wealth, two.log_wealth, rtol=1e-9)
+    assert_array_equal(one.log_wealth, two.log_wealth)
     assert one.n == two.n == 600
 
 
@@ -112,6 +116,11 @@ def test_what_is_impossible_ends_it():
     assert (test.e_value, test.p_value) == (math.inf, 0)
     assert "An event happened where the prediction was 0" in str(test)
     assert json.loads(json.dumps(test.to_dict()))["e_value"] is None
+    assert test.bet is not None
+    assert test.bet.shift > 0  # of the bets on what is possible: an event at 0.5
+    test.update([0], [0.5]).update([0, 1], [0.25, 0.5], batch=True)
+    assert_array_equal(np.isinf(test.log_wealth), [False, True, True, True, True])
+    assert SequentialTest().update([1], [0.0]).to_dict()["bet"] is None
     assert SequentialTest().update([0, 1], [0.0, 1.0]).e_value == 1
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -180,6 +182,42 @@ def test_a_prediction_that_is_given_up_teaches_nothing():
     r.predict(0.5, id="x")
     r.forget("x")
     assert (r.n, r.waiting) == (0, 0)
+
+
+@pytest.mark.parametrize("bad", [[1], (1, 2), 1.0, True, {}, b"a"])
+def test_an_id_is_text_or_an_integer_everywhere(bad):
+    r = OnlineRecalibrator(rng=0)
+    r.predict(0.5, id=1)
+    for call in (lambda: r.predict(0.5, id=bad), lambda: r.update(1, id=bad), lambda: r.forget(bad)):
+        with pytest.raises(InputError, match="id must be text or an integer"):
+            call()
+    assert r.waiting == 1
+
+
+def test_an_id_from_numpy_is_a_plain_integer(tmp_path):
+    r = OnlineRecalibrator(rng=0)
+    r.predict(0.5, id=np.int64(7))
+    with pytest.raises(InputError, match="7 waits for its outcome already"):
+        r.predict(0.5, id=7)
+    r.save(tmp_path / "state.json")
+    r = OnlineRecalibrator.load(tmp_path / "state.json")
+    with pytest.raises(InputError, match="y must be 0 or 1"):
+        r.update(np.array([0, 1]), id=np.int64(7))
+    r.update(np.True_, id=np.uint8(7))
+    assert (r.n, r.waiting) == (1, 0)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_a_copy_continues_on_its_own(copied):
+    r = OnlineRecalibrator(8, rng=3)
+    r.run(*bases(200, 1))
+    r.predict(0.3, id="a")
+    other = copied(r)
+    assert other.to_dict() == r.to_dict()
+    r.update(1, id="a")
+    assert (other.n, other.waiting) == (200, 1)
+    other.update(1, id="a")
+    assert [other.predict(0.4, id=k) for k in range(50)] == [r.predict(0.4, id=k) for k in range(50)]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["predict", "update", "save"]), st.floats(0, 1)), max_size=40))

@@ -23,9 +23,10 @@ recalibrated prediction, {"id": "a", "y": 1} tells its outcome, however late. Th
 answers are {"id": "a", "probability": 0.71875} and {"id": "a", "learnt": true}, or
 {"error": ...} for a line that is refused.
 
-The state is in a file, and in a journal beside it. The process may be killed at
-any point: start it again with the same file, and send again the lines that were
-not answered. Nothing is lost, and nothing is learnt twice. Use each id once.
+The state is in a file, with a journal and a lock beside it. The process may be
+killed at any point: start it again with the same file, and send again the lines
+that were not answered. Nothing is lost, and nothing is learnt twice. Use each id
+once, and one process for each file.
 """
 _EPILOG = """\
 examples:
@@ -43,17 +44,17 @@ def add_command(commands: Commands) -> None:
     summary = "recalibrate a stream of predictions, whatever happens"
     parser = new_command(commands, run, "stream", summary, _DESCRIPTION, _EPILOG)
     parser.add_argument("state", metavar="FILE", help="the state file; made if there is none")
-    parser.add_argument(
-        "--grid", metavar="M", type=int, default=32, help="the grid of a new state, a power of two (default: 32)"
-    )
+    parser.add_argument("--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: 32)")
     parser.add_argument("--seed", metavar="N", type=int, help="the seed of a new state (default: random, and secret)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer every line."""
+    if sys.stdin is None or sys.stdout is None:
+        raise InputError("standard input and output must be open")
     refused = False
     with Stream(arguments.state, arguments.grid, arguments.seed) as stream:
-        for line in sys.stdin:
+        for line in sys.stdin.buffer:  # JSON is UTF-8 wherever one is; only a newline ends a line
             answer = _answer(stream, line)
             refused |= "error" in answer
             say(sys.stdout, json.dumps(answer, allow_nan=False) + "\n")
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     return REFUSED if refused else 0
 
 
-def _answer(stream: Stream, line: str) -> dict[str, Any]:
+def _answer(stream: Stream, line: bytes) -> dict[str, Any]:
     try:
         return stream.answer(json.loads(line))
     except InputError as error:

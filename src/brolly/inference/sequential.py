@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from typing import Any, Self
 
 import numpy as np
@@ -80,8 +81,9 @@ class SequentialTest:
 
     def __init__(self) -> None:
         self._each = np.zeros(COUNT)  # the log wealth of each bet, as if all money had been on it
-        self._path: list[Floats] = []
+        self._path = array("d")
         self._highest = 0.0
+        self._over = False  # whether something impossible happened
         self.n = 0
 
     def update(
@@ -124,17 +126,18 @@ class SequentialTest:
         return self
 
     def _learn(self, factors: Floats, impossible: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
-        each = self._each + np.cumsum(factors, axis=0)
-        each[np.maximum.accumulate(impossible)] = math.inf
+        factors[0] += self._each  # one sum after the other, so that pieces of a series give the same bits
+        each = np.cumsum(factors, axis=0)
         self._each = each[-1].copy()
-        wealth = np.where(np.isinf(each[:, 0]), math.inf, _log_mean(np.where(np.isinf(each), 0, each)))
-        self._path.append(wealth)
+        wealth = np.where(self._over | np.maximum.accumulate(impossible), math.inf, _log_mean(each))
+        self._over |= bool(impossible.any())
+        self._path.frombytes(wealth.tobytes())
         self._highest = max(self._highest, float(wealth.max()))
 
     @property
     def log_wealth(self) -> Floats:
         """The logarithm of the wealth after each row, or each batch."""
-        path: Floats = np.concatenate([np.zeros(0), *self._path])
+        path: Floats = np.array(self._path, np.float64)
         freeze(path)
         return path
 
@@ -145,7 +148,7 @@ class SequentialTest:
 
     @property
     def _now(self) -> float:
-        return float(self._path[-1][-1]) if self._path else 0.0
+        return self._path[-1] if self._path else 0.0
 
     @property
     def p_value(self) -> float:
@@ -181,7 +184,7 @@ class SequentialTest:
         verdict = "The forecast is not calibrated" if self.rejects(_SHOWN) else "Nothing speaks against calibration yet"
         won = self.bet
         best = "No bet against the forecast won anything."
-        if math.isinf(self._highest):
+        if self._over:
             best = "An event happened where the prediction was 0, or none where it was 1."
         elif won is not None:
             best = f"The bet that won most says: {won}. Alone it is worth {_worth(float(self._each.max()))}."

@@ -38,7 +38,7 @@ cdef class Walk:
 
     cdef readonly Py_ssize_t grid
     cdef readonly bint grows
-    cdef readonly bint tossed  # whether a coin chose between two points in the last round
+    cdef bint tossed  # whether a coin chose between two points in the last round
     cdef readonly uint64_t seed
     cdef readonly int64_t coins, n, events
     cdef uint64_t key
@@ -127,8 +127,9 @@ cdef class Walk:
         return (self.events + 0.5) / (self.n + 1.0)
 
     def predict(self, double x):
-        """Return the number of the point of the grid to predict."""
-        return self._choose(x)
+        """Return the number of the point to predict, the grid, and whether a coin chose: in one call, for threads."""
+        cdef Py_ssize_t i = self._choose(x)
+        return i, self.grid, bool(self.tossed)
 
     def update(self, Py_ssize_t i, Py_ssize_t grid, bint tossed, bint y):
         """Learn the outcome of a round that predicted the point i of a grid, this one or one before."""

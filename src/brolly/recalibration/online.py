@@ -57,17 +57,14 @@ class _Online:
         if id is None:
             if self._open is not None:
                 raise InputError("the last prediction has no outcome yet: call update(y) first, or predict with ids")
-        elif id in self._waiting:
+            self._open = point = self._walk.predict(base)
+            return point[0] / point[1]
+        name = _name(id)
+        if name in self._waiting:
             raise InputError(f"id must be new; {id!r} waits for its outcome already")
-        elif len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MOST_WAITING:
             raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some")
-        elif isinstance(id, bool) or not isinstance(id, str | int):
-            raise InputError(f"id must be text or an integer; it is {id!r}")
-        point = (self._walk.predict(base), self._walk.grid, bool(self._walk.tossed))
-        if id is None:
-            self._open = point
-        else:
-            self._waiting[id] = point
+        self._waiting[name] = point = self._walk.predict(base)
         return point[0] / point[1]
 
     def update(self, y: int | bool, id: Id | None = None) -> None:  # noqa: A002
@@ -80,10 +77,8 @@ class _Online:
         id : str or int, optional
             The id of the prediction, if it was made with one. Outcomes may come late and in any order.
         """
-        if y not in (0, 1):
-            raise InputError(f"y must be 0 or 1; it is {y!r}")
-        point = self._take(id)
-        self._walk.update(*point, bool(y))
+        happened = _outcome(y)
+        self._walk.update(*self._take(id), happened)
 
     def forget(self, id: Id) -> None:  # noqa: A002
         """Give up a prediction whose outcome will never be known; nothing is learnt from it."""
@@ -95,7 +90,7 @@ class _Online:
             if point is None:
                 raise InputError("no prediction without an id waits for its outcome: predict first")
             return point
-        found = self._waiting.pop(id, None)
+        found = self._waiting.pop(_name(id), None)
         if found is None:
             raise InputError(f"id must be that of a prediction that waits for its outcome; {id!r} is not")
         return found
@@ -125,6 +120,9 @@ class _Online:
         made = cls.__new__(cls)
         made._walk, made._open, made._waiting = read_state(cls._kind, data)
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(grid={self.grid}, n={self.n}, waiting={self.waiting})"
@@ -285,6 +283,23 @@ class OnlineForecaster(_Online):
 def _coin_seed(rng: Seed) -> int:
     generator, _ = as_seed(rng)
     return int(generator.integers(2**64, dtype=np.uint64))
+
+
+def _name(id: Any) -> Id:  # noqa: A002
+    if isinstance(id, np.integer):
+        return int(id)
+    if isinstance(id, bool) or not isinstance(id, str | int):
+        raise InputError(f"id must be text or an integer; it is {id!r}")
+    return id
+
+
+def _outcome(y: Any) -> bool:
+    try:
+        if y in (0, 1):
+            return bool(y)
+    except ValueError:  # an array
+        pass
+    raise InputError(f"y must be 0 or 1; it is {y!r}")
 
 
 def _probability(p: float) -> float:
