@@ -86,7 +86,8 @@ def test_every_exported_measure_is_catalogued():
     others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines
     others |= {"segment_tests"}  # inference, over segments
     others |= {"load_recalibrator"}  # recalibration
-    others |= {"assess", "assess_many", "reliability_curve"}  # assessment
+    others |= {"discrimination", "net_benefit"}  # inference: performance
+    others |= {"assess", "assess_many", "clinical_performance", "reliability_curve"}  # assessment
     functions = {name for name in brolly.__all__ if name[0].islower()} - others
     assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
     assert all(getattr(brolly, measure.function.__name__) is measure.function for measure in CATALOGUE.values())

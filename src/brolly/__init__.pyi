@@ -6,6 +6,8 @@ from brolly.assessment.advice import ThresholdAdvice as ThresholdAdvice
 from brolly.assessment.assess import assess as assess
 from brolly.assessment.assess_many import AssessmentSet as AssessmentSet
 from brolly.assessment.assess_many import assess_many as assess_many
+from brolly.assessment.clinical import ClinicalPerformance as ClinicalPerformance
+from brolly.assessment.clinical import clinical_performance as clinical_performance
 from brolly.assessment.components import DataSummary as DataSummary
 from brolly.assessment.components import Estimate as Estimate
 from brolly.assessment.components import Histogram as Histogram
@@ -68,8 +70,10 @@ from brolly.inference.change_points import Change as Change
 from brolly.inference.change_points import find_changes as find_changes
 from brolly.inference.comparison import Comparison as Comparison
 from brolly.inference.comparison import compare as compare
+from brolly.inference.discrimination import discrimination as discrimination
 from brolly.inference.guarantee import guarantee as guarantee
 from brolly.inference.guarantee_result import Guarantee as Guarantee
+from brolly.inference.influence import IntervalEstimate as IntervalEstimate
 from brolly.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from brolly.inference.intervals import confidence_interval as confidence_interval
 from brolly.inference.loss_at_least import ActionChange as ActionChange
@@ -79,6 +83,8 @@ from brolly.inference.monitoring import DetectedChange as DetectedChange
 from brolly.inference.monitoring import MonitoringWindow as MonitoringWindow
 from brolly.inference.monitoring import Timeline as Timeline
 from brolly.inference.monitoring import monitor as monitor
+from brolly.inference.net_benefit import NetBenefit as NetBenefit
+from brolly.inference.net_benefit import net_benefit as net_benefit
 from brolly.inference.power import MinimumDetectable as MinimumDetectable
 from brolly.inference.power import minimum_detectable as minimum_detectable
 from brolly.inference.sample_size import SampleSize as SampleSize

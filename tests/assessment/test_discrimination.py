@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.assessment.discrimination import auroc, is_reversed
+from brolly.assessment.discrimination import is_reversed
+from brolly.inference.discrimination import auroc
 
 
 def by_pairs(y, p, w):

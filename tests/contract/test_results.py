@@ -79,6 +79,8 @@ def results(y, p):
     found += [brolly.guarantee(y, p, groups=by), brolly.switch_guarantee(y, p, other, rng=0)]
     found += [brolly.monitor(days), brolly.SequentialTest().update(y, p), brolly.sample_size()]
     found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
+    found += [brolly.clinical_performance(sample, rng=0), brolly.net_benefit(y, p, groups=by)]
+    found += [brolly.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
     fitted = brolly.Recalibrator(rng=0).fit(p, y)
     found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample)]
@@ -120,6 +122,7 @@ RANDOM = {
     "assess": (Y, P),
     "assess_many": ({"a": (Y, P)},),
     "calibration_test": (Y, P),
+    "clinical_performance": (Y, P),
     "compare": (Y, P, P),
     "confidence_interval": (Y, P),
     "find_changes": (DAYS,),

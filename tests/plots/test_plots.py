@@ -52,6 +52,8 @@ def results():
         "regret": brolly.regret_curve(y, p, grid=16),
         "decision_curve": brolly.regret_curve(y, p, grid=16).decision_curve(),
         "forecast_value": brolly.forecast_value(y, p),
+        "net_benefit": brolly.net_benefit(y, {"one": p, "two": p**2}),
+        "risk_distribution": assessment().histogram,
         "profile": brolly.soft_binned_profile(y, p),
         "grid_choice": brolly.choose_grid(y, p),
         "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
@@ -65,7 +67,16 @@ def results():
 
 
 PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "calibration_test", "comparison"]
-PANELS += ["forecast_value", "costs", "recalibration", "segments", "switch", "timeline"]
+PANELS += [
+    "forecast_value",
+    "net_benefit",
+    "risk_distribution",
+    "costs",
+    "recalibration",
+    "segments",
+    "switch",
+    "timeline",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -239,6 +250,29 @@ def test_too_many_segments_are_said_to_be_left_out():
     ax = a.segments.plot()
     assert len(ax.get_yticklabels()) == 40
     assert ax.get_title() == "Segments (5 more not shown)"
+
+
+def test_several_decision_curves_share_the_lines_of_treating_all_and_none():
+    found = results()["net_benefit"]
+    ax = found.plot()
+    labels = ["treat all", "treat none", "one", "two"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == labels
+    assert ax.lines[3].get_ydata() == pytest.approx(found.value[1])
+    assert len(ax.collections) == 2  # a band for each model
+
+
+def test_the_risk_distribution_has_a_side_for_each_outcome():
+    ax = brolly.plots.risk_distribution(results()["risk_distribution"])
+    heights = [bar.get_height() for bar in ax.patches]
+    assert (max(heights), min(heights)) == (1.0, -1.0)
+
+
+def test_the_clinical_figure_has_its_three_panels():
+    y, p = [0, 1, 1, 0, 1, 0], [0.2, 0.7, 0.6, 0.4, 0.3, 0.5]
+    figure = brolly.clinical_performance(y, p, rng=0).plot()
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles[1:] == ["Decision curve", "Risk distribution by outcome"]
+    assert titles[0].startswith("Reliability diagram")
 
 
 def test_decision_curve_draws_the_forecast_and_what_it_competes_with():

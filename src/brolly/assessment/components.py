@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from brolly.core.sample.sample import Sample
 from brolly.core.text import finite
 from brolly.errors import BrollyWarning
 from brolly.measures.measure import Measure
+
+if TYPE_CHECKING:
+    from brolly.plots import Axes
 
 _BARS = 64
 
@@ -118,6 +121,12 @@ class Histogram:
             share=np.bincount(at, weight, bars).astype(np.float64, copy=False),
             share_events=np.bincount(at, weight * (cells.y_true == 1), bars).astype(np.float64, copy=False),
         )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it by outcome into axes (default: new ones) and return them; see `brolly.plots.risk_distribution`."""
+        from brolly.plots import risk_distribution
+
+        return risk_distribution(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name).tolist() for name in self.__slots__}

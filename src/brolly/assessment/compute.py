@@ -12,7 +12,7 @@ from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
 from brolly.assessment.components import DataSummary, Histogram, MeasureValues
 from brolly.assessment.costs import Split, TaskResult
-from brolly.assessment.discrimination import auroc, is_reversed
+from brolly.assessment.discrimination import is_reversed
 from brolly.assessment.rate_intervals import rate_intervals
 from brolly.assessment.reliability import GRIDS, Reliability, for_resampling, shown_grid
 from brolly.assessment.result import Assessment
@@ -28,6 +28,7 @@ from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import calibration_test
+from brolly.inference.discrimination import auroc
 from brolly.inference.guarantee import guarantee
 from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.soft_bins import soft_bins

@@ -10,20 +10,6 @@ _LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p
 _QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times
 
 
-def auroc(sample: Sample) -> float | None:
-    """The area under the ROC curve: the chance that a row with the event has the higher prediction; ties count half.
-
-    None if all outcomes are the same.
-    """
-    table = sample._distinct_table()
-    negative, positive = table.negative, table.positive
-    total = float(negative.sum() * positive.sum())
-    if total == 0:
-        return None
-    below = negative.cumsum() - negative / 2
-    return float(positive @ below) / total
-
-
 def is_reversed(sample: Sample, area: float | None, draws: int | None = None) -> bool:
     """Whether higher predictions clearly go with fewer events: an approximate test, for a hint.
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from brolly.assessment.costs import Cost, mean_cost
-from brolly.assessment.discrimination import auroc
 from brolly.assessment.result import Assessment
 from brolly.core.sample.sample import Sample
 from brolly.core.text import at_least, at_most, finite
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.task import DecisionTask
+from brolly.inference.discrimination import auroc
 from brolly.inference.switching import SwitchGuarantee
 from brolly.measures.scores import brier_score, log_score
 from brolly.recalibration.training import HeldOut

@@ -7,6 +7,7 @@ Matplotlib's settings are followed and not changed.
 
 from typing import TYPE_CHECKING
 
+from brolly.plots.clinical_plot import clinical, net_benefit, risk_distribution
 from brolly.plots.grid_curves import grid_choice, profile
 from brolly.plots.interval_plots import comparison, costs, measures, segments
 from brolly.plots.monitoring_plot import timeline
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "calibration_test",
+    "clinical",
     "comparison",
     "costs",
     "decision_curve",
     "forecast_value",
     "grid_choice",
     "measures",
+    "net_benefit",
     "overview",
     "profile",
     "recalibration",
     "regret",
     "reliability",
+    "risk_distribution",
     "segments",
     "switch",
     "timeline",
