@@ -189,8 +189,8 @@ def test_files_say_the_same(folder):
 def test_beyond_without_flights(tmp_path, monkeypatch):
     monkeypatch.setattr(beyond_module, "have_flights", lambda: False)
     result = beyond_module.beyond(Runner(folder=tmp_path), repeats=30, seed=0)
-    assert "pip install 'brolly[paper]'" in result.words[-1]
-    bounds, choice, grids, measured = (table.records() for table in result.tables)
+    assert "pip install 'brolly[paper]'" in result.words[1]
+    bounds, choice, grids, measured, swaps, lies = (table.records() for table in result.tables)
     assert 1 <= bounds[0]["least"] <= bounds[0]["largest"] <= 2
     assert all(0 <= row["largest"] <= 1 + 1e-12 for row in bounds[1:])
     for row in choice:
@@ -198,6 +198,11 @@ def test_beyond_without_flights(tmp_path, monkeypatch):
         assert row["exact loss there"] <= row["exact loss at m*"] <= row["paper's bound at m*"]
     assert all(row["CDL(S_m), exact"] <= row["2 SCDL_m + 2/m"] + 1e-12 for row in grids)
     assert [row["measure"] for row in measured] == list(brolly.list_measures())
+    for row in swaps:
+        assert row["CDL / eps, r = 1"] == pytest.approx(2, rel=1e-6)
+        assert row["CDL / eps, r = 4"] < row["CDL / eps, r = 8"] * 1.01 <= 2.02 * row["Cutoff / eps, r = 8"]
+        assert row["CDL / eps, r = 32"] <= row["CDL / eps, all swaps"]
+    assert [row["measure"] for row in lies if row["truthful here"]] == ["two_bin_calibration_error", "brier_score"]
     assert draw(result, tmp_path)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from brolly.core.interval_swaps import check_count, interval_loss
 from brolly.core.regret import RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
 
@@ -16,7 +17,7 @@ def calibration_decision_loss(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-    swaps: Swaps = "all",
+    swaps: Swaps | int = "all",
 ) -> float:
     r"""Compute the Calibration Decision Loss (CDL): the largest loss of any decision on these rows.
 
@@ -38,15 +39,17 @@ def calibration_decision_loss(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
-    swaps : {"all", "monotone", "constant"}
+    swaps : {"all", "monotone", "constant"} or int
         How hindsight may change the predictions: each distinct one to a number of its own (CDL as in the paper), all
         by one nondecreasing function, or all to one number (`u_calibration_error`). Each class contains the next, so
-        the loss decreases in this order.
+        the loss decreases in this order. A number r is between the first two: all by one function that falls
+        through no level more than r - 1 times (1 is "monotone"). For fixed r the value can be estimated from a sample.
 
     Returns
     -------
     float
-        CDL of the sample, exact up to rounding.
+        CDL of the sample, exact up to rounding. For a number of `swaps` it is an upper bound, and exact unless the
+        best corrections for two thresholds contradict each other (see Notes).
 
     Notes
     -----
@@ -68,6 +71,14 @@ def calibration_decision_loss(
 
     Between neighbouring predictions R is convex, so the envelope depends only on its values at the distinct p: a
     sort, one sweep and one hull, O(n log n).
+
+    A number r of `swaps` allows functions h for which :math:`\{p : h(p) > \mu\}` is, for every :math:`\mu`, a union of
+    at most r intervals of predictions, one of which reaches up to 1. (The class :math:`M_r` of Gopalan et al. does not
+    ask for the last: r contains their :math:`M_{r-1}` and lies in their :math:`M_r`.) At each threshold the best such
+    set is found exactly, by r running maxima, and two thresholds carry the envelope. If the best set of the higher one
+    is contained in that of the lower, one h has both, and the value is exact. This failed in 0.6% of 6,000 random
+    distributions of 4 to 11 predictions, where a single h still attains at least 97% of the value. O(n r) for
+    each of some tens of sets. :math:`\mathrm{CDL} \le 2\,\mathrm{Cutoff}` with r `intervals`.
 
     Known relations: :math:`\sup R \le \mathrm{CDL} \le 2 \sup R` and
     :math:`\mathrm{ECE}^2 \le \mathrm{CDL} \le 2\,\mathrm{ECE}` (all swaps); for monotone swaps
@@ -96,6 +107,8 @@ def calibration_decision_loss(
     (why it cannot be tested).
     Rossellini, Soloff, Barber, Ren, Willett (2025), "Can a Calibration Metric be Both Testable and
     Actionable?", COLT 2025: monotone swaps and the cutoff calibration error.
+    Gopalan, Stavropoulos, Talwar, Tankala (2025), "Efficient Calibration for Decision Making", arXiv:2511.13699:
+    CDL relative to a class of swaps, and the class of unions of r intervals.
 
     Examples
     --------
@@ -106,13 +119,21 @@ def calibration_decision_loss(
     >>> [brolly.calibration_decision_loss(y, p, swaps=swaps) for swaps in ("all", "monotone", "constant")]
     [1.0, 0.75, 0.75]
 
+    The event follows every other prediction. A function that may fall once corrects more of them than one that may not:
+
+    >>> y, p = [1, 0, 1, 0], [0.3, 0.4, 0.6, 0.7]
+    >>> [round(brolly.calibration_decision_loss(y, p, swaps=swaps), 3) for swaps in ("monotone", 2, "all")]
+    [0.35, 0.5, 0.7]
+
     Where every prediction equals its event rate, no decision loses anything:
 
     >>> brolly.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
     0.0
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return RegretCurve.from_table(sample._distinct_table(), swaps).loss
+    if isinstance(swaps, str):
+        return RegretCurve.from_table(sample._distinct_table(), swaps).loss
+    return interval_loss(sample._distinct_table(), check_count(swaps, "swaps")).value
 
 
 def u_calibration_error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
 from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.measure import Measure
 from brolly.paper.chunks import Chunk, Runner, spans
 from brolly.paper.constructions import middle_third
 from brolly.paper.model import ExampleModel
-from brolly.paper.population import population_values
+from brolly.paper.population import population_value
 from brolly.paper.results import Cell, PartResult, Table
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
@@ -59,11 +60,17 @@ class Rate:
     power: float = 1.0
     cube_root_bins: bool = False
     every: int = 1  # evaluate every so many samples: each is a linear program
+    options: tuple[tuple[str, Any], ...] = ()
+    most: int = SIZES[-1]  # rows, beyond which it is not evaluated
+
+    @property
+    def entry(self) -> Measure:
+        """The measure with these options."""
+        return replace(CATALOGUE[self.measure], options={**CATALOGUE[self.measure].options, **dict(self.options)})
 
     def __call__(self, sample: Sample) -> float:
-        measure = CATALOGUE[self.measure]
         bins = {"n_bins": max(1, math.ceil(sample.n ** (1 / 3)))} if self.cube_root_bins else {}
-        value = measure.function(sample, **{**measure.options, **bins})
+        value = self.entry.function(sample, **{**self.entry.options, **bins})
         return math.pow(value, self.power)
 
 
@@ -81,6 +88,10 @@ RATES: dict[str, Rate] = {
     "SCDL": Rate("soft_binned_cdl", -1 / 2, "O(T^-1/2 log T)"),
     "SCDL, hard rounding": Rate("soft_binned_cdl[hard]", -1 / 2, "O(T^-1/2 log T)"),
     "CDL, monotone swaps": Rate("calibration_decision_loss[monotone]", -1 / 2, ""),
+    "CDL, r = 3 intervals": Rate(
+        "calibration_decision_loss", -1 / 2, "", every=10, options=(("swaps", 3),), most=100_000
+    ),
+    "ATB": Rate("two_bin_calibration_error", -1.0, ""),
     "U-cal": Rate("u_calibration_error", -1 / 2, ""),
     "distCal": Rate("lower_distance_to_calibration", -1 / 2, "", every=10),
     "SintCE": Rate("interval_calibration_error", -1 / 3, ""),
@@ -135,32 +146,40 @@ def measure_samples(seed: int, population: str, size: int, start: int, stop: int
         y, p = POPULATIONS[population](size, np.random.default_rng([seed, 5, k, size, index]))
         sample = Sample(y, p)
         rows.append(
-            {name: rate(sample) for name, rate in RATES.items() if index % rate.every == 0 or index < _FEWEST // 2}
+            {
+                name: rate(sample)
+                for name, rate in RATES.items()
+                if size <= rate.most and (index % rate.every == 0 or index < _FEWEST // 2)
+            }
         )
     return rows
 
 
 def _truth() -> dict[str, float]:
     model = ExampleModel(_ALPHA)
-    names = sorted({rate.measure for rate in RATES.values()})
-    values = population_values(model, model.limit(), *names, cells=1 << 15)
-    return {n: math.nan if r.cube_root_bins else values[r.measure].value ** r.power for n, r in RATES.items()}
+    entries = {(rate.measure, rate.options): rate.entry for rate in RATES.values()}
+    values = {key: population_value(model, model.limit(), one, cells=1 << 15).value for key, one in entries.items()}
+    return {
+        name: math.nan if rate.cube_root_bins else values[rate.measure, rate.options] ** rate.power
+        for name, rate in RATES.items()
+    }
 
 
 def _errors(found: dict[tuple[str, int, str], list[float]], sizes: tuple[int, ...]) -> list[dict[str, Cell]]:
     truth = _truth()
     rows: list[dict[str, Cell]] = []
-    for name in RATES:
+    for name, rate in RATES.items():
+        those = [size for size in sizes if size <= rate.most]
         for population in POPULATIONS:
             true = truth[name] if population == MISCALIBRATED else 0.0
             if math.isnan(true):
                 continue
-            for size in sizes:
+            for size in those:
                 values = np.abs(np.array(found[population, size, name]) - true)
                 error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
                 rows.append(_row(name, population, size, len(values), float(values.mean()), error))
         some = [row for row in rows if row["measure"] == name and row["population"] != MISCALIBRATED]
-        for size in sizes:
+        for size in those:
             worst = max((row for row in some if row["T"] == size), key=lambda row: float(row["mean error"] or 0))
             rows.append({**worst, "population": _WORST})
     return rows
