@@ -56,6 +56,7 @@ from brolly.engines.store import load_samples as load_samples
 from brolly.engines.store import save_sample as save_sample
 from brolly.errors import BrollyError as BrollyError
 from brolly.errors import BrollyWarning as BrollyWarning
+from brolly.errors import ClassesWarning as ClassesWarning
 from brolly.errors import FewRowsWarning as FewRowsWarning
 from brolly.errors import InputError as InputError
 from brolly.errors import MissingExtraError as MissingExtraError

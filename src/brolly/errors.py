@@ -7,6 +7,7 @@
       MissingExtraError  (also an ImportError) an optional package is not installed
 
     BrollyWarning        (a UserWarning)       the result is valid, but needs care in reading
+      ClassesWarning       every prediction is 0 or 1: a class, not a probability
       FewRowsWarning       chance alone explains much of the value in so few rows
       OneClassWarning      every outcome is the same
       ResolutionWarning    the value is finer than the grid of the compressed sample
@@ -73,6 +74,10 @@ class MissingExtraError(BrollyError, ImportError):
 
 class BrollyWarning(UserWarning):
     """Base class of all warnings that brolly gives."""
+
+
+class ClassesWarning(BrollyWarning):
+    """Every prediction is 0 or 1: a class, not a probability."""
 
 
 class FewRowsWarning(BrollyWarning):

@@ -164,9 +164,21 @@ def test_a_result_does_not_replace_a_pipe(rain, capsys):
     assert Path("pipe").is_fifo()
 
 
-@pytest.mark.parametrize("arguments", [["frob"], [*MEASURE, "--rounding", "middle"]])
-def test_choices_that_do_not_exist(rain, capsys, arguments):
+def test_words_that_are_no_command(rain, capsys):
+    for word, meant in {"mesure": "did you mean 'measure'?", "frob": "commands are assess, compare, "}.items():
+        assert main([word]) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"brolly: error: {word!r} is neither a command nor a file; {meant}")
+        assert err.endswith("(see 'brolly --help')\n")
+    for file in ("pats.csv", "data/pats"):
+        assert main([file, "--prob", "p", "--outcome", "y"]) == 2
+    reason = "cannot read pats.csv: No such file or directory"
+    assert capsys.readouterr().err.startswith(f"brolly: error: {reason}\nbrolly: error: the name of the file must end")
+
+
+def test_choices_that_do_not_exist(rain, capsys):
     """The words are argparse's, which change from one Python to the next."""
+    arguments = [*MEASURE, "--rounding", "middle"]
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -93,7 +93,7 @@ def test_policies_without_names_or_without_ids(rain, capsys):
 HELP = "(see 'brolly decide --help')"
 STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
-    "nothing given": (["decide"], f"the following arguments are required: FILE, --policy, --prob, -o/--output {HELP}"),
+    "nothing given": (["decide"], f"the following arguments are required: FILE, --prob, --policy, -o/--output {HELP}"),
     "no policy": (
         [*DECIDE[:3], "no.json", *DECIDE[4:]],
         "cannot read no.json: No such file or directory",
@@ -117,16 +117,16 @@ WRONG = {
         "policy.json is the file to read: the result would overwrite it",
     ),
     "no such kind": (
-        [*DECIDE, "-o", "out.txt"],
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; "
-        "it is 'out.txt'",
+        [*DECIDE, "-o", "out.doc"],
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
+        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
     "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),
     "text for probabilities": ([*DECIDE, "--prob", "sky"], "sky must hold numbers; it holds text such as 'dry', 'wet'"),
     "no probabilities": (
         [*DECIDE, "--prob", "w"],
-        "w must lie in [0, 1]; 266 values do not, the first is w[1] = 2.0",
+        "w must lie in [0, 1]; 266 values do not, the first is w[1] = 2.0 (line 3)",
     ),
     "nothing at stake": ([*POLICY], STAKE),
     "half a stake": ([*POLICY, "--cost-fp", "3"], STAKE),

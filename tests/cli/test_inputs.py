@@ -79,8 +79,11 @@ GUESSES = {
     "p,y\n0.1,0\n0.8,1\n": ("p", "y"),
     "city,risk,died\nx,0.1,0\nx,1,1\n": ("risk", "died"),
     "a,b\n1,0.5\n0,1.0\n": ("b", "a"),  # by their values alone
-    "share,prob,y\n0.2,0.1,0\n0.3,0.8,1\n": ("prob", "y"),  # the usual name
-    "p,y,sunday\n0.1,0,1\n0.8,1,0\n": ("p", "y"),
+    "share,prob,y\n0.2,0.1,0\n0.3,0.8,1\n": ("prob", "y", "'share' could be --prob too"),  # the usual name
+    "p,y,sunday\n0.1,0,1\n0.8,1,0\n": ("p", "y", "'sunday' could be --outcome too"),
+    "risk,y,risk_recalibrated\n0.1,0,0.2\n0.8,1,0.7\n": ("risk_recalibrated", "y", "'risk' could be --prob too"),
+    "p;y\n0,1;0\n0,8;1\n": ("p", "y"),
+    "p\ty\n12.5%\t0\n80%\t1\n": ("p", "y"),
     "p,y\n0.1,false\n,true\n0.8,TRUE\n": ("p", "y"),
 }
 
@@ -90,9 +93,11 @@ def test_columns_are_guessed_and_said(monkeypatch, capsys, text, columns):
     piped(monkeypatch, text.encode())
     assert main(["measure", "-", "--json", "--drop-missing"]) == 0
     out, err = capsys.readouterr()
-    assert err.splitlines()[0] == f"brolly: note: taking --prob {columns[0]} --outcome {columns[1]}"
+    prob, outcome, *others = columns
+    also = f" ({others[0]})" if others else ""
+    assert err.splitlines()[0] == f"brolly: note: taking --prob {prob} --outcome {outcome}{also}"
     found = json.loads(out)
-    assert (found["prob"], found["outcome"]) == columns
+    assert (found["prob"], found["outcome"]) == (prob, outcome)
 
 
 def test_typed_columns_and_given_ones(tmp_path, capsys):
@@ -104,7 +109,7 @@ def test_typed_columns_and_given_ones(tmp_path, capsys):
     parquet.write_table(table, path)
     assert main(["measure", path, "--json", "--prob", "q"]) == 0
     out, err = capsys.readouterr()
-    assert err == "brolly: note: taking --prob q --outcome y\n"
+    assert err == "brolly: note: taking --prob q --outcome y ('b' could be --outcome too)\n"
     assert main(["measure", path, "--json", "--prob", "q", "--pos-label", "v", "--quiet"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -115,7 +120,11 @@ WRONG = {
     "u,v,y\n0.1,0.2,1\n": "--prob is missing, and standard input has 2 columns that it could be: 'u', 'v'",
     "p,u,v\n0.1,0,1\n": "--outcome is missing, and standard input has 2 columns that it could be: 'u', 'v'",
     "p,y\n10,0\n80,1\n": "--prob is missing, and no column of standard input looks like it (probabilities lie in "
-    "[0, 1]; 'p' may be in percent: divide it by 100)",
+    "[0, 1]; if 'p' is in percent, add --percent)",
+    "p,y\n1,0\n0,1\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; 'p' "
+    "holds 0 and 1 alone: classes, not probabilities)",
+    "p,y\n0.1,1\n0.2,2\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 'y' name "
+    "the event: --outcome y --pos-label 1 or 2)",
     "x,y\n7,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)",
     "p,s\n0.1,no\n0.2,yes\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
     "name the event: --outcome s --pos-label no or yes)",
@@ -148,7 +157,7 @@ def test_a_file_without_a_command_is_assessed(tmp_path, monkeypatch, capsys):
     assert main(["-", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert main(["no.csv"]) == 2
-    assert "invalid choice: 'no.csv'" in capsys.readouterr().err
+    assert capsys.readouterr().err == "brolly: error: cannot read no.csv: No such file or directory\n"
 
 
 HOLES = "p,y,w\n0.1,0,1\n,1,1\n0.4,,1\n0.6,1,\nnan,1,1\n0.5,1,1\n"
@@ -176,14 +185,20 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
     Path("b.tsv").write_text("p\ty\n0.1\t0\n0.5\t2\n")
     Path("c.csv").write_text("p,y\n0.5,0\n2,1\n")
     Path("d.csv").write_text("p,y\n50,0\n20,1\n")
+    Path("f.csv").write_text("p,y\n-1.5,0\n2.5,1\n")
+    Path("g.jsonl").write_text('\n{"p": -0.5, "y": 1}\n')
     for file, message in {
         "a.csv": "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
         "--drop-missing leaves such rows out",
         "b.tsv": "y must be 0 or 1 (pos_label names the event among other labels); 1 value does not, the first is "
-        "y[1] = 2.0 (line 3)",
+        "y[1] = 2.0; the labels are 0 and 2: if 2 is the event, pass pos_label=2 (--pos-label 2) (line 3)",
         "c.csv": "p must lie in [0, 1]; 1 value does not, the first is p[1] = 2.0 (line 3)",
         "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0; if it is in percent, divide by 100 "
-        "(line 2)",
+        "(--percent on the command line) (line 2)",
+        "f.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = -1.5; if these are log-odds, apply the "
+        "logistic function first: 1 / (1 + exp(-x)) (line 2)",
+        "g.jsonl": "p must lie in [0, 1]; 1 value does not, the first is p[0] = -0.5; if these are logarithms of "
+        "probabilities, apply exp first (line 2)",
     }.items():
         assert main(["measure", file, *QUIET]) == 2
         assert capsys.readouterr().err == f"brolly: error: {message}\n"
@@ -193,3 +208,44 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
     parquet.write_table(table, "e.parquet")
     assert main(["measure", "e.parquet", *QUIET]) == 2
     assert capsys.readouterr().err.endswith("the first is p[1]; --drop-missing leaves such rows out\n")
+
+
+def test_percent_and_separators(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_bytes(CSV)
+    assert main(["measure", "a.csv", *QUIET]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    texts = {
+        "percent.csv": "p,y\n10,0\n80,1\n40%,0\n60.0,1\n",
+        "comma.csv": "y;p\n0;0,1\n1;0,8\n0;0,4\n1;,6\n",
+        "signs.tsv": 'p\ty\n10 %\t0\n"80,0%"\t1\n40%\t0\n60%\t1\n',
+        "pipe.txt": "p|y\n0.1|0\n0.8|1\n0.4|0\n0.6|1\n",
+        "spaces.txt.gz": "p y\n0.1 0\n0.8 1\n0.4 0\n0.6 1\n",
+        "hats.csv": "p^y\n0.1^0\n0.8^1\n0.4^0\n0.6^1\n",
+        "quoted.csv": '"p;x",y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n',
+    }
+    for name, text in texts.items():
+        data = text.encode()
+        Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        options = {"percent.csv": ["--percent"], "hats.csv": ["--sep", "^"]}.get(name, [])
+        columns = ["--prob", "p;x", "--outcome", "y", "--json"] if name == "quoted.csv" else QUIET
+        assert main(["measure", name, *columns, *options]) == 0, name
+        found = json.loads(capsys.readouterr().out)
+        assert {**found, "file": "a.csv", "prob": "p"} == expected, name
+    assert main(["measure", "a.csv", *QUIET, "--sep", "::"]) == 2
+    assert "--sep: must be one character, such as ';' or tab; it is '::'" in capsys.readouterr().err
+    assert main(["measure", "signs.tsv", *QUIET, "--sep", "tab"]) == 0
+    Path("w.csv").write_text("p;y;w\n0,5;0;1,234\n0,5;1;2\n")
+    assert main(["measure", "w.csv", *QUIET, "--weight", "w"]) == 2
+    assert "w must hold numbers; 1 value does not, the first is w[0] = '1,234' (line 2)" in capsys.readouterr().err
+
+
+def test_classes_are_noticed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("p,y\n" + "1,1\n0,0\n0,1\n" * 20)
+    for command in ("measure", "assess"):
+        assert main([command, "a.csv", "--prob", "p", "--outcome", "y"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert "every prediction is 0 or 1: these are classes, not probabilities" in out
+    assert main(["a.csv", "--outcome", "y"]) == 2
+    assert "'p' holds 0 and 1 alone: classes, not probabilities)" in capsys.readouterr().err

@@ -178,7 +178,10 @@ WRONG = {
         "by must name nothing, as the map was fitted without segments; it names side",
     ),
     "no such column": ([*APPLY, "--prob", "q"], "rain.csv has no column 'q'; it has 'p', 'y', 'side', 'w'"),
-    "no probabilities": ([*APPLY, "--prob", "w"], "w must lie in [0, 1]; 2,000 values do not, the first is w[1] = 2.0"),
+    "no probabilities": (
+        [*APPLY, "--prob", "w"],
+        "w must lie in [0, 1]; 2,000 values do not, the first is w[1] = 2.0 (line 3)",
+    ),
     "a name that is taken": (
         [*APPLY, "--column", "y"],
         "rain.csv has a column 'y' already: rename it, as the new one is called so",

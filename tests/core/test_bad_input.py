@@ -28,7 +28,8 @@ CASES = {
     "percent": (
         ([0, 1, 1], [50, 1.5, 0.2]),
         {},
-        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100",
+        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100 "
+        "(--percent on the command line)",
     ),
     "below zero": (
         ([0, 1, 1], [-1e-300, 0.2, -3]),
@@ -40,8 +41,18 @@ CASES = {
         {},
         "y_prob must lie in [0, 1]; 1 value does not, the first is y_prob[1] = inf",
     ),
-    "labels 1 and 2": (([1, 2], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = 2"),
-    "label -1": (([-1, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = -1"),
+    "labels 1 and 2": (
+        ([1, 2], [0.5, 0.5]),
+        {},
+        f"{LABEL}; 1 value does not, the first is y_true[1] = 2; the labels are 1 and 2: "
+        "if 2 is the event, pass pos_label=2 (--pos-label 2)",
+    ),
+    "label -1": (
+        ([-1, 1], [0.5, 0.5]),
+        {},
+        f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 is the event, "
+        "pass pos_label=1 (--pos-label 1)",
+    ),
     "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5"),
     "label NaN": (([0, NAN], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
     "swapped": (

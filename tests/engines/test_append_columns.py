@@ -204,7 +204,11 @@ def test_names_and_paths_that_are_wrong(tmp_path):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "p"})
     with pytest.raises(brolly.InputError, match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$"):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "whom"})
-    with pytest.raises(brolly.InputError, match=r"^the name of the file must end in \.csv, .*; it is '.*b\.xlsx'$"):
+    with pytest.raises(brolly.InputError, match=r"^the name of the file must end in \.csv, .*; it is '.*b\.doc'$"):
+        append_columns(file, tmp_path / "b.doc", **options)
+    with pytest.raises(
+        brolly.InputError, match=r"^spreadsheet files are read, but not written: .*; it is '.*b\.xlsx'$"
+    ):
         append_columns(file, tmp_path / "b.xlsx", **options)
     with pytest.raises(brolly.InputError, match=r"^cannot write .*no/b\.csv: No such file or directory$"):
         append_columns(file, tmp_path / "no" / "b.csv", **options)

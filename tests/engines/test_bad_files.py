@@ -142,8 +142,8 @@ def test_a_null_that_hides_in_a_dictionary():
 
 
 def test_text_among_numbers(tmp_path):
-    p = put(P, row30="12%", row31=" 0,5", row95="?")
-    message = "p must hold numbers; {} not, the first is p[30] = '12%'"
+    p = put(P, row30="12!", row31=" 0,5,1", row95="?")
+    message = "p must hold numbers; {} not, the first is p[30] = '12!'"
     quoted = [f'"{value}"' for value in p]
     refuse(write_csv(tmp_path / "a.csv", p=quoted, y=Y), message.replace("{}", "3 values do"))
     y = put(Y, row30="maybe", row31=2, row80="maybe")
@@ -210,7 +210,7 @@ def test_columns_that_are_not_there(tmp_path, monkeypatch):
         refuse(file, "{} has no column 'probabilty' (did you mean 'Probability'?); " + listed, prob="probabilty")
         refuse(file, "{} has no column 'xyz'; " + listed, prob="Probability", outcome="xyz")
         refuse(file, "{} has no column 'weight'; " + listed, prob="Probability", outcome="rained", weight="weight")
-    refuse(write_csv(tmp_path / "b.csv", sep=";", p=P, y=Y), "{} has no column 'p'; it has 'p;y'")
+    refuse(write_csv(tmp_path / "b.csv", sep="^", p=P, y=Y), "{} has no column 'p'; it has 'p^y'")
 
 
 def test_columns_that_are_one_or_two(tmp_path):
@@ -275,8 +275,9 @@ def test_paths_that_lead_nowhere(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     refuse(tmp_path / "folder.csv", "cannot read {}: Is a directory")
     refuse(
-        tmp_path / "a.xlsx",
-        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .feather or .arrow; it is '{}'",
+        tmp_path / "a.doc",
+        "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
+        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
     )
     refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000)
 

@@ -441,7 +441,7 @@ def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
     """Text with a scheme, and what the other engines call theirs."""
     asked = []
     monkeypatch.setattr(pushdown, "is_remote", lambda source: bool(asked.append(source)))
-    with pytest.raises(brolly.InputError, match=r"^the name of the file must end in"):
+    with pytest.raises(brolly.InputError, match=r"^the address of a database must end in # and the name of a table"):
         brolly.scan("postgresql://here/there")
     brolly.scan(TABLE)
     with pytest.raises(brolly.InputError, match=r"^cannot read"):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -92,9 +93,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    parser = _parser()
+    parser, commands = _parser()
     try:
-        arguments = parser.parse_args(_with_command(sys.argv[1:] if argv is None else list(argv)))
+        arguments = parser.parse_args(_with_command(sys.argv[1:] if argv is None else list(argv), commands))
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
@@ -105,13 +106,19 @@ def _run(argv: Sequence[str] | None) -> int:
         return run(arguments)
 
 
-def _with_command(argv: list[str]) -> list[str]:
-    """Assess a file that is given without a command."""
-    is_file = bool(argv) and (argv[0] == STDIN or (not argv[0].startswith("-") and Path(argv[0]).is_file()))
-    return ["assess", *argv] if is_file else argv
+def _with_command(argv: list[str], commands: Iterable[str]) -> list[str]:
+    """Assess a file that is given without a command; refuse a word that is neither."""
+    word = argv[0] if argv else ""
+    if word != STDIN and (not word or word.startswith("-") or word in commands):
+        return argv
+    if word == STDIN or "." in word or "/" in word or Path(word).is_file():
+        return ["assess", *argv]
+    close = difflib.get_close_matches(word, commands, n=1)
+    meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(commands)}"
+    raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'brolly --help')")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
     from brolly.cli import (
         apply,
         assess,
@@ -158,7 +165,7 @@ def _parser() -> argparse.ArgumentParser:
         completion,
     ):
         command.add_command(commands)
-    return parser
+    return parser, commands.choices
 
 
 def _fail(message: str) -> int:

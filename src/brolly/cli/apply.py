@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.assessment.text import wrapped
-from brolly.cli.options import add_quiet, new_command
+from brolly.cli.options import RECALIBRATED, add_quiet, add_rewriting, files_read, local_files, new_command, rewriting
 from brolly.cli.output import one_line
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, written
@@ -52,9 +52,8 @@ def add_command(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "apply a map of 'brolly recalibrate' to each row of a file"
     parser = new_command(commands, run, "apply", summary, _DESCRIPTION, _EPILOG)
-    parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of predicted probabilities")
+    add_rewriting(parser, "of predicted probabilities")
     parser.add_argument("--map", metavar="FILE", required=True, help="the map, as written by 'brolly recalibrate'")
-    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
     parser.add_argument(
         "--by", metavar="COL", nargs="+", help="columns of the map's segments (default: the names it was fitted with)"
     )
@@ -71,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     recalibrator = load_recalibrator(arguments.map)
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
-    check_output(arguments.output, Path(arguments.file), Path(arguments.map))
-    column = f"{arguments.prob}_recalibrated" if arguments.column is None else arguments.column
+    check_output(arguments.output, *local_files(arguments), Path(arguments.map))
+    column = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
     if not column:
         raise InputError("--column must not be empty")
     compute = _Recalibrated(recalibrator)
@@ -80,14 +79,17 @@ def run(arguments: argparse.Namespace) -> int:
         rows = append_columns(
             arguments.file,
             arguments.output,
-            prob=arguments.prob,
             by=by,
             new_columns={column: compute},
             progress=progress,
+            **rewriting(arguments),
         )
     if not arguments.quiet:
-        means = f"mean {compute.before / rows:.4g} before and {compute.after / rows:.4g} after"
-        said = [f"{one_line(arguments.file)}: {rows_text(rows)} recalibrated, {means}"]
+        done, missing = compute.rows, rows - compute.rows
+        means = f", mean {compute.before / done:.4g} before and {compute.after / done:.4g} after" if done else ""
+        said = [f"{one_line(files_read(arguments))}: {rows_text(done)} recalibrated{means}"]
+        if missing:
+            said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
         if compute.unknown:
             new = rows_text(compute.unknown)
             said.append(f"{new} in segments that the map has not seen: the map of all rows is used")
@@ -102,10 +104,11 @@ class _Recalibrated:
         self._recalibrator = recalibrator
         self._known = {segment.segment for segment in recalibrator.segments_}
         self.before = self.after = 0.0
-        self.unknown = 0
+        self.rows = self.unknown = 0
 
     def __call__(self, prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
         value = self._recalibrator._predict(prob, places or {})
+        self.rows += len(prob)
         self.before += float(np.sum(prob, dtype=np.float64))
         self.after += float(value.sum())
         self.unknown += sum(len(rows) for key, rows in (places or {}).items() if key not in self._known)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brolly.assessment.text import wrapped
-from brolly.cli.options import add_quiet, new_command
+from brolly.cli.options import add_quiet, add_rewriting, files_read, local_files, new_command, rewriting
 from brolly.cli.output import one_line
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, written
@@ -53,9 +53,8 @@ def add_command(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "apply a policy to each row of a file"
     parser = new_command(commands, run, "decide", summary, _DESCRIPTION, _EPILOG)
-    parser.add_argument("file", metavar="FILE", help="a CSV or Parquet file of predicted probabilities")
+    add_rewriting(parser, "of predicted probabilities")
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'brolly policy'")
-    parser.add_argument("--prob", metavar="COL", required=True, help="column of predicted probabilities, from 0 to 1")
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the file to write")
@@ -70,29 +69,33 @@ def run(arguments: argparse.Namespace) -> int:
     policy = load_policy(arguments.policy)
     if arguments.id is None and policy.rounding == "soft":
         raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
-    check_output(arguments.output, Path(arguments.file), Path(arguments.policy))
-    taken: Counter[str] = Counter()
+    check_output(arguments.output, *local_files(arguments), Path(arguments.policy))
+    taken: Counter[str | None] = Counter()
     columns = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
             arguments.output,
-            prob=arguments.prob,
             ids=arguments.id,
             new_columns=columns,
             progress=progress,
+            **rewriting(arguments),
         )
     if not arguments.quiet:
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
-        decided = f"{one_line(arguments.file)}: {rows_text(rows)} decided{counts and ': ' + counts}"
-        say_paragraphs([decided, written("Result", arguments.output)])
+        missing = rows - taken[None]
+        said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
+        if missing:
+            said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new columns")
+        say_paragraphs([*said, written("Result", arguments.output)])
     return 0
 
 
-def _counting(policy: RoundingPolicy, taken: Counter[str]) -> Any:
-    """The policy, counting its actions where they have names."""
+def _counting(policy: RoundingPolicy, taken: Counter[str | None]) -> Any:
+    """The policy, counting its decisions (as None) and its actions where they have names."""
 
     def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
+        taken[None] += len(p)
         if not policy.task.actions:
             return policy.decide(p, ids)
         index = policy.decide_index(p, ids)

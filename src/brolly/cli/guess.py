@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from brolly.cli.options import RECALIBRATED
 from brolly.engines.columns import is_text
-from brolly.engines.files import file_batches
-from brolly.engines.sources import expand
+from brolly.engines.sources import first_rows
 from brolly.errors import InputError
 
 _PROB = re.compile(r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_")
@@ -22,23 +24,52 @@ _LOOKED_AT = 1 << 16  # rows
 _NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())  # text that means a missing value
 
 
-def guess_columns(
-    files: list[str], prob: str | list[str] | None, outcome: str | None, pos_label: str | None
-) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The columns that are taken, and the others that each could have been."""
+
+    prob: str
+    outcome: str
+    other_probs: list[str]
+    other_outcomes: list[str]
+
+    def __str__(self) -> str:
+        others = [
+            f"{', '.join(map(repr, names))} could be {option} too"
+            for option, names in (("--prob", self.other_probs), ("--outcome", self.other_outcomes))
+            if names
+        ]
+        also = f" ({'; '.join(others)})" if others else ""
+        return f"--prob {self.prob} --outcome {self.outcome}{also}"
+
+
+def guess_columns(arguments: argparse.Namespace) -> Guess:
     """Return the column of probabilities and that of outcomes, from the first rows of the first file."""
-    path = expand(files)[0]
-    batch = next(file_batches(path, [], others=True), None)
+    prob, outcome, pos_label = arguments.prob, arguments.outcome, arguments.pos_label
+    name, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:
-        raise InputError(f"{path} has columns but no rows")
+        raise InputError(f"{name} has columns but no rows")
     batch = batch.slice(0, _LOOKED_AT)
     columns = {name: _values(batch.column(name)) for name in batch.schema.names}
+    probs: list[str] = []
+    outcomes: list[str] = []
     if outcome is None:
-        outcome = _one(
-            path, "--outcome", _outcomes(columns, prob, pos_label), _OUTCOME, _labels_hint(columns, pos_label)
-        )
+        outcomes = _outcomes(columns, prob, pos_label)
+        outcome = _one(name, "--outcome", outcomes, _OUTCOME, _labels_hint(columns, pos_label))
     if prob is None:
-        prob = _one(path, "--prob", _probabilities(columns, outcome), _PROB, _percent_hint(columns))
-    return prob if isinstance(prob, str) else " ".join(prob), outcome
+        probs = _probabilities(columns, outcome, 100.0 if arguments.percent else 1.0)
+        prob = _one(name, "--prob", _newest(probs), _PROB, _scale_hint(columns))
+    return Guess(
+        prob if isinstance(prob, str) else " ".join(prob),
+        outcome,
+        [one for one in probs if one != prob],
+        [one for one in outcomes if one != outcome],
+    )
+
+
+def _newest(names: list[str]) -> list[str]:
+    """Leave out a forecast that stands beside its recalibrated form, as 'brolly apply' writes it."""
+    return [name for name in names if f"{name}{RECALIBRATED}" not in names]
 
 
 def _values(column: pa.Array) -> Any:
@@ -54,21 +85,23 @@ def _values(column: pa.Array) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """Return a value as a number; None if it is none."""
+    """Return a value as a number, also with a decimal comma or a percent sign; None if it is none."""
     word = str(value).lower()
+    share = 0.01 if word.endswith("%") else 1.0
     try:
-        return {"true": 1.0, "false": 0.0}[word] if word in ("true", "false") else float(word)
+        known = {"true": 1.0, "false": 0.0}.get(word)
+        return share * float(word.removesuffix("%").replace(",", ".")) if known is None else known
     except ValueError:
         return None
 
 
-def _probabilities(columns: dict[str, Any], outcome: str) -> list[str]:
-    """Numbers from 0 to 1 that are not 0 and 1 alone."""
+def _probabilities(columns: dict[str, Any], outcome: str, largest: float) -> list[str]:
+    """Columns of numbers from 0 to 1 (or 100) that are not 0 and 1 alone."""
 
     def fits(values: Any) -> bool:
         if not isinstance(values, np.ndarray) or not len(values):
             return False
-        return bool(((values >= 0) & (values <= 1)).all() and ((values > 0) & (values < 1)).any())
+        return bool(((values >= 0) & (values <= largest)).all() and ((values > 0) & (values < largest)).any())
 
     return [name for name, values in columns.items() if name != outcome and fits(values)]
 
@@ -98,20 +131,26 @@ def _one(path: str, option: str, candidates: list[str], usual: re.Pattern[str], 
     raise InputError(f"{option} is missing, and {path} has {len(candidates)} columns that it could be: {listed}")
 
 
-def _percent_hint(columns: dict[str, Any]) -> str:
+def _scale_hint(columns: dict[str, Any]) -> str:
     for name, values in columns.items():
-        numbers = isinstance(values, np.ndarray) and len(values)
-        if numbers and _PROB.search(name) and values.min() >= 0 and 1 < values.max() <= 100:
-            return f" (probabilities lie in [0, 1]; {name!r} may be in percent: divide it by 100)"
+        if isinstance(values, np.ndarray) and len(values) and _PROB.search(name):
+            if values.min() >= 0 and 1 < values.max() <= 100:
+                return f" (probabilities lie in [0, 1]; if {name!r} is in percent, add --percent)"
+            if set(values.tolist()) <= {0.0, 1.0}:
+                return f" (numbers from 0 to 1; {name!r} holds 0 and 1 alone: classes, not probabilities)"
     return " (numbers from 0 to 1)"
 
 
 def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
     if pos_label is not None:
         return f" (two labels, one of them {pos_label!r})"
-    for name, values in columns.items():
-        distinct = sorted(set(values)) if isinstance(values, list) else []
-        if len(distinct) == 2:
-            labels = " or ".join(distinct)
-            return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {labels})"
+    found = {name: sorted(set(values)) for name, values in columns.items()}
+    found = {
+        name: labels
+        for name, labels in found.items()
+        if len(labels) == 2 and all(isinstance(label, str) or label % 1 == 0 for label in labels)
+    }
+    for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
+        labels = " or ".join(f"{label:g}" if isinstance(label, float) else label for label in found[name])
+        return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {labels})"
     return " (0 and 1, or true and false)"

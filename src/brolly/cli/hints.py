@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import re
+from collections.abc import Iterator
 from contextlib import suppress
+from io import TextIOWrapper
 
-from brolly.engines.files import format_of
-from brolly.engines.sources import expand
+from brolly.engines.files import format_of, separator_of
+from brolly.engines.locations import Location, expand
 from brolly.errors import InputError
 
 _MISSING = ("must not contain nulls (missing values)", "must not contain NaN")
 _PLACE = re.compile(r"\[(\d+)\](?: of (?P<file>.+?))?(?: = .*)?$", re.DOTALL)
+_WAYS_OUT = {
+    "drop_missing": "; --drop-missing leaves such rows out",
+    "keep_missing": "; --keep-missing copies such rows with nothing in the new columns",
+}
 
 
 def hint(error: InputError, arguments: argparse.Namespace) -> str:
     """Return what to add to the message of an error in the rows of files."""
     line = _line(error, arguments)
-    missing = error.rule is not None and error.rule.endswith(_MISSING) and hasattr(arguments, "drop_missing")
-    way_out = "; --drop-missing leaves such rows out" if missing else ""
+    missing = error.rule is not None and error.rule.endswith(_MISSING)
+    way_out = "".join(words for option, words in _WAYS_OUT.items() if missing and hasattr(arguments, option))
     return f"{'' if line is None else f' (line {line:,})'}{way_out}"
 
 
@@ -29,23 +34,26 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     place = None if error.first is None else _PLACE.search(error.first)
     if place is None or getattr(arguments, "where", None) is not None:
         return None
+    named = arguments.file if isinstance(arguments.file, list) else [arguments.file]
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        path = place["file"] or expand(arguments.file)[0]
-        kind = format_of(path)
-        if kind.is_text:
-            return _line_of_row(path, int(place[1]), "\t" if kind.name == "TSV" else ",")
+        file = Location(place["file"] or expand(named)[0], getattr(arguments, "sep", None))
+        kind = format_of(file.path)
+        if kind.is_text and "://" not in file.path:
+            lines = _lines_of_table(file) if kind.separators else _lines_of_json(file)
+            return next((line for row, line in enumerate(lines) if row == int(place[1])), None)
     return None
 
 
-def _line_of_row(path: str, row: int, separator: str) -> int | None:
-    """Return the line on which a row ends, counted from 1; a header comes first, and empty lines are no rows."""
-    opener = gzip.open if path.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8", newline="") as file:
-        reader = csv.reader(file, delimiter=separator)
-        filled = -1  # the header
-        for cells in reader:
-            if cells:
-                if filled == row:
-                    return reader.line_num
-                filled += 1
-    return None
+def _lines_of_table(file: Location) -> Iterator[int]:
+    """Yield the line on which each row ends, counted from 1; a header comes first, and empty lines are no rows."""
+    with TextIOWrapper(file.stream(), encoding="utf-8", newline="") as text:
+        reader = csv.reader(text, delimiter=separator_of(file))
+        filled = (reader.line_num for cells in reader if cells)
+        next(filled, None)
+        yield from filled
+
+
+def _lines_of_json(file: Location) -> Iterator[int]:
+    """Yield the line of each row of JSON lines; a spreadsheet is no text and raises a UnicodeError."""
+    with TextIOWrapper(file.stream(), encoding="utf-8") as text:
+        yield from (number for number, line in enumerate(text, 1) if line.strip())

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from brolly.cli.hints import hint
 from brolly.cli.output import one_line, say
-from brolly.engines.checks import need_pyarrow
+from brolly.engines.checks import hide_password, need_pyarrow
 from brolly.errors import InputError
 
 STDIN = "-"
-_MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"\x1f\x8b": ".csv.gz"}  # the first bytes of a file
+_MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl"}  # the first bytes of a file
+_GZIP = b"\x1f\x8b"
 
 
 @contextmanager
@@ -25,8 +29,9 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
 
     What was read from standard input is removed at the end.
     """
-    files: list[str] = arguments.file if isinstance(getattr(arguments, "file", None), list) else []
-    arguments.shown = list(files)
+    given = getattr(arguments, "file", None) or []
+    files: list[str] = [given] if isinstance(given, str) else given
+    arguments.shown = [hide_password(file) for file in files]
     if not files:
         yield
         return
@@ -34,7 +39,8 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
         raise InputError("- (standard input) can be read once only")
     with tempfile.TemporaryDirectory(prefix="brolly-") if STDIN in files else nullcontext("") as folder:
         copy = _copied(Path(folder)) if folder else ""
-        arguments.file = [copy if file == STDIN else file for file in files]
+        names = [copy if file == STDIN else file for file in files]
+        arguments.file = names[0] if isinstance(given, str) else names
         try:
             _complete(arguments)
             yield
@@ -47,13 +53,23 @@ def _copied(folder: Path) -> str:
     """Copy standard input to a file, as some formats are read from their end; its first bytes state the format."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- reads standard input, but nothing is piped into it")
-    start = sys.stdin.buffer.read(4)
-    suffix = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), ".csv")
-    path = folder / f"stdin{suffix}"
+    path = folder / "stdin"
     with path.open("wb") as file:
-        file.write(start)
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return str(path)
+    start, end = _start(path), ""
+    if start.startswith(_GZIP):
+        start, end = _start(path, gzip.open), ".gz"
+    suffix = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), ".csv")
+    return str(path.rename(path.with_suffix(suffix + end)))
+
+
+def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:
+    try:
+        with opener(path, "rb") as file:
+            start: bytes = file.read(4)
+            return start
+    except (OSError, EOFError, zlib.error):  # reading the rows raises it again
+        return b""
 
 
 def _complete(arguments: argparse.Namespace) -> None:
@@ -62,13 +78,12 @@ def _complete(arguments: argparse.Namespace) -> None:
         need_pyarrow()
         from brolly.cli.guess import guess_columns  # which imports PyArrow
 
-        prob, outcome = guess_columns(arguments.file, arguments.prob, arguments.outcome, arguments.pos_label)
+        guess = guess_columns(arguments)
         if not arguments.quiet:
-            took = f"--prob {one_line(prob)} --outcome {one_line(outcome)}"
-            say(sys.stderr, f"brolly: note: taking {took}\n")
+            say(sys.stderr, f"brolly: note: taking {one_line(str(guess))}\n")
         if arguments.prob is None:
-            arguments.prob = prob
-        arguments.outcome = outcome
+            arguments.prob = guess.prob
+        arguments.outcome = guess.outcome
     if getattr(arguments, "drop_missing", False):
         _drop_missing(arguments)
 
@@ -80,7 +95,7 @@ def _drop_missing(arguments: argparse.Namespace) -> None:
 
     named = [getattr(arguments, name, None) for name in ("prob", "old", "new", "outcome", "weight", "groups")]
     columns = [c for name in named if name is not None for c in (name if isinstance(name, list) else [name])]
-    dropped, total = count_missing(arguments.file, columns, arguments.where)
+    dropped, total = count_missing(arguments.file, columns, arguments.where, sep=arguments.sep)
     if not arguments.quiet:
         rows = "row has" if dropped == 1 else "rows have"
         say(

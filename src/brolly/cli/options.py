@@ -14,9 +14,10 @@ from brolly.core.atomic_write import check_output
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.task import DecisionTask
+from brolly.engines.databases import is_database
 from brolly.engines.files import describe_formats
+from brolly.engines.locations import expand
 from brolly.engines.scan import scan
-from brolly.engines.sources import expand
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def new_command(
     return parser
 
 
+RECALIBRATED = "_recalibrated"  # ends the name of the column that 'brolly apply' adds
 _FORECAST = {"--prob": "column of predicted probabilities, from 0 to 1"}
 
 
@@ -53,8 +55,9 @@ def add_columns(
         "file",
         metavar="FILE",
         nargs="+",
-        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet'; "
-        "- is standard input (CSV, or Parquet or Feather)",
+        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet', also in an object store "
+        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
+        "duckdb:///); - is standard input, whose format is recognised",
     )
     guessed = "; guessed if left out" if guess else ""
     for option, words in forecasts.items():
@@ -66,9 +69,18 @@ def add_columns(
     parser.add_argument(
         "--where", metavar="CONDITION", help="which rows to use, such as \"p is not null and region = 'north'\""
     )
+    add_reading(parser)
     parser.add_argument(
         "--drop-missing", action="store_true", help="leave out rows with a missing value in a column that is read"
     )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add how the values of files are read."""
+    parser.add_argument(
+        "--sep", metavar="CHAR", type=_separator, help="what separates columns of text files (default: recognised)"
+    )
+    parser.add_argument("--percent", action="store_true", help="probabilities are in percent, from 0 to 100")
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
@@ -141,6 +153,13 @@ def _number(text: str, low: float, high: float, rule: str) -> float:
     return number
 
 
+def _separator(text: str) -> str:
+    character = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(character) != 1 or not character.isascii() or character in '"\r\n':
+        raise argparse.ArgumentTypeError(f"must be one character, such as ';' or tab; it is {text!r}")
+    return character
+
+
 def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 1 << 64:
         raise argparse.ArgumentTypeError(f"must be an integer from 0 to 2**64 - 1; it is {text!r}")
@@ -160,7 +179,24 @@ def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "ac
 def check_result(arguments: argparse.Namespace) -> None:
     """Refuse, before the work, an output that cannot be written or is one of the files to read."""
     if arguments.output is not None:
-        check_output(arguments.output, *map(Path, expand(arguments.file)))
+        check_output(arguments.output, *local_files(arguments))
+
+
+def local_files(arguments: argparse.Namespace) -> list[Path]:
+    """List the files to read that are on this machine."""
+    named = arguments.file if isinstance(arguments.file, list) else [arguments.file]
+    return [Path(path) for path in expand([name for name in named if "://" not in name])]
+
+
+def reading(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how rows are read, as arguments of `scan` and its relatives."""
+    return {
+        "weight": arguments.weight,
+        "pos_label": arguments.pos_label,
+        "where": arguments.where,
+        "percent": arguments.percent,
+        "sep": arguments.sep,
+    }
 
 
 @overload
@@ -170,16 +206,29 @@ def read(arguments: argparse.Namespace, *, by: list[str] | None) -> Sample | Seg
 def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:
     """Read the rows of the files named, with progress on a terminal."""
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        return scan(
-            arguments.file,
-            arguments.prob,
-            arguments.outcome,
-            weight=arguments.weight,
-            pos_label=arguments.pos_label,
-            where=arguments.where,
-            by=by,
-            progress=progress,
+        found: Sample | Segments = scan(
+            arguments.file, arguments.prob, arguments.outcome, by=by, progress=progress, **reading(arguments)
         )
+    return found
+
+
+def add_rewriting(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the file that is copied with new columns, and how it is read."""
+    parser.add_argument("file", metavar="FILE", help=f"the file {what}; - is standard input")
+    parser.add_argument("--prob", metavar="COL", required=True, help=_FORECAST["--prob"])
+    add_reading(parser)
+    parser.add_argument(
+        "--keep-missing",
+        action="store_true",
+        help="copy rows without a probability, with nothing in the new columns (otherwise they are an error)",
+    )
+
+
+def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the file is read, as arguments of `append_columns`."""
+    if "://" in arguments.file and is_database(arguments.file):
+        raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
+    return {name: getattr(arguments, name) for name in ("prob", "sep", "keep_missing", "percent")}
 
 
 def files_read(arguments: argparse.Namespace) -> str:

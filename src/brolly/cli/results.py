@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from brolly.assessment.text import wrapped
+from brolly.cli.options import local_files
 from brolly.cli.output import one_line, say
 from brolly.core.atomic_write import atomic_output, check_output, write_atomic
 from brolly.core.sample.sample import Sample
 from brolly.core.text import rows
-from brolly.engines.sources import expand
 from brolly.errors import InputError
 
 _PICTURES = (".png", ".svg", ".pdf")
@@ -67,7 +67,7 @@ def check_plot(arguments: argparse.Namespace) -> None:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(path)!r}")
     if arguments.output is not None and path.resolve() == arguments.output.resolve():
         raise InputError(f"--plot and --output must be different files; both are {str(path)!r}")
-    check_output(path, *map(Path, expand(getattr(arguments, "file", []))))
+    check_output(path, *(local_files(arguments) if hasattr(arguments, "file") else []))
 
 
 def draw(result: Drawable, path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import MANY_ROWS
-from brolly.cli.options import read
+from brolly.cli.options import read, reading
 from brolly.cli.progress import Progress
 from brolly.core.arrays import Ints
 from brolly.core.sample.sample import Sample
@@ -47,10 +47,8 @@ def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None) -> Kept
             arguments.file,
             prob,
             arguments.outcome,
-            weight=arguments.weight,
             groups=getattr(arguments, "groups", None),
-            where=arguments.where,
-            pos_label=arguments.pos_label,
             at_most=at_most,
             progress=progress,
+            **reading(arguments),
         )

@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brolly import __version__
-from brolly.cli.options import add_columns, add_confidence, add_json, add_quiet, add_seed, check_result, new_command
+from brolly.cli.options import (
+    add_columns,
+    add_confidence,
+    add_json,
+    add_quiet,
+    add_seed,
+    check_result,
+    new_command,
+    reading,
+)
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.results import add_plot, check_plot, draw, say_paragraphs, write_json, written
@@ -61,10 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.file,
             [arguments.old, arguments.new],
             arguments.outcome,
-            weight=arguments.weight,
-            pos_label=arguments.pos_label,
-            where=arguments.where,
             progress=progress,
+            **reading(arguments),
         )
     found = switch_guarantee(sample, confidence_level=arguments.confidence_level, rng=arguments.seed)
     document = write_json({"brolly": __version__, **found.to_dict()}, arguments.output)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -16,9 +17,10 @@ from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.core.input.labels import places_of_segments
 from brolly.core.input.rows import ColumnNames, explain_probabilities
 from brolly.engines.accumulators import encoded_labels
-from brolly.engines.columns import Array, IdColumn, NumberColumn
-from brolly.engines.files import TableWriter, file_batches, format_of, open_writer
+from brolly.engines.columns import Array, IdColumn, NumberColumn, as_mask, is_text
+from brolly.engines.files import TableWriter, check_writable, file_batches, format_of, open_writer
 from brolly.engines.ingest import BatchIngest, prob_violations, read_column, read_values
+from brolly.engines.locations import Location
 from brolly.errors import InputError
 
 NewColumn = Callable[[Array, Any], Array]
@@ -35,6 +37,9 @@ def append_columns(
     ids: str | None = None,
     by: Sequence[str] = (),
     new_columns: Mapping[str, NewColumn],
+    sep: str | None = None,
+    keep_missing: bool = False,
+    percent: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> int:
     """Copy a file of predictions, add columns that are computed from them, and return the number of rows.
@@ -57,6 +62,12 @@ def append_columns(
         Instead of ids: the columns that segment the rows, as for `scan`.
     new_columns : mapping of str to callable
         How to compute each new column, by its name.
+    sep : str, optional
+        What separates the columns of a text file. Default: recognised.
+    keep_missing : bool
+        Whether a row without a probability is copied with nothing in the new columns, instead of being an error.
+    percent : bool
+        Whether the probabilities are in percent.
     progress : callable, optional
         Called after each batch with the number of rows read so far.
 
@@ -69,19 +80,29 @@ def append_columns(
     if prob == ids:
         raise InputError(f"prob and ids must be different columns; both are {prob}")
     columns = [prob, *([] if ids is None else [ids]), *by]
-    path, target = os.fspath(path), Path(output)
-    format_of(str(target))  # refuse an unknown one before a file is made
+    file, target = Location(os.fspath(path), sep), Path(output)
+    check_writable(target)  # before a file is made
     with atomic_output(target) as temporary:
         with write_errors(target):
             writer = open_writer(temporary, target)
         try:
-            appender = _ColumnAppender(path, target, prob=prob, ids=ids, by=by, new_columns=new_columns, writer=writer)
-            for batch in file_batches(path, list(dict.fromkeys(columns)), others=True):
+            appender = _ColumnAppender(
+                file,
+                target,
+                prob=prob,
+                ids=ids,
+                by=by,
+                new_columns=new_columns,
+                keep_missing=keep_missing,
+                percent=percent,
+                writer=writer,
+            )
+            for batch in file_batches(file, list(dict.fromkeys(columns)), others=True):
                 appender.add(batch)
                 if progress is not None:
                     progress(appender.rows)
             if not appender.rows:
-                raise InputError(f"{path} has columns but no rows")
+                raise InputError(f"{file.name} has columns but no rows")
             appender.finish()
             with write_errors(target):
                 writer.close()
@@ -97,19 +118,22 @@ class _ColumnAppender(BatchIngest):
 
     def __init__(
         self,
-        path: str,
+        file: Location,
         target: Path,
         *,
         prob: str,
         ids: str | None,
         by: Sequence[str],
         new_columns: Mapping[str, NewColumn],
+        keep_missing: bool,
+        percent: bool,
         writer: TableWriter,
     ) -> None:
         super().__init__(ColumnNames(prob=prob))
-        self._path, self._target = path, target
-        self._is_text = format_of(path).is_text
-        self._prob = NumberColumn(prob, parse=self._is_text)
+        self._keep_missing = keep_missing
+        self._name, self._target = file.name, target
+        self._is_text = format_of(file.path).is_text
+        self._prob = NumberColumn(prob, parse=self._is_text, percent=percent)
         self._ids = None if ids is None else IdColumn(ids)
         self._by = by
         self._new_columns = new_columns
@@ -118,32 +142,44 @@ class _ColumnAppender(BatchIngest):
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for name in self._new_columns:
             if name in batch.schema.names:
-                raise InputError(f"{self._path} has a column {name!r} already: rename it, as the new one is called so")
-        inputs = self._inputs(batch)
+                raise InputError(f"{self._name} has a column {name!r} already: rename it, as the new one is called so")
+        inputs, there = self._inputs(batch)
         prob = read_column(self._prob, inputs, names)
         error = explain_probabilities(prob, names)
         if error is not None:
             raise error
-        others: Any = None if self._ids is None else read_column(self._ids, inputs, names)
+        others: Any = None if self._ids is None else read_column(self._ids, inputs, names)[there]
         if self._by:
-            labels = [encoded_labels(inputs.column(name), name) for name in self._by]
-            others = places_of_segments(labels, len(prob))
+            labels = [encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
+            others = places_of_segments(labels, int(there.sum()))
+        places = pa.array(np.cumsum(there) - 1, mask=~there)
         for name, compute in self._new_columns.items():
-            batch = batch.append_column(name, pa.array(compute(prob, others)))
+            batch = batch.append_column(name, pa.array(compute(prob[there], others)).take(places))
         with write_errors(self._target):
             self._writer.write(batch)
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        inputs = self._inputs(batch)
+        inputs, _ = self._inputs(batch)
         yield from prob_violations(self._prob, inputs, names)
         if self._ids is not None:
             yield from read_values(self._ids, inputs, names)[1]
 
-    def _inputs(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns to read; text that means a missing value is null here, though the batch keeps it."""
+    def _inputs(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Any]:
+        """Return the columns to read, and which rows have a probability; a missing one that may be kept is read as 0.
+
+        Text that means a missing value is null here, though the batch keeps it.
+        """
         names = [*(c.name for c in (self._prob, self._ids) if c is not None), *self._by]
         inputs = {name: batch.column(name) for name in names}
         if self._is_text:
             for name, text in inputs.items():
-                inputs[name] = pc.if_else(pc.is_in(text, _NULLS), None, text)
-        return pa.record_batch(inputs)
+                if is_text(text.type):
+                    inputs[name] = pc.if_else(pc.is_in(text, _NULLS), None, text)
+        there = np.ones(batch.num_rows, np.bool_)
+        if self._keep_missing:
+            prob = inputs[self._prob.name]
+            if pa.types.is_floating(prob.type):
+                prob = pc.if_else(pc.is_nan(prob), None, prob)
+            there = as_mask(prob.is_valid())
+            inputs[self._prob.name] = pc.fill_null(prob, "0" if is_text(prob.type) else 0)
+        return pa.record_batch(inputs), there

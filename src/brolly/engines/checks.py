@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-from brolly.errors import BrollyError, InputError, MissingExtraError
+from brolly.errors import InputError, MissingExtraError
 
 _SHOWN_COLUMNS = 10
 
@@ -38,26 +35,9 @@ def check_columns(source: str, columns: list[str], available: list[str]) -> None
 def hide_password(address: str) -> str:
     """Return an address for a message: from the first colon of its authority to the last @, and in its query."""
     address = re.sub(r"(://[^:@]*:).*@", r"\1***@", address, flags=re.DOTALL)
-    return re.sub(r"(?i)([?&]\w*passw\w*=)[^&#]*", r"\1***", address)
+    return re.sub(r"(?i)([?&]\w*(?:passw|secret|token)\w*=)[^&#]*", r"\1***", address)
 
 
 def first_line(error: Exception) -> str:
     """Return the first non-empty line of another library's message."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-@contextmanager
-def read_errors(path: str) -> Iterator[None]:
-    """Raise what goes wrong inside as an `InputError` of one line that names the file."""
-    import pyarrow as pa
-
-    try:
-        with Path(path).open("rb") as file:
-            if not file.read(1):
-                raise InputError(f"{path} is empty")
-        yield
-    except BrollyError:
-        raise
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read {path}: {' '.join(reason.split())}") from error

@@ -35,6 +35,8 @@ class ColumnSpec:
         The condition on rows, where it was given as an expression of the source's own library.
     pos_label : object
         The label of the event, or None for labels 0 and 1.
+    percent : bool
+        Whether predictions are in percent.
     """
 
     prob: str | tuple[str, ...]
@@ -45,6 +47,7 @@ class ColumnSpec:
     where: Condition | None = None
     native: Any = None
     pos_label: Any = None
+    percent: bool = False
 
     def __post_init__(self) -> None:
         if self.old == self.prob:
@@ -68,6 +71,7 @@ class ColumnSpec:
         where: Any,
         pos_label: Any,
         pair: bool = False,
+        percent: bool = False,
     ) -> ColumnSpec:
         """Check the arguments of `scan` and `sql`, and read a condition that is text."""
         segments = () if by is None else _names("by", by)
@@ -84,6 +88,7 @@ class ColumnSpec:
             where=parse(where) if text else None,
             native=None if text else where,
             pos_label=plain(pos_label),
+            percent=percent,
         )
 
     @property

@@ -16,6 +16,9 @@ from brolly.core.input.rows import ColumnNames
 from brolly.errors import InputError
 
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
+_PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
+_DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights nobody knows
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
 _SHOWN = 3  # examples in an error message
@@ -49,14 +52,30 @@ class NumberColumn:
         Whether text is read as numbers, as in a CSV file.
     outcome : bool
         Whether the column holds outcomes, for which text may also be true or false.
+    unbounded : bool
+        Whether numbers may be large: then text such as 1,234 is refused, as its comma may mark thousands.
+    percent : bool
+        Whether numbers are in percent.
+
+    Notes
+    -----
+    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592.
     """
 
-    def __init__(self, name: str, *, parse: bool, outcome: bool = False) -> None:
+    def __init__(
+        self, name: str, *, parse: bool, outcome: bool = False, unbounded: bool = False, percent: bool = False
+    ) -> None:
         self.name = name
         self._parse = parse
         self._outcome = outcome
+        self._unbounded = unbounded
+        self._percent = percent
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        array, error = self._numbers(values, names)
+        return (array / 100 if self._percent else array), error
+
+    def _numbers(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         kind = values.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return as_numpy(values), None
@@ -79,6 +98,11 @@ class NumberColumn:
         text = pc.utf8_trim_whitespace(values)
         if self._outcome:
             text = _without_words(text)
+        decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
+        if self._unbounded:
+            decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)
+        # With an exponent 59.2% is the nearest double to 0.592.
+        text = pc.replace_substring_regex(decimal, _PERCENT, r"\1" if self._percent else r"\1e-2")
         matches = pc.match_substring_regex(text, _NUMBER)
         good = as_mask(matches)
         if names.first == 0 and not good.any():
@@ -156,7 +180,7 @@ class EventColumn:
             ) from None
 
     def _meaning(self, label: Any) -> Any:
-        if not self._parse:
+        if not self._parse or not isinstance(label, str):
             return label
         text = label.strip()
         if isinstance(self._pos_label, str):

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from brolly.core.sample.groupby_result import as_columns
 from brolly.engines.checks import check_columns, first_line, hide_password
@@ -16,6 +17,7 @@ from brolly.engines.dialects import Dialect, find_dialect
 from brolly.engines.sql import statement, table_parts
 from brolly.errors import BrollyError, InputError, MissingExtraError
 
+_FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL
 _NUMBERS = {20, 21, 23, 700, 701, 1700}
 
@@ -96,6 +98,23 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
             # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
             numbers = not spec.by and spec.pos_label is None
             return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
+
+
+def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
+    """Yield the rows of a table by its address, as record batches: these columns, or all of them."""
+    from brolly.engines.records import as_batch
+
+    table = _parse_address(source)
+    with _open(table) as (connection, dialect), _database_errors(table):
+        name = dialect.identifier(*table_parts(table.name))
+        types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        names = list(types) if columns is None else columns
+        check_columns(str(table), names, list(types))
+        listed = ", ".join(map(dialect.identifier, names))
+        with _cursor(connection, stream=True) as cursor:
+            cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
+            while rows := cursor.fetchmany(_FETCHED):
+                yield as_batch(names, [list(column) for column in zip(*rows, strict=True)])
 
 
 def _parse_address(address: str) -> Table:
@@ -186,16 +205,34 @@ def _database_errors(table: Table) -> Iterator[None]:
     except BrollyError:
         raise
     except Exception as error:  # each driver has its own exceptions
+        if isinstance(table.database, str) and hide_password(table.database) != table.database:
+            # The driver's message and its traceback may show a part of the password.
+            raise InputError(f"cannot read {table}: {_without_password(error, table.database)}") from None
         raise InputError(f"cannot read {table}: {first_line(error)}") from error
 
 
+def _without_password(error: Exception, address: str) -> str:
+    """Return the first line of a driver's message without the password of an address, however it is written."""
+    message = first_line(error)
+    given = re.findall(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)", address)
+    for secret in {part for found in given for part in found if part}:
+        for written in (secret, unquote(secret)):
+            message = message.replace(written, "***")
+    return message
+
+
 @contextmanager
-def _cursor(connection: Any) -> Iterator[Any]:
-    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables."""
-    if type(connection).__module__.endswith("duckdb"):
+def _cursor(connection: Any, *, stream: bool = False) -> Iterator[Any]:
+    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables.
+
+    With `stream` rows are fetched as they are asked for: a cursor of psycopg without a name would fetch all at once.
+    """
+    driver = type(connection).__module__
+    if driver.endswith("duckdb"):
         yield connection
     else:
-        with closing(connection.cursor()) as cursor:
+        named = stream and driver.startswith("psycopg")
+        with closing(connection.cursor("brolly") if named else connection.cursor()) as cursor:
             yield cursor
 
 

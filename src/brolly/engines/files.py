@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
-from brolly.engines.checks import check_columns, hide_password, read_errors
+from brolly.engines.checks import check_columns, hide_password
+from brolly.engines.locations import Location
 from brolly.engines.prefetch import prefetch
+from brolly.engines.records import JsonLinesWriter, read_json_lines, read_spreadsheet
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,16 +39,19 @@ class FileFormat:
 
     name: str
     suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
-    is_text: bool  # whether all values are text, to be read as numbers
-    read: Callable[[str, list[str], bool], Iterator[pa.RecordBatch]]  # path, columns, whether to read all others too
-    writer: Callable[[IO[bytes]], TableWriter]
-    count: Callable[[str], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
+    is_text: bool  # whether text is read as numbers
+    separators: str = ""  # of the columns of a text file: the first that is in its first line
+    # The file, the columns, whether to read all others too.
+    read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
+    writer: Callable[[IO[bytes]], TableWriter] | None  # None if files are read only
+    count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
 
 
 def format_of(path: str) -> FileFormat:
     """Return the format that the name of a file states."""
+    name = (path.partition("?")[0] if Location(path).is_stored else path).lower()
     for one in FORMATS:
-        if path.lower().endswith(one.suffixes):
+        if name.endswith(one.suffixes):
             return one
     *suffixes, last = (suffix for one in FORMATS for suffix in one.suffixes)
     rule = f"the name of the file must end in {', '.join(suffixes)} or {last}"
@@ -60,28 +64,41 @@ def describe_formats() -> str:
     return f"{', '.join(formats)} or {last}"
 
 
-def file_batches(path: str, columns: list[str], *, others: bool = False) -> Iterator[pa.RecordBatch]:
+def file_batches(file: Location, columns: list[str], *, others: bool = False) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read meanwhile."""
-    read = format_of(path).read
-    with read_errors(path):
-        yield from prefetch(read(path, columns, others))
+    read = format_of(file.path).read
+    with file.errors():
+        yield from prefetch(read(file, columns, others))
+
+
+def check_writable(target: Path) -> Callable[[IO[bytes]], TableWriter]:
+    """Return what writes the format that the name of a file states, or refuse one that is read only."""
+    kind = format_of(str(target))
+    if kind.writer is None:
+        raise InputError(f"{kind.name} files are read, but not written: write .csv or .parquet; it is {str(target)!r}")
+    return kind.writer
 
 
 def open_writer(path: Path, target: Path) -> TableWriter:
     """Return a writer to the file `path`, in the format that the name of `target` states."""
-    writer = format_of(str(target)).writer
+    writer = check_writable(target)
     file = path.open("wb")
     return writer(cast("IO[bytes]", _GzipFile(file)) if target.name.lower().endswith(".gz") else file)
 
 
-def _open(path: str) -> Any:
-    """Open a file for Arrow, which takes names that are not UTF-8 only as bytes."""
-    import pyarrow as pa
+def separator_of(file: Location) -> str:
+    """Return what separates the columns of a text file: as stated, or the first usual one in its first line."""
+    separators = format_of(file.path).separators
+    if file.sep is not None:
+        return file.sep
+    with file.stream() as stream:
+        start = stream.read(_CSV_BLOCK).decode("utf-8", "replace")
+    outside = "".join(start.split('"')[::2])  # what is between quotes separates nothing
+    header = next((line for line in outside.splitlines() if line), "")
+    return next((one for one in separators if one in header), separators[0])
 
-    return pa.OSFile(os.fsencode(path))
 
-
-def _read_text(path: str, columns: list[str], others: bool, *, separator: str) -> Iterator[pa.RecordBatch]:
+def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a text file as text; how it is read as numbers is decided, and errors counted, later.
 
     With `others` every value is kept as it is; without, text that means a missing value is null.
@@ -89,30 +106,31 @@ def _read_text(path: str, columns: list[str], others: bool, *, separator: str) -
     import pyarrow as pa
     from pyarrow import csv
 
-    compression = "gzip" if path.lower().endswith(".gz") else None
+    with file.stream() as stream:
+        start = stream.read(_CSV_BLOCK)
+    if b"\0" in start[: 1 << 12]:  # Parquet, spreadsheets and compressed files all have zero bytes
+        raise InputError(
+            f"{file.name} does not hold text, though its name says so: "
+            "is it Parquet, compressed, a spreadsheet or UTF-16?"
+        )
+    separator = separator_of(file)
 
     def read(**options: Any) -> pa.RecordBatchReader:
         return csv.open_csv(
-            pa.input_stream(_open(path), compression=compression),
+            file.stream(),
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
             parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=csv.ConvertOptions(**options),
         )
 
-    with pa.input_stream(_open(path), compression=compression) as file:
-        start = file.read(_CSV_BLOCK)
-    if b"\0" in start[: 1 << 12]:  # Parquet, spreadsheets and compressed files all have zero bytes
-        raise InputError(
-            f"{path} does not hold text, though its name says so: is it Parquet, compressed, a spreadsheet or UTF-16?"
-        )
     try:
         with read() as header:
             available = header.schema.names
     except pa.ArrowInvalid:
         if len(start) == _CSV_BLOCK and b"\n" not in start:
-            raise InputError(f"cannot read {path}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
+            raise InputError(f"cannot read {file.name}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
         raise
-    check_columns(path, columns, available)
+    check_columns(file.name, columns, available)
     options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
     with read(column_types=dict.fromkeys(available if others else columns, pa.string()), **options) as batches:
         yield from batches
@@ -202,15 +220,15 @@ class _ArrowWriter:
             self._file.close()
 
 
-def _read_parquet(path: str, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+def _read_parquet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     from pyarrow import parquet
 
     with (
-        _open(path) as source,
-        parquet.ParquetFile(source, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file,
+        file.open() as source,
+        parquet.ParquetFile(source, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as table,
     ):
-        check_columns(path, columns, file.schema_arrow.names)
-        yield from file.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
+        check_columns(file.name, columns, table.schema_arrow.names)
+        yield from table.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
 
 
 def _make_parquet(file: IO[bytes], schema: pa.Schema) -> Any:
@@ -219,26 +237,26 @@ def _make_parquet(file: IO[bytes], schema: pa.Schema) -> Any:
     return parquet.ParquetWriter(file, schema)
 
 
-def _count_parquet(path: str) -> int:
+def _count_parquet(file: Location) -> int:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        with _open(path) as source:
+        with file.open() as source:
             return int(parquet.read_metadata(source).num_rows)
     except (OSError, pa.ArrowException):  # which reading the file raises again
         return 0
 
 
-def _read_feather(path: str, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+def _read_feather(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    with _open(path) as file:
-        with pa.ipc.open_file(file) as header:
+    with file.open() as source:
+        with pa.ipc.open_file(source) as header:
             available = header.schema.names
-        check_columns(path, columns, available)
+        check_columns(file.name, columns, available)
         fields = None if others else [available.index(name) for name in columns]
-        with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=fields)) as batches:
+        with pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields)) as batches:
             for at in range(batches.num_record_batches):
                 yield batches.get_batch(at)
 
@@ -249,14 +267,21 @@ def _make_feather(file: IO[bytes], schema: pa.Schema) -> Any:
     return pa.ipc.new_file(file, schema)
 
 
-def _text_format(name: str, suffix: str, separator: str) -> FileFormat:
-    read, writer = partial(_read_text, separator=separator), partial(_TextWriter, separator=separator)
-    return FileFormat(name=name, suffixes=(suffix, f"{suffix}.gz"), is_text=True, read=read, writer=writer)
+def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
+    return FileFormat(
+        name=name,
+        suffixes=(suffix, f"{suffix}.gz"),
+        is_text=True,
+        separators=separators,
+        read=_read_text,
+        writer=partial(_TextWriter, separator=separators[0]),
+    )
 
 
 FORMATS: tuple[FileFormat, ...] = (
-    _text_format("CSV", ".csv", ","),
+    _text_format("CSV", ".csv", ",;\t|"),
     _text_format("TSV", ".tsv", "\t"),
+    _text_format("text", ".txt", "\t;|, "),
     FileFormat(
         name="Parquet",
         suffixes=(".parquet", ".pq"),
@@ -271,5 +296,19 @@ FORMATS: tuple[FileFormat, ...] = (
         is_text=False,
         read=_read_feather,
         writer=partial(_ArrowWriter, make=_make_feather),
+    ),
+    FileFormat(
+        name="JSON lines",
+        suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+        is_text=True,
+        read=read_json_lines,
+        writer=JsonLinesWriter,
+    ),
+    FileFormat(
+        name="spreadsheet",
+        suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
+        is_text=True,
+        read=read_spreadsheet,
+        writer=None,
     ),
 )

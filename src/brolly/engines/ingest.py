@@ -88,11 +88,11 @@ class BinaryIngest(BatchIngest):
     def __init__(self, spec: ColumnSpec, accumulator: RowAccumulator, *, parse: bool) -> None:
         super().__init__(spec.names)
         self._accumulator = accumulator
-        self._prob: ColumnReader = NumberColumn(spec.names.prob, parse=parse)
+        self._prob: ColumnReader = NumberColumn(spec.names.prob, parse=parse, percent=spec.percent)
         self._outcome: ColumnReader = NumberColumn(spec.outcome, parse=parse, outcome=True)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
-        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse)
+        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
     def grouped(self) -> GroupedCells:
         """Return the sums of all rows."""

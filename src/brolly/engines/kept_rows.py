@@ -44,21 +44,25 @@ def keep_rows(
     where: Any = None,
     pos_label: Any = None,
     at_most: int | None = None,
+    percent: bool = False,
+    sep: str | None = None,
     progress: Progress | None = None,
 ) -> KeptRows | None:
     """Read the rows of a source as `scan` does, and keep them: about 20 bytes each.
 
     Parameters
     ----------
-    source, prob, outcome, weight, where, pos_label, progress
+    source, prob, outcome, weight, where, pos_label, percent, sep, progress
         As for `scan`; for rows in this process.
     groups : str, optional
         The column of groups.
     at_most : int, optional
         With more rows than this, stop and return None.
     """
-    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=groups, where=where, pos_label=pos_label)
-    sources = local_sources(source, spec.all_columns(), spec.native)
+    spec = ColumnSpec.from_arguments(
+        prob, outcome, weight=weight, by=groups, where=where, pos_label=pos_label, percent=percent
+    )
+    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     keeper = _Keeper(spec, groups, at_most)
     try:
         feed(sources, spec, _KeepingIngest(spec, keeper, parse=sources[0].parse), progress)

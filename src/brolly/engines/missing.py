@@ -17,13 +17,13 @@ def without_missing(columns: list[str], where: str | None) -> str:
     return " and ".join([*([] if where is None else [f"({where})"]), *parts])
 
 
-def count_missing(source: Any, columns: list[str], where: str | None) -> tuple[int, int]:
+def count_missing(source: Any, columns: list[str], where: str | None, *, sep: str | None = None) -> tuple[int, int]:
     """Return how many of the rows that meet `where` miss a value in one of the columns, and how many there are."""
     given = None if where is None else parse(where)
     complete = parse(without_missing(columns, None))
     needed = list(dict.fromkeys([*columns, *(() if given is None else sorted(columns_of(given)))]))
     total = kept = 0
-    for one in local_sources(source, needed, None):
+    for one in local_sources(source, needed, None, sep=sep):
         for batch in one.batches():
             rows = without_views(batch)
             rows = rows if given is None else filter_batch(given, rows)

@@ -70,8 +70,8 @@ class MulticlassIngest(BatchIngest):
         self._outcome = spec.outcome
         self._labels = labels
         self._parse = parse
-        self._columns = [NumberColumn(name, parse=parse) for name in spec.prob]
-        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse)
+        self._columns = [NumberColumn(name, parse=parse, percent=spec.percent) for name in spec.prob]
+        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
     def grouped(self) -> GroupedCells:
         """Return the sums of all rows."""

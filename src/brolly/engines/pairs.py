@@ -23,7 +23,7 @@ class PairAccumulator:
 
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         self._spec = spec
-        self.column = NumberColumn(str(spec.old), parse=parse)
+        self.column = NumberColumn(str(spec.old), parse=parse, percent=spec.percent)
         self._cells = HashedCells(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:

@@ -34,6 +34,8 @@ class _Options(TypedDict, total=False):
     grid: int | None
     pos_label: Any
     labels: Sequence[Any] | None
+    percent: bool
+    sep: str | None
     progress: Progress | None
 
 
@@ -99,6 +101,8 @@ def scan(
     pos_label: Any = None,
     view: Literal["top-label", "one-vs-rest"] | None = None,
     labels: Sequence[Any] | None = None,
+    percent: bool = False,
+    sep: str | None = None,
     progress: Progress | None = None,
 ) -> Sample | Segments | PairedSample:
     """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
@@ -112,8 +116,9 @@ def scan(
         A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
         any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
         frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
-        Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, a pattern such as ``"data/*.parquet"``,
-        or a list of files and patterns.
+        text (.txt), JSON lines (.jsonl, .ndjson), Excel (.xlsx, .xlsb, .xls, .ods), Parquet (.parquet, .pq) or
+        Feather (.feather, .arrow) file or of an object in a store (s3://, gs://, abfs://), a pattern such as
+        ``"data/*.parquet"``, or a list of files and patterns.
     prob : str or sequence of str
         The column of predicted probabilities. Two columns, the old and the new forecast, give a `PairedSample` for
         `switch_guarantee`; with `view` they are one column for each class.
@@ -135,6 +140,10 @@ def scan(
     labels : sequence, optional
         The labels of the classes in the outcome column, in the order of `prob`. Default: the names of those
         columns, or 0, 1, ... where the outcome column holds integers.
+    percent : bool
+        Whether the predictions are in percent, from 0 to 100.
+    sep : str, optional
+        What separates the columns of text files. Default: recognised from the first line.
     progress : callable, optional
         Called after each batch with the number of rows read so far and in total (0 if unknown).
 
@@ -176,16 +185,20 @@ def scan(
     brolly.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
     pair = not isinstance(prob, str) and len(prob) == 2 and view is None and labels is None
-    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label, pair=pair)
+    spec = ColumnSpec.from_arguments(
+        prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label, pair=pair, percent=percent
+    )
     grid = check_grid((_PAIR_GRID if pair else _GRID) if grid is None else grid)
+    if isinstance(source, list) and len(source) == 1:
+        source = source[0]  # the address of a database may be in a list, as the names of files are
     if not _is_path(source) and pushdown.is_remote(source):
-        if view is not None or labels is not None:
-            raise InputError("view and labels are for rows in this process, not for those of another engine")
+        if view is not None or labels is not None or percent:
+            raise InputError("view, labels and percent are for rows in this process, not for those of another engine")
         return _result(pushdown.aggregate(source, spec, grid, progress=progress), spec)
     need_pyarrow()
     from brolly.engines.sources import local_sources
 
-    sources = local_sources(source, spec.all_columns(), spec.native)
+    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
     feed(sources, spec, ingest, progress)
     return _result(ingest.grouped(), spec)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from brolly.engines.checks import check_columns, need_pyarrow
+from brolly.engines.checks import check_columns, hide_password, need_pyarrow
+from brolly.engines.databases import is_database, table_rows
 from brolly.engines.files import file_batches, format_of
+from brolly.engines.locations import Location, expand
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH = 1 << 20  # rows in a batch from memory: enough for every core
-_MAGIC = re.compile(r"[*?]|\[.+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +31,17 @@ class Source:
     parse: bool = False  # whether text is read as numbers
 
 
-def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
+def local_sources(source: Any, columns: list[str], native: Any, *, sep: str | None = None) -> list[Source]:
     """Return the source, or one for each file of a pattern or a list.
 
-    `native` is a condition as an expression of the source's own library, or None.
+    `native` is a condition as an expression of the source's own library, or None; `sep` separates the columns of
+    text files.
     """
     need_pyarrow()
-    if isinstance(source, str | os.PathLike):
-        return _files([os.fspath(source)], columns, native)
-    if isinstance(source, Sequence) and len(source) and all(isinstance(one, str | os.PathLike) for one in source):
-        return _files([os.fspath(one) for one in source], columns, native)
+    several = isinstance(source, Sequence) and not isinstance(source, str)
+    names = source if several else [source]
+    if len(names) and all(isinstance(one, str | os.PathLike) for one in names):
+        return _named([os.fspath(one) for one in names], columns, native, sep)
     for library, kind, opener in _OPENERS:
         module = sys.modules.get(library)  # the source cannot be from a library that was not imported
         if module is not None and isinstance(source, getattr(module, kind, ())):
@@ -56,33 +56,40 @@ def local_sources(source: Any, columns: list[str], native: Any) -> list[Source]:
     )
 
 
-def _files(patterns: list[str], columns: list[str], native: Any) -> list[Source]:
-    paths = expand(patterns)
-    formats = {path: format_of(path) for path in paths}
-    kinds = {one.is_text for one in formats.values()}
+def _named(names: list[str], columns: list[str], native: Any, sep: str | None) -> list[Source]:
+    """Return files, or the one table of a database."""
+    if not any(map(is_database, names)):
+        return _files(names, columns, native, sep)
+    if len(names) > 1:
+        raise InputError("the address of a database must be alone, not one of several files")
+    if native is not None:
+        raise InputError('where must be text for a table of a database, such as "p is not null"')
+    return [Source(hide_password(names[0]), partial(table_rows, names[0], columns))]
+
+
+def first_rows(names: Sequence[str], sep: str | None = None) -> tuple[str, pa.RecordBatch | None]:
+    """Return the name and the first batch, with all columns, of the first file or of the table of a database."""
+    if is_database(names[0]):
+        return hide_password(names[0]), next(table_rows(names[0], None), None)
+    file = Location(expand(names)[0], sep)
+    return file.name, next(file_batches(file, [], others=True), None)
+
+
+def _files(patterns: list[str], columns: list[str], native: Any, sep: str | None) -> list[Source]:
+    files = [Location(path, sep) for path in expand(patterns)]
+    formats = [format_of(file.path) for file in files]
+    kinds = {one.is_text for one in formats}
     if len(kinds) > 1:
         raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
     parse = kinds.pop()
 
-    def batches(path: str) -> Iterator[pa.RecordBatch]:
-        return _filtered(file_batches(path, columns, others=native is not None), native)
+    def batches(file: Location) -> Iterator[pa.RecordBatch]:
+        return _filtered(file_batches(file, columns, others=native is not None), native)
 
-    return [Source(path, partial(batches, path), formats[path].count(path), parse) for path in paths]
-
-
-def expand(patterns: Sequence[str]) -> list[str]:
-    """Return the files that names and patterns match."""
-    return [path for pattern in patterns for path in _matches(pattern)]
-
-
-def _matches(pattern: str) -> list[str]:
-    """Return the files that a pattern matches, in order; the name of an existing file is not a pattern."""
-    if os.path.exists(pattern) or not _MAGIC.search(pattern):  # noqa: PTH110 - not to change the name
-        return [pattern]
-    paths = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - the pattern may be absolute
-    if not paths:
-        raise InputError(f"no file matches {pattern!r}")
-    return paths
+    return [
+        Source(file.name, partial(batches, file), one.count(file), parse)
+        for file, one in zip(files, formats, strict=True)
+    ]
 
 
 def _table(source: Any, columns: list[str], native: Any) -> Source:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from brolly.core.atomic_write import atomic_output, write_errors
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.sample.sample import Sample
-from brolly.engines.checks import first_line, need_pyarrow, read_errors
+from brolly.engines.checks import first_line, need_pyarrow
+from brolly.engines.locations import Location
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -78,11 +79,11 @@ def load_sample(path: str | os.PathLike[str]) -> Sample:
     from pyarrow import parquet
 
     path = os.fspath(path)
-    with read_errors(path):
+    with Location(path).errors():
         try:
             table = parquet.read_table(path, page_checksum_verification=True)
         except (OSError, pa.ArrowException):
-            raise  # handled by `read_errors`
+            raise  # handled by `Location.errors`
         except Exception as error:  # PyArrow may raise anything for a damaged file
             raise InputError(f"{path} is a damaged sample: {first_line(error)}") from error
         return Sample._from_cells(_cells(path, table))

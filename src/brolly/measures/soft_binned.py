@@ -15,7 +15,14 @@ from brolly.core.arrays import Frozen, freeze
 from brolly.core.grid.rounded import Rounding, check_rounding
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
-from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning, ResolutionWarning
+from brolly.errors import (
+    BrollyWarning,
+    ClassesWarning,
+    FewRowsWarning,
+    InputError,
+    OneClassWarning,
+    ResolutionWarning,
+)
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
@@ -25,6 +32,7 @@ Rule = Literal["balance", "first_crossing"]
 _TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
 _FEW_ROWS = 100
+_MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -230,7 +238,7 @@ def soft_binned_profile(
 
     Warns
     -----
-    FewRowsWarning, OneClassWarning, ResolutionWarning
+    ClassesWarning, FewRowsWarning, OneClassWarning, ResolutionWarning
         If the value needs care; the result stores the messages.
 
     Notes
@@ -361,8 +369,11 @@ class GridSearch:
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
     notes: list[BrollyWarning] = []
+    p = sample.y_prob
     if sample.n < _FEW_ROWS:
         notes.append(FewRowsWarning(f"only {rows(sample.n)}: much of the value can be due to chance"))
+    if sample.n >= _MANY_CLASSES and all(np.isin(part, (0, 1)).all() for part in (p[:64], p)):
+        notes.append(ClassesWarning("every prediction is 0 or 1: these are classes, not probabilities"))
     if sample.event_rate in (0.0, 1.0):
         notes.append(
             OneClassWarning(f"every outcome is {sample.event_rate:.0f}: nothing is known about the other outcome")

@@ -58,14 +58,19 @@ class Rows:
         return InputError("the rows changed while they were read") if error is None else self._hint(error)
 
     def _hint(self, error: InputError) -> InputError:
-        """Add a hint where labels and probabilities seem to be swapped."""
-        names, labels = self.names, self.label[:_BLOCK]
-        if error.rule == f"{names.label} {LABEL_RULE}" and labels.dtype.kind == "f":
+        """Add a hint where labels and probabilities seem to be swapped, or where there are two other labels."""
+        names, labels, hint = self.names, self.label[:_BLOCK], ""
+        if error.rule != f"{names.label} {LABEL_RULE}":
+            return error
+        if ((labels >= 0) & (labels <= 1)).all():
             probs = self.prob[:_BLOCK]
-            if ((labels >= 0) & (labels <= 1)).all() and ((probs == 0) | (probs == 1)).all():
-                hint = f"; were {names.label} and {names.prob} swapped?"
-                return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint)
-        return error
+            hint = f"; were {names.label} and {names.prob} swapped?" if ((probs == 0) | (probs == 1)).all() else ""
+        elif len(found := np.unique(labels)) == 2 and np.isfinite(found).all():
+            low, high = (f"{value:g}" for value in found)
+            hint = (
+                f"; the labels are {low} and {high}: if {high} is the event, pass pos_label={high} (--pos-label {high})"
+            )
+        return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint) if hint else error
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -122,15 +127,25 @@ def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
 def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
     """Return the error for predictions that break a rule, if there are any."""
     error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
-    error = error or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
-    if error is None or not error.rule or not _is_percent(prob[:_BLOCK]):
+    if error is not None:
         return error
-    return InputError.from_offenders(error.rule, error.count, error.first, hint="; if it is in percent, divide by 100")
+    error = _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    hint = "" if error is None else _scale_hint(prob[:_BLOCK])
+    if error is None or not hint:
+        return error
+    return InputError.from_offenders(error.rule or "", error.count, error.first, hint=hint)
 
 
-def _is_percent(prob: NDArray[Any]) -> bool:
-    """Whether predictions seem to be in percent: most are above 1, some far above it."""
-    return bool(prob.min() >= 0 and 10 < prob.max() <= 100 and np.median(prob) > 1)
+def _scale_hint(prob: NDArray[Any]) -> str:
+    """Return what predictions outside [0, 1] may be instead of probabilities."""
+    low, high = prob.min(), prob.max()
+    if low >= 0 and 10 < high <= 100 and np.median(prob) > 1:  # most above 1, some far above it
+        return "; if it is in percent, divide by 100 (--percent on the command line)"
+    if low < 0 and high > 1:
+        return "; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))"
+    if low < 0 and high <= 0:
+        return "; if these are logarithms of probabilities, apply exp first"
+    return ""
 
 
 def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
