@@ -23,6 +23,10 @@ def _measure(name: str, data: Data) -> float:
     return brolly.list_measures()[name](data.y, data.p)
 
 
+def _all(data: Data) -> Any:
+    return brolly.measure_all(data.y, data.p)
+
+
 def _lipschitz_program(data: Data) -> Any:
     """smCE as most would write it: a sparse linear program with a rule for each pair of neighbours."""
     from scipy import sparse
@@ -88,7 +92,8 @@ THRESHOLD = Contestant("p >= t", _threshold)
 DECIDE = Contestant("brolly decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
+ALL = Contestant("brolly measure_all", _all)
 BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
-CONTESTANTS = (ARGSORT, *BY_NAME.values(), BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS, VALUE)
-CONTESTANTS += (ROUND, ONLINE)
+CONTESTANTS = (ARGSORT, *BY_NAME.values(), ALL, BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS)
+CONTESTANTS += (VALUE, ROUND, ONLINE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

@@ -183,8 +183,7 @@ def confidence_interval(
     *percentile*, *basic*: the bootstrap of rows (or clusters) and its quantiles, or the reflected ones. Right for
     scores and far from calibration, wrong near it.
 
-    docs/inference-resampling.md has the measured coverage. Every draw costs one evaluation of the measure: for
-    `lower_distance_to_calibration`, which solves a linear program, an interval takes half an hour.
+    docs/inference-resampling.md has the measured coverage. Every draw costs one evaluation of the measure.
 
     References
     ----------

@@ -133,11 +133,6 @@ def measure_all(
     Measurements
         A mapping from name to value that prints as a table.
 
-    Notes
-    -----
-    The lower distance to calibration takes most of the time: it solves a linear program, which takes about a
-    second whatever the number of rows.
-
     Examples
     --------
     >>> import brolly
