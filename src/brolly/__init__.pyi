@@ -39,6 +39,7 @@ from brolly.decisions.forecast_value import ValueCurve as ValueCurve
 from brolly.decisions.forecast_value import forecast_value as forecast_value
 from brolly.decisions.grid import GridChoice as GridChoice
 from brolly.decisions.grid import choose_grid as choose_grid
+from brolly.decisions.noise import NoisyPolicy as NoisyPolicy
 from brolly.decisions.policy import RoundingPolicy as RoundingPolicy
 from brolly.decisions.policy import load_policy as load_policy
 from brolly.decisions.quadratic_task import QuadraticTask as QuadraticTask
