@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test fuzz test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
+.PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/brolly demo build/demo
@@ -62,6 +62,13 @@ test-sanitizers:
 CASES ?= 100000
 fuzz: $(VENV)/.tested
 	BROLLY_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 -o faulthandler_timeout=0 tests/fuzz
+
+# Known vulnerabilities of what the tests install; fails too where the database cannot be reached.
+audit: $(VENV)/.tested
+	@mkdir -p build
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/python -m pip freeze --exclude brolly > build/installed.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip -r build/installed.txt
 
 # The site: every warning is an error.
 docs: $(VENV)/.tested

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,29 @@ def test_rights_are_given_job_by_job(path):
 
 def test_every_target_that_a_workflow_makes_is_in_the_makefile():
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    text = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    text = "".join(path.read_text() for path in WORKFLOWS)
     made = set(re.findall(r"(?:run: make|target:) ([\w-]+)", text))
-    assert {"test", "demo", "test-bare", "test-minimum", "test-sanitizers"} == made
+    assert {"audit", "test", "demo", "test-bare", "test-minimum", "test-sanitizers"} == made
     assert made <= targets
+
+
+def test_wheels_are_tested_with_what_the_makefile_tests_without_extras():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+    makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
+    variables = dict(re.findall(r"^([A-Z_]+) := (.*)$", makefile, re.MULTILINE))
+    assert settings["test-requires"] == variables["RUNNER"].split()
+    command, *words = settings["test-command"].replace("{project}/", "").split()
+    assert command == "pytest"
+    assert set(words) <= {*variables["KERNEL_TESTS"].split(), *variables["NEEDS_PYARROW"].split()}
+    folders = [word for word in words if not word.startswith("-")]
+    within = tuple(f"--ignore={folder}/" for folder in folders)
+    assert words == folders + [word for word in variables["NEEDS_PYARROW"].split() if word.startswith(within)]
+
+
+def test_a_tag_that_is_not_the_version_is_refused():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
+    [line] = [step["run"] for step in jobs["sdist"]["steps"] if step.get("name") == "the tag is the version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    for tag, code in ((f"v{version}", 0), (f"v{version}0", 1), ("v0.0.9", 1)):
+        done = subprocess.run(["sh", "-c", line], cwd=ROOT, env={**os.environ, "GITHUB_REF_NAME": tag}, check=False)
+        assert done.returncode == code
