@@ -1,0 +1,128 @@
+"""What would be published: built, installed where nothing else is, run, and read by type checkers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+CONSUMER = ROOT / "tests" / "helpers" / "typed_consumer.py"
+HERE = str(Path(sys.executable).parent)
+
+pytestmark = pytest.mark.timeout(1200)  # it compiles all kernels, and a busy machine may take ten minutes for that
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    """A source distribution of the last commit, and a wheel made from it: without optimisation, to save time."""
+    folder = tmp_path_factory.mktemp("dist")
+    clone = folder / "clone"  # the build writes beside what it builds
+    run("git", "clone", "--quiet", "--depth=1", f"file://{ROOT}", clone)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--skip-dependency-check"]
+    build += ["--config-setting=setup-args=-Dbuildtype=plain", "--outdir", folder]
+    run(*build, clone, env={**os.environ, "PATH": os.pathsep.join([HERE, os.environ["PATH"]])})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(dist, tmp_path_factory):
+    """An interpreter with the wheel, NumPy and SciPy alone."""
+    env = tmp_path_factory.mktemp("environment")
+    run(sys.executable, "-m", "venv", "--without-pip", env)
+    [site] = env.glob("lib/python*/site-packages")
+    for name in ("numpy", "scipy"):
+        home = Path(importlib.util.find_spec(name).origin).parent
+        for part in home.parent.glob(f"{name}[.-]*"):  # the libraries beside it, and what describes it
+            (site / part.name).symlink_to(part)
+        (site / name).symlink_to(home)
+    [wheel] = dist.glob("*.whl")
+    run(sys.executable, "-m", "pip", "--python", env / "bin" / "python", "install", "--no-index", wheel)
+    return env / "bin" / "python"
+
+
+def test_the_source_distribution_has_what_a_packager_needs(dist):
+    [file] = dist.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"PKG-INFO", "LICENSE", "README.md", "pyproject.toml", "meson.build", "tests/test_release.py"} <= names
+    assert "src/brolly/core/grid/_scan.pyx" in names
+
+
+def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
+    [wheel] = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    source = ROOT / "src"
+    kept = {".py", ".pyi", ".typed", ".html", ".css", ".js"}
+    wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in kept}
+    kernels = {str(path.relative_to(source).with_suffix("")) for path in source.rglob("*.pyx")}
+    assert wanted <= names
+    assert kernels == {name.partition(".")[0] for name in names if name.endswith((".so", ".pyd"))}
+    assert not [name for name in names if name.endswith((".pyx", ".c", ".build"))]
+
+
+def test_the_demo_runs_where_nothing_else_is_installed(python, tmp_path):
+    """Without a compiler, or any other program, in reach."""
+    alone = {"env": {"PATH": ""}, "cwd": tmp_path}
+    code = "import brolly, importlib.metadata as m; print(brolly.__file__, *sorted(d.name for d in m.distributions()))"
+    where, *others = run(python, "-c", code, **alone).split()
+    assert Path(where).is_relative_to(python.parent.parent)
+    assert others == ["brolly", "numpy", "scipy"]
+    said = json.loads(run(python.parent / "brolly", "demo", "--quiet", "--json", **alone))
+    assert said["verdict"]["grade"] == "recalibrate"
+    assert (tmp_path / "brolly-demo" / "report.html").stat().st_size > 100_000
+
+
+def check_types(checker, python, file):
+    """Read a file as somebody who has brolly installed does, by strict rules."""
+    options = {
+        "mypy": ["--strict", "--config-file=", f"--python-executable={python}", f"--cache-dir={file.parent}"],
+        "pyright": [f"--pythonpath={python}"],  # strict: the first line of the file says so
+    }
+    command = [sys.executable, "-m", checker, *options[checker], str(file)]
+    env = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    return subprocess.run(command, cwd=file.parent, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_a_consumer_is_checked_against_our_types(checker, python, tmp_path):
+    file = tmp_path / "consumer.py"
+    file.write_text(CONSUMER.read_text())
+    good = check_types(checker, python, file)
+    assert good.returncode == 0, good.stdout + good.stderr
+    wrong = 'brolly.guarantee(y, p, confidence="high")\nassert_type(bound.bound, str)\n'
+    file.write_text(CONSUMER.read_text() + wrong)
+    bad = check_types(checker, python, file)
+    assert bad.returncode == 1
+    last = len(file.read_text().splitlines())
+    assert {line for line in (last - 1, last) if f"consumer.py:{line}:" in bad.stdout} == {last - 1, last}, bad.stdout
+
+
+def test_the_badges_are_true():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    badges = re.findall(r"^\[!\[(.*?)\]\(https://img\.shields\.io/badge/(.*?)-\w+\)\]", README, re.MULTILINE)
+    for text, address in badges:  # what is read aloud is what is drawn
+        assert re.sub(r"\W+", "", address.replace("_", "")) == re.sub(r"\W+", "", text)
+    assert [text for text, _ in badges] == [
+        f"Python {project['requires-python'].removeprefix('>=')} or newer",
+        f"license: {project['license']}",
+        "types: mypy and pyright, strict",  # the test above
+        *(["status: not released"] if "dev" in project["version"] else []),
+    ]
