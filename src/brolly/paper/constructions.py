@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from brolly.core.arrays import Floats
 from brolly.core.grid.rounded import RoundedSample, split, sum_on_grid
 from brolly.core.regret import RegretCurve
 from brolly.core.sample.sample import Sample
+
+_CELLS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +68,10 @@ class Distribution:
         some = np.flatnonzero(pi > 0)
         return RoundedSample(m=m, index=some, weight=pi[some], positive=np.minimum(s[some], pi[some]))
 
+    def rounded_down(self, m: int) -> Distribution:
+        """Return the distribution with predictions rounded down to 1/m."""
+        return of_rounded(self.rounded(m, soft=False))
+
     def soft_loss(self, m: int, *, soft: bool = True) -> float:
         """Compute SCDL_m (Definition 1.1)."""
         return soft_loss(self.rounded(m, soft=soft))
@@ -72,6 +79,11 @@ class Distribution:
     def decision_loss(self, m: int, *, soft: bool = True) -> float:
         """Compute CDL(D_m)."""
         return decision_loss(self.rounded(m, soft=soft))
+
+
+def of_rounded(rounded: RoundedSample) -> Distribution:
+    """Return a rounded sample as a distribution."""
+    return Distribution.of(rounded.index / rounded.m, rounded.weight, rounded.positive / rounded.weight)
 
 
 def soft_loss(rounded: RoundedSample) -> float:
@@ -95,6 +107,28 @@ def fixed_losses(rounded: RoundedSample) -> Floats:
     return losses
 
 
+def deviation_limit(rounded: RoundedSample, size: int, delta: float | None, *, both: bool = False) -> float:
+    """Return a limit on how far off SCDL_m can be on T rows (see the page on derivations).
+
+    The rows are drawn independently, or fixed rows are rounded independently. With probability 1 - delta, SCDL_m of
+    what was drawn exceeds that of `rounded` by at most the limit (and, if `both`, is no further below). If `delta` is
+    None: the same in expectation.
+    """
+    m, total = rounded.m, float(rounded.weight.sum())
+    pi, q = rounded.weight / total, rounded.positive / rounded.weight
+    i = np.arange(m + 1)[:, None]
+    tau = np.where(rounded.index <= i, (i + 1) / m, i / m)
+    centre, spread = pi * np.abs(q - tau), pi * (q * (1 - 2 * tau) + tau**2) / size
+    excess = (np.sqrt(spread + centre**2) - centre).sum(axis=1) / 2
+    reach = (np.maximum(m - i - 1, i) + np.maximum(m - i, i + 1))[
+        :, 0
+    ] / m  # what replacing one row can change, times T
+    events = (1 + both) * (m + 1)
+    if delta is None:
+        return float(excess.max() + reach.max() / 2 * math.sqrt(2 * math.log(events) / size))
+    return float((excess + reach * math.sqrt(math.log(events / delta) / (2 * size))).max())
+
+
 def round_rows(y: NDArray[Any], p: Floats, m: int, rng: np.random.Generator) -> Distribution:
     """Round each row at random to a neighbouring grid point, without bias: D' of Theorem 4.4."""
     cell, up = split(p, m)
@@ -102,6 +136,59 @@ def round_rows(y: NDArray[Any], p: Floats, m: int, rng: np.random.Generator) -> 
     count, events = np.bincount(at, minlength=m + 1), np.bincount(at, y, m + 1)
     some = np.flatnonzero(count)
     return Distribution.of(some / m, count[some], events[some] / count[some])
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A distribution with any predictions, by the quantiles of p and the event rate at p.
+
+    Attributes
+    ----------
+    quantile, rate : callable
+        The prediction at each u in (0, 1), and the event rate at each prediction.
+    """
+
+    quantile: Callable[[Floats], Floats]
+    rate: Callable[[Floats], Floats]
+
+    def draw(self, n: int, rng: np.random.Generator) -> Distribution:
+        """Draw n independent rows."""
+        p = self.quantile(rng.random(n))
+        return Distribution.of(p, np.ones(n), rng.random(n) < self.rate(p))
+
+    def population(self) -> Distribution:
+        """Return the distribution at 4,096 equally likely quantiles; where p is continuous, off by 1e-7 in SCDL_m."""
+        p = self.quantile((np.arange(_CELLS) + 0.5) / _CELLS)
+        return Distribution.of(p, np.ones(_CELLS), self.rate(p)).pooled()
+
+
+def calibrated_laws() -> dict[str, Law]:
+    """Return calibrated forecasters; all but the first two have predictions that never repeat."""
+    return {
+        "coin": Law(lambda u: np.full(len(u), 0.5), lambda p: p),
+        "umbrella": Law(lambda u: np.where(u < 0.5, 0.2, 0.8), lambda p: p),
+        "uniform": Law(lambda u: u, lambda p: p),
+        "rare": Law(lambda u: 0.1 * u**3, lambda p: p),
+    }
+
+
+def miscalibrated_laws() -> dict[str, Law]:
+    """Return miscalibrated forecasters; all but the first have predictions that never repeat."""
+    return {
+        "sure and wrong": Law(lambda u: np.where(u < 0.5, 0.25, 0.75), lambda p: np.where(p < 0.5, 1.0, 0.0)),
+        "overconfident": Law(lambda u: u, lambda p: 0.25 + p / 2),
+        "uninformative": Law(lambda u: u, lambda p: np.full(len(p), 0.5)),
+        "inverted": Law(lambda u: u, lambda p: 1 - p),
+    }
+
+
+def rounds_below(m: int, rate: float, share: float) -> Law:
+    """Return one prediction just below 1/2, which goes down to 1/2 - 1/m with probability `share`.
+
+    All of its mass at and below 1/2 has the event rate `rate`: for a rate of at least 1/2 + 1/m, CDL(D_m) is exactly
+    2 SCDL_m + 2/m.
+    """
+    return Law(lambda u: np.full(len(u), 0.5 - share / m), lambda p: np.full(len(p), rate))
 
 
 def umbrella() -> Distribution:
@@ -121,7 +208,7 @@ def coins(rows: int) -> tuple[Floats, Floats]:
     return chance, 2 * np.arange(rows + 1) / rows - 1
 
 
-def regret_of_guessing(lead: Floats, x: float) -> Floats:
+def regret_of_guessing(lead: Floats | float, x: float) -> Floats:
     """Compute the swap regret of guessing tails with probability x, for `lead` = 2q - 1."""
     return np.where(lead > 0, x, 1 - x) * np.abs(lead)
 
@@ -144,6 +231,27 @@ def cutoff_gap(eps: float) -> tuple[int, Distribution]:
     at = 1 / 3 + i / (3 * m)
     frequency = np.clip(at + (-1.0) ** i / 3, 0, 1)
     return m, Distribution(np.r_[0, at], np.r_[1 - 3 * m * eps, np.full(m, 3 * eps)], np.r_[0, frequency])
+
+
+def one_sided(m: int) -> tuple[Distribution, Distribution]:
+    """Return distributions for which Lemma 5.2 and Theorem 5.1 are tight (`one_moved` moves the first row).
+
+    An event row moves from 1/m to 2/m, between a bin at 1/m whose event rate is too high and one at 2/m whose event
+    rate is too low: both lose, 2 - 3/m of its weight together. The rest is calibrated.
+    """
+    heavy = Distribution.of([1 / m, 1 / m, 2 / m, 2 / m], [1e-4, 0.5, 0.49, 0.0], [1, 1, 0, 0])
+    at = [1 / m, 1 / m, 2 / m, 1.0, 2 / m]
+    light = Distribution.of(at, [1e-5, 1.98 / m, 1e-3, 1 - 1.98 / m, 0.0], [1, 1, 0, 1, 0])
+    return heavy, light
+
+
+def alternating(m: int) -> Distribution:
+    """Return predictions at j/m from 1/3 to 2/3 whose event rates are off by 1/3, down and up in turn.
+
+    The cutoff error is one bin's, as neighbours cancel; the loss of decisions is of order 1.
+    """
+    j = np.arange(-(-m // 3), 2 * m // 3 + 1)
+    return Distribution.of(j / m, np.ones(len(j)), np.clip(j / m + (-1.0) ** j / 3, 0, 1))
 
 
 def level_bias(eps: float, points: int) -> Distribution:

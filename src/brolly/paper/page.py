@@ -12,7 +12,7 @@ from brolly.core.atomic_write import write_atomic
 from brolly.paper.results import PartResult, Table, shown
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 100rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: 1.5rem; }
 p { max-width: 50rem; } .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; margin: 0.5rem 0 1.5rem; }

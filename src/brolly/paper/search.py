@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,20 +13,24 @@ _MOST_POINTS = 6
 
 
 def worst_distribution(
-    objective: Callable[[Distribution], float], rng: np.random.Generator, effort: int
+    objective: Callable[[Distribution], float],
+    rng: np.random.Generator,
+    effort: int,
+    starts: Sequence[Distribution] = (),
 ) -> tuple[float, Distribution]:
-    """Maximize an objective over distributions in about `effort` evaluations.
+    """Maximize an objective over distributions in about `effort` evaluations, besides those of `starts`.
 
     Half of the evaluations are random distributions (predictions anywhere, on grids, close together, at the ends; event
-    rates that agree, disagree or are 0 and 1). The other half is a local search from the best three, by random changes
-    of all sizes. NaN counts as minus infinity.
+    rates that agree, disagree or are 0 and 1). The other half is a local search from the best three of these and of
+    `starts`, by random changes of all sizes, of one prediction at a time. NaN counts as minus infinity.
 
     Returns
     -------
     tuple
         The largest value, and the distribution that has it.
     """
-    tried = [_judged(objective, random_distribution(rng)) for _ in range(max(2, effort // 2))]
+    some = [*starts, *(random_distribution(rng) for _ in range(max(2, effort // 2)))]
+    tried = [_judged(objective, dist) for dist in some]
     tried.sort(key=lambda pair: -pair[0])
     best = tried[0]
     for start in tried[:_CLIMBERS]:
@@ -95,6 +99,18 @@ def _climb(
 def ratio(above: float, below: float) -> float:
     """Return a ratio; NaN if the denominator is 0 up to rounding."""
     return above / below if below > 1e-9 else float("nan")
+
+
+def one_moved(dist: Distribution) -> tuple[Distribution, Distribution, float]:
+    """Return two distributions that differ in the first prediction, and the mean difference of the predictions.
+
+    The first prediction moves to the place of the last one, whose weight and event rate are not used.
+    """
+    if len(dist.at) < 2:
+        return dist, dist, 0.0
+    first = Distribution.of(dist.at[:-1], dist.weight[:-1], dist.frequency[:-1])
+    second = Distribution(np.r_[dist.at[-1], first.at[1:]], first.weight, first.frequency)
+    return first, second, float(first.weight[0] * abs(dist.at[-1] - dist.at[0]))
 
 
 def paired(dist: Distribution) -> tuple[Distribution, Distribution, float]:
