@@ -86,6 +86,15 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
     assert found.at_most[0, 0] == 1.0
 
 
+@pytest.mark.parametrize("light", [1.0, 1e-9])
+def test_a_light_row_proves_nothing_beside_heavy_ones(light):
+    """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this level."""
+    w = [1e9, light]
+    found = rate_intervals(brolly.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95)
+    assert found.at_least[1, 1] == 0.0
+    assert found.at_most[1, 1] == 1.0
+
+
 @pytest.mark.parametrize("grid", [2**16, 64, 2])
 def test_a_compressed_sample_proves_the_same_on_the_edges_that_it_knows(grid):
     rng = np.random.default_rng(1)

@@ -70,9 +70,8 @@ def rate_intervals(sample: Sample, *, confidence_level: float, group: Ints | Non
     pairs = np.triu_indices(len(some))
 
     def runs(values: Floats) -> Floats:
-        """The sums over the cells from i to j, for all pairs."""
-        total = np.concatenate([[0.0], np.cumsum(values[some])])
-        sums: Floats = total[pairs[1] + 1] - total[pairs[0]]
+        """The sums over the cells from i to j, for all pairs; no differences, in which small weights would vanish."""
+        sums: Floats = np.cumsum(np.triu(np.broadcast_to(values[some], (len(some),) * 2)), axis=1)[pairs]
         return sums
 
     doubt = (1 - confidence_level) / len(pairs[0])
