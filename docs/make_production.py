@@ -20,7 +20,7 @@ import brolly
 
 HERE = Path(__file__).parent
 TRAINED, MAPPED = 2, 4  # the last month of the model, and of the rows that a map is fitted to
-ALPHA = 0.001
+ALPHA = 0.01
 
 
 def forecasts() -> pd.DataFrame:

@@ -138,9 +138,9 @@ def detection() -> str:
     rows = []
     for x in read("detection.csv"):
         calm = x["delay"] == ""
-        found = f"{x['alarms']} alarms" if calm else f"{float(x['delay']):g} days, start off by {float(x['start']):g}"
-        rows.append([x["series"], x["rows"], found])
-    return markdown(["series", "rows of a day", ""], rows)
+        cells = [x["alarms"], "", ""] if calm else ["", f"{float(x['delay']):g}", f"{float(x['start']):g}"]
+        rows.append([x["series"], x["rows"], *cells])
+    return markdown(["series", "rows of a day", "alarms", "days to the alarm", "start off by"], rows)
 
 
 def online() -> str:

@@ -64,7 +64,7 @@ def test_monitor_without_a_change(capsys):
     for day in range(9, 17):
         Path(f"days/2026-03-{day:02}.parquet").unlink()
     assert main(["monitor", "days", "--fail-on-change"]) == 0
-    assert capsys.readouterr().out.endswith("\nNo alarm: nothing speaks against calibration.\n")
+    assert capsys.readouterr().out.endswith("\nNo alarm: the evidence against calibration stays below 100.\n")
 
 
 def test_monitor_options_have_their_effect(capsys):

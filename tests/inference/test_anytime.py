@@ -126,7 +126,7 @@ def test_weights_scale_and_max_weight_serves_unequal_ones():
 
 def test_what_is_not_proven_is_refused():
     y, p = rows()
-    with pytest.raises(brolly.InputError, match="unless max_weight is stated: 400 draws count as"):
+    with pytest.raises(brolly.InputError, match=r"with max_weight\): 400 draws count as"):
         guarantee(y, p, sample_weight=1 + p, anytime=True)
     with pytest.raises(brolly.InputError, match="sizes of groups differ"):
         guarantee(y, p, groups=np.minimum(np.arange(400), 390), anytime=True)

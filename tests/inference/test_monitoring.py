@@ -51,11 +51,11 @@ def test_each_line_is_what_its_rows_say():
 
 
 def slow_detector(factors, alpha):
-    """The definition: for each bet the sum over all starts of the products since; alarms, starts and bets."""
+    """The definition: for each bet the largest product since any start; alarms, starts and bets."""
     alarms, first = [], 0
     for t in range(len(factors)):
         since = [np.exp(np.sum(factors[j : t + 1], axis=0)) for j in range(first, t + 1)]
-        total = np.sum(since, axis=0)
+        total = np.max(since, axis=0)
         if total.mean() >= 1 / alpha:
             alarms.append((t, first + int(np.argmax([one.sum() for one in since])), int(total.argmax())))
             first = t + 1
@@ -78,6 +78,15 @@ def test_alarms_are_those_of_the_definition(independent):
     assert (line.changes[0].alarm_index, line.changes[0].index) == expected[0][:2]
     assert line.changes[0].bet == bets.bet(expected[0][2])
     assert sum(change.alarms for change in line.changes) == len(expected)
+
+
+def test_where_nothing_is_won_there_is_no_alarm_however_long_it_takes():
+    """Predictions of 1 that always come true, and of 1/2 that are right every other time."""
+    for y, p in (([1, 1], [1.0, 1.0]), ([0, 1], [0.5, 0.5])):
+        sample = brolly.Sample(y, p).compress(64)
+        line = brolly.monitor([(str(day), sample) for day in range(60)], alpha=0.05)
+        assert line.changes == ()
+        assert line.windows[-1].evidence == pytest.approx(1)
 
 
 def test_alarms_in_a_row_are_one_change_and_the_guarantee_starts_anew():

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _last(timeline: Timeline) -> list[str]:
     """The changes in a line."""
     if not timeline.changes:
-        return ["", "No alarm: nothing speaks against calibration."]
+        return ["", f"No alarm: the evidence against calibration stays below {1 / timeline.alpha:,.4g}."]
     last = timeline.changes[-1]
     alarms = "1 alarm" if last.alarms == 1 else f"{last.alarms} alarms, the last at {last.last_alarm}"
     return ["", f"Not calibrated since about {last.label} ({alarms}): {last.bet}."]

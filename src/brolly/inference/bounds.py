@@ -274,7 +274,7 @@ def check_equal(n: float, effective_n: float) -> None:
     """Refuse unequal weights without a stated largest one, for which no bound at any time is proven."""
     if not _even(n, effective_n):
         raise InputError(
-            "anytime must be False where weights or sizes of groups differ, unless max_weight is stated: "
+            "anytime must be False where weights or sizes of groups differ (guarantee takes them with max_weight): "
             f"{n:,} draws count as {effective_n:,.1f} of equal weight"
         )
 

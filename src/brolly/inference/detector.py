@@ -1,4 +1,4 @@
-"""When did a forecast change? An e-detector: bets against the forecast that started in any period, all added up."""
+"""When did a forecast change? An e-detector: what each bet against the forecast has won since its best start."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from brolly.inference.bets import COUNT
 
 
 class Detector:
-    """Add up what bets against the forecast have won that put in 1 in each period (Shiryaev and Roberts).
+    """The mean, over the bets, of what 1 has become since the start that was best for the bet (Page's CUSUM).
 
-    While the forecast is calibrated the sum grows by 1 a period in expectation, so it reaches ``1/alpha`` after
-    ``1/alpha`` periods or more, on average. Then it starts anew.
+    It is at most what 1 put on the bets in *each* period is worth altogether. While the forecast is calibrated that
+    sum grows by 1 a period in expectation, so the mean reaches ``1/alpha`` after ``1/alpha`` periods or more, on
+    average. Then it starts anew. The sum itself would reach it even if no bet ever wins anything.
     """
 
     def __init__(self, alpha: float) -> None:
@@ -28,16 +29,16 @@ class Detector:
     def update(self, factors: Floats) -> tuple[float, int, int] | None:
         """Learn the logarithms of what the bets of a period multiply their money by.
 
-        If their sum reaches the limit return it, the number of periods since the change seems to have begun (the
+        If the mean reaches the limit return it, the number of periods since the change seems to have begun (the
         start from which the bets together have won most), and the bet that won most.
         """
-        self._each = np.logaddexp(0.0, self._each) + factors
+        self._each = np.maximum(0.0, self._each) + factors
         self._factors.append(factors)
         top = float(self._each.max())
-        self.log_sum = top + math.log(float(np.exp(self._each - top).mean()))
-        if self.log_sum < self._limit:
+        self.log_mean = top + math.log(float(np.exp(self._each - top).mean()))
+        if self.log_mean < self._limit:
             return None
-        best, found = int(self._each.argmax()), math.exp(min(self.log_sum, 700.0))
+        best, found = int(self._each.argmax()), math.exp(min(self.log_mean, 700.0))
         won = [float(np.logaddexp.reduce(part)) for part in np.cumsum(self._factors[::-1], axis=0)]
         self._begin()
         return found, int(np.argmax(won)) + 1, best

@@ -182,12 +182,13 @@ def monitor(
 
     Notes
     -----
-    In each period, 1 is put on the bets of `SequentialTest` against the forecast and left there. While the forecast is
-    calibrated, ``E[y | p, past] = p``, the sum of all money grows by 1 a period in expectation, so the mean time to the
-    first period in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin, Ramdas and Rinaldo).
-    Days may resemble each other, and predictions may depend on the past; nothing needs to be exchangeable. A
-    change is from calibrated to not: a forecast that was never calibrated is found too. After an alarm the
-    detector starts anew. Where a change began is an estimate: the start from which the bets have won most.
+    The bets of `SequentialTest` against the forecast start with 1, and each may start again with 1 in any period: the
+    evidence is the mean of what the bets have, each since the start that was best for it. It is at most the sum over
+    all starts, which grows by 1 a period in expectation while the forecast is calibrated, ``E[y | p, past] = p``.
+    So the mean time to the first period in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin,
+    Ramdas and Rinaldo). Days may resemble each other, and predictions may depend on the past; nothing needs to be
+    exchangeable. A change is from calibrated to not: a forecast that was never calibrated is found too. After an alarm
+    the detector starts anew. Where a change began is an estimate: the start from which the bets have won most.
 
     The guarantee (`guarantee` with ``anytime=True``) starts anew after the first alarm of a change. It needs more
     than the detector: independent rows from one population since then. To compare two stretches of periods with each
@@ -260,7 +261,7 @@ class _Watch:
         self._since = sample if self._since is None else self._since + sample
         bound, grid = self._guarantee(self._since)
         alarm = self._detector.update(factors)
-        evidence = math.exp(self._detector.log_sum) if alarm is None else alarm[0]
+        evidence = math.exp(self._detector.log_mean) if alarm is None else alarm[0]
         top = float(self._each.max())
         log_mean = top + math.log(float(np.exp(self._each - top).mean()))
         e_value = math.exp(log_mean) if log_mean < 700 else math.inf

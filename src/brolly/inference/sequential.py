@@ -35,7 +35,7 @@ class SequentialTest:
     Attributes
     ----------
     e_value : float
-        The wealth now: evidence against calibration. 1 at the start.
+        The wealth now: evidence against calibration. 1 at the start; infinite beyond about 1e304 (see `log_wealth`).
     p_value : float
         The inverse of the largest wealth so far, at most 1: valid at any time.
     log_wealth : ndarray of float
