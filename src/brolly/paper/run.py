@@ -15,6 +15,7 @@ from brolly.paper.claims import claims
 from brolly.paper.drawing import draw
 from brolly.paper.figures import figure1, figure2, figure3
 from brolly.paper.page import write_page
+from brolly.paper.question1 import question1
 from brolly.paper.results import PartResult
 from brolly.paper.table1 import table1
 from brolly.paper.table2 import table2
@@ -36,6 +37,7 @@ PARTS: dict[str, Part] = {
     "figure2": Part(figure2, 200, 4),
     "figure3": Part(figure3, 200, 4),
     "claims": Part(claims, 2_000, 20),
+    "question1": Part(question1, 600, 20),
     "beyond": Part(beyond, 5_000),
 }
 
