@@ -93,7 +93,7 @@ def held(
 ) -> list[bool]:
     """Whether the intervals by inversion, at each of the levels, contain the true value."""
     statistic, atoms = as_statistic(measure), as_atoms(sample, groups)
-    path = PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
+    path = PopulationPath(sample, atoms, statistic)
     low, high = 0.0, 1.0
     if path.value(0.0) < truth:
         while path.value(high) < truth and high < 2**12:
@@ -103,7 +103,8 @@ def held(
             low, high = (middle, high) if path.value(middle) < truth else (low, middle)
     else:
         high = 0.0
-    draws = np.sort([path.draw(rng, high)[0] for _ in range(resamples)])
+    draw = path.sampler(high)
+    draws = np.sort([draw(rng)[0] for _ in range(resamples)])
     tails = [(1 - level) / 2 for level in levels]
     low_enough = [path.observed <= quantile(draws, 1 - tail) for tail in tails]
     if high == 0.0:  # no population has less, so that an observed value however small leaves this one inside

@@ -99,7 +99,7 @@ def test_the_result_says_it_all():
     y = rng.random(500) < p**2
     done = []
     test = brolly.calibration_test(y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n)))
-    assert done[0] == (32, 99)
+    assert 0 < done[0][0] < 99  # by how much depends on the number of threads
     assert done[-1] == (99, 99)
     assert test.rejects()
     assert not test.rejects(0.005)

@@ -125,7 +125,7 @@ def test_samples_of_clusters_have_the_correlation_of_the_sample():
     for y in (equal, (rng.random(1200) < p).astype(int)):
         sample = brolly.Sample(y, p)
         atoms = as_atoms(sample, groups)
-        path = PopulationPath(sample, atoms, as_statistic("brier_score").on(atoms), keep=False)
+        path = PopulationPath(sample, atoms, as_statistic("brier_score"))
         found.append(path._alike)
     assert found[0] > 0.9
     assert found[1] < 0.15
@@ -171,7 +171,7 @@ def test_the_path_goes_on_until_samples_have_more_than_was_observed():
 def path_of(sample, measure="cutoff_calibration_error"):
     atoms = as_atoms(sample)
     statistic = as_statistic(measure)
-    return atoms, PopulationPath(sample, atoms, statistic.on(atoms), keep=statistic.pools)
+    return atoms, PopulationPath(sample, atoms, statistic)
 
 
 def test_the_path_leads_from_calibrated_through_the_estimated_bias():

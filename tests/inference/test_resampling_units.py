@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
-from brolly.inference._draws import binomials, multinomial
-from brolly.inference.resampling_units import Coin, UnevenCells, as_atoms
+from brolly.inference._draws import binomials, multinomial, tosses
+from brolly.inference.resampling_units import Chances, Coin, Draw, UnevenCells, as_atoms
 
 
 def random_rows(n=400, seed=0, decimals=None, weighted=False):
@@ -23,6 +23,12 @@ def means(draws):
     """Mean and variance of the events, and the mean weight, over many draws."""
     positive = np.array([draw.positive for draw in draws], float)
     return positive.mean(axis=0), positive.var(axis=0)
+
+
+def outcomes(atoms, rng, repeated, chance):
+    """One sample of a population with these event probabilities."""
+    (draw,) = atoms.outcomes(rng, repeated, Chances([chance]))
+    return Draw(draw.weight, draw.spread()[0])
 
 
 KINDS = {
@@ -97,7 +103,7 @@ def test_repeated_predictions_with_drawn_outcomes(kind):
     sample = KINDS[kind]()
     atoms, rng = as_atoms(sample), np.random.default_rng(3)
     chance = 0.9 - 0.6 * atoms.prob
-    draws = [atoms.outcomes(rng, atoms.repeat(rng), chance) for _ in range(1500)]
+    draws = [outcomes(atoms, rng, atoms.repeat(rng), chance) for _ in range(1500)]
     positive, _ = means(draws)
     squares = squared_weights(sample)
     assert np.abs(positive - atoms.expected(chance).positive).max() < 5 * np.sqrt(squares.max() / 1500)
@@ -109,7 +115,7 @@ def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
     assert len(atoms.prob) == 11
     repeated = atoms.repeat(rng)
     assert repeated.sum() == 5000
-    drawn = atoms.outcomes(rng, repeated, atoms.prob)
+    drawn = outcomes(atoms, rng, repeated, atoms.prob)
     assert (drawn.positive <= repeated).all()
     assert atoms.resample(rng).weight.sum() == 5000
 
@@ -162,7 +168,7 @@ def test_compressed_samples_have_no_groups():
 def test_coins_are_fair_to_the_last_bit():
     chance = np.array([0.0, 1.0, 2.0**-20, 1 - 2.0**-20, 0.5, 1 / 3])
     coin, rng = Coin(chance), np.random.default_rng(0)
-    heads = np.array([coin.toss(rng) for _ in range(20_000)])
+    heads = coin.toss(rng, 20_000)
     assert not heads[:, 0].any()
     assert heads[:, 1].all()
     assert heads[:, 2].sum() <= 2
@@ -173,7 +179,7 @@ def test_coins_are_fair_to_the_last_bit():
 def test_a_coin_looks_past_its_first_bits():
     """Chances that share their first 16 bits differ in the rest: here by one head in 2^16 tosses."""
     chance = np.full(1 << 20, 0.25 + 0.75 * 2.0**-16)
-    heads = sum(int(Coin(chance).toss(np.random.default_rng(k)).sum()) for k in range(8))
+    heads = sum(int(Coin(chance).toss(np.random.default_rng(k), 1).sum()) for k in range(8))
     n = 8 << 20
     assert abs(heads - n * chance[0]) < 4 * np.sqrt(n * 0.1875)
     coin = Coin(chance)
@@ -197,7 +203,7 @@ def test_any_sample_can_be_redrawn(sample, m):
     atoms = as_atoms(made if m is None else made.compress(m))
     rng = np.random.default_rng(0)
     draws = [atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)]
-    draws.append(atoms.outcomes(rng, atoms.repeat(rng), atoms.prob))
+    draws.append(outcomes(atoms, rng, atoms.repeat(rng), atoms.prob))
     for draw in draws:
         weight = atoms.weight if draw.weight is None else draw.weight
         assert (draw.positive >= 0).all()
@@ -213,7 +219,7 @@ def test_binomial_numbers_follow_their_law(n, p):
 
     size = 20_000
     capsule = np.random.default_rng(n).bit_generator
-    drawn = binomials(capsule.capsule, np.full(size, n), np.full(size, p))
+    drawn = binomials(capsule.capsule, np.full(size, n), np.full(size, p), 1)[0]
     at = np.unique(drawn)
     below = np.searchsorted(np.sort(drawn), at, "right") / size
     assert np.abs(below - binom.cdf(at, n, p)).max() < np.sqrt(np.log(2 / 1e-6) / (2 * size))
@@ -221,7 +227,8 @@ def test_binomial_numbers_follow_their_law(n, p):
 
 def test_binomial_numbers_at_the_ends():
     source = np.random.default_rng(0).bit_generator
-    drawn = binomials(source.capsule, np.array([0, 0, 5, 5, 10**9, 10**9]), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]))
+    count, chance = np.array([0, 0, 5, 5, 10**9, 10**9]), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    drawn = binomials(source.capsule, count, chance, 1)[0]
     assert drawn.tolist() == [0, 0, 0, 5, 0, 10**9]
 
 
@@ -232,3 +239,31 @@ def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
     spread = count * (1 - count / 4123)
     assert (np.abs(drawn.mean(axis=0) - count) <= 5 * np.sqrt(spread / 4000)).all()
     assert (np.abs(drawn.var(axis=0) - spread) <= 0.15 * spread).all()
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
+    """Against a loop over repetitions: a row that fills a batch by itself, rows never drawn, probabilities 0 and 1."""
+    rng = np.random.default_rng(5)
+    repeated = rng.poisson(1.0, 3000).astype(kind)
+    repeated[[7, 1500]] = 250 if kind is np.uint8 else 2600
+    rates = [rng.random(3000), rng.random(3000), np.zeros(3000), np.ones(3000)]
+    chances, source = Chances(rates), np.random.PCG64(1)
+    events, row, outcome = tosses(source.capsule, repeated, chances.bar, chances.ends)
+    found = Draw(repeated, events, row, outcome).spread()
+    assert found.shape == (4, 3000)
+    assert (found[2] == 0).all()
+    assert (found[3] == repeated).all()
+    assert ((found[:2].min(axis=0) >= 0) & (found[:2].max(axis=0) <= repeated)).all()
+    total = repeated.sum()
+    for k in range(2):
+        assert found[k].sum() == pytest.approx((repeated * rates[k]).sum(), abs=4 * np.sqrt(total / 4))
+    low, high = np.minimum(*rates[:2]), np.maximum(*rates[:2])  # ordered probabilities have ordered outcomes
+    ordered = Chances([low, high])
+    events, row, outcome = tosses(source.capsule, repeated, ordered.bar, ordered.ends)
+    one, other = Draw(repeated, events, row, outcome).spread()
+    assert (one <= other).all()
+    assert len(row) == (other - one).sum()
+    assert len(row) == pytest.approx((repeated * (high - low)).sum(), abs=4 * np.sqrt(total / 4))
+    nothing = tosses(source.capsule, np.zeros(3000, kind), ordered.bar, ordered.ends)
+    assert nothing[0].sum() == len(nothing[1]) == 0

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import brolly
 from brolly.inference.resampling import draw_many
-from brolly.inference.resampling_units import as_atoms
-from brolly.inference.statistic import as_statistic
+from brolly.inference.resampling_units import Chances, Draw, as_atoms
+from brolly.inference.statistic import as_statistic, as_test_statistic
 from brolly.measures.catalogue import CATALOGUE
 
 close = {"abs": 1e-12, "rel": 1e-9}
@@ -110,3 +110,29 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_work():
     with pytest.raises(ValueError, match="no"):
         draw_many(one, 1000, np.random.default_rng(1), threads=2)
     assert len(calls) <= 2
+
+
+@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]", "brier_score"])
+def test_samples_that_share_rows_have_the_values_of_each(name):
+    """Five populations at once, from calibrated to far from it: as one sample after the other."""
+    rng = np.random.default_rng(8)
+    p = np.append(rng.random(2998), [0.0, 1.0])
+    atoms = as_atoms(brolly.Sample((rng.random(3000) < p).astype(int), p))
+    chances = Chances([np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1) for step in (0, 0.01, 0.1, 0.5, -0.2)])
+    evaluate = as_statistic(name).on(atoms)
+    (draw,) = atoms.outcomes(rng, atoms.repeat(rng), chances)
+    one_by_one = [evaluate(Draw(draw.weight, positive)) for positive in draw.spread()]
+    assert evaluate.many(draw) == pytest.approx(one_by_one, **close)
+    assert len(set(one_by_one)) >= 4  # SCDL is often 1/m
+
+
+@pytest.mark.parametrize("name", ["combined", "soft_binned_cdl", "smooth_calibration_error"])
+def test_a_batch_of_draws_has_the_values_of_each(name):
+    """To the last bit, from the same random numbers: the size of a batch must not decide a tie."""
+    rng = np.random.default_rng(9)
+    p = rng.random(700)
+    atoms = as_atoms(brolly.Sample((rng.random(700) < p).astype(int), p))
+    evaluate, coin = as_test_statistic(name).on(atoms), atoms.coin(atoms.prob)
+    together = evaluate.many(atoms.redraws(np.random.default_rng(1), coin, 10))
+    same = np.random.default_rng(1)
+    assert together.tolist() == [evaluate(atoms.redraw(same, coin)) for _ in range(10)]

@@ -1,19 +1,17 @@
 """The soft-binned decision loss of a rounded sample over all thresholds."""
 
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 import numpy as np
 
 
-cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, double x) noexcept nogil:
-    """Return the place of the first of the increasing i that is >= x (size if none is)."""
+cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, bint dense, double x) noexcept nogil:
+    """Return the place of the first of the increasing i that is >= x (size if none is); `dense`: i is 0, 1, 2, ..."""
     cdef Py_ssize_t low = 0, high = size, middle
-    if i[size - 1] - i[0] == size - 1:  # without gaps the place is known
-        x -= <double>i[0]
-        if not x > 0:
-            return 0
-        if x >= <double>size:
-            return size
+    if dense:  # the place is known
+        x = x if x > 0 else 0.0
+        x = x if x < <double>size else <double>size
         low = <Py_ssize_t>x
         return low + (<double>low < x)
     while low < high:
@@ -25,18 +23,69 @@ cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, double 
     return low
 
 
-cdef double loss_at(const int64_t[::1] j, const double[::1] pi, const double[::1] s,
+cdef double loss_at(const int64_t* j, const double* pi, const double* s, Py_ssize_t bins,
                     double m, double i) noexcept nogil:
     """Evaluate the definition at one threshold: sum_{j<=i} (s_j - pi_j (i+1)/m)+ + sum_{j>i} (pi_j i/m - s_j)+."""
     cdef Py_ssize_t b
     cdef double total = 0.0, loss, above = (i + 1) / m, below = i / m
-    for b in range(j.shape[0]):
+    for b in range(bins):
         if j[b] <= i:
             loss = s[b] - pi[b] * above
         else:
             loss = pi[b] * below - s[b]
         total += loss if loss > 0 else 0.0
     return total
+
+
+cdef double worst(const int64_t* j, const double* pi, const double* s, Py_ssize_t bins, int64_t m,
+                  int64_t* candidate, double* change, int64_t* threshold) noexcept nogil:
+    """The largest loss over all thresholds, as `worst_threshold`.
+
+    `candidate` has room for 2 bins numbers, `change` for 4 bins + 2.
+    """
+    cdef Py_ssize_t b, at = 0, edge, start, stop, size = 0, winner = 0
+    cdef double best = -1.0, constant, slope, value, step = 1.0 / <double>m, mq, inside
+    cdef bint dense, over
+    dense = j[0] == 0 and j[bins - 1] == bins - 1
+    if dense:  # every threshold is a candidate
+        size = bins
+    else:
+        for b in range(bins):
+            if j[b] > 0 and (size == 0 or candidate[size - 1] < j[b] - 1):
+                candidate[size] = j[b] - 1
+                size += 1
+            candidate[size] = j[b]
+            size += 1
+    memset(change, 0, (2 * size + 2) * sizeof(double))
+    for b in range(bins):
+        at = b if dense else at
+        while not dense and candidate[at] < j[b]:
+            at += 1
+        if pi[b] <= 0:
+            continue
+        mq = s[b] / pi[b] * <double>m
+        # No branches: which side the event rate is on is as good as random, and a wrong guess costs more than both.
+        over = mq > <double>j[b]
+        edge = first_at_least(candidate, size, dense, mq - over)
+        start = at if over else edge
+        stop = edge if over else at
+        inside = 1.0 if start < stop else 0.0
+        constant = (s[b] - pi[b] * step if over else -s[b]) * inside
+        slope = (-pi[b] if over else pi[b]) * inside
+        change[2 * start] += constant
+        change[2 * start + 1] += slope
+        change[2 * stop] -= constant
+        change[2 * stop + 1] -= slope
+    constant = slope = 0.0
+    for b in range(size):
+        constant += change[2 * b]
+        slope += change[2 * b + 1]
+        value = constant + slope * (<double>(b if dense else candidate[b]) * step)
+        if value > best:
+            best = value
+            winner = b
+    threshold[0] = winner if dense else candidate[winner]
+    return loss_at(j, pi, s, bins, <double>m, <double>threshold[0])
 
 
 def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1] s, int64_t m):
@@ -48,46 +97,11 @@ def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1
     The loss at the worst threshold is then evaluated by its definition, so it has no rounding error
     from the sweep. O(bins) if bins are neighbours, O(bins log bins) otherwise.
     """
-    cdef Py_ssize_t bins = j.shape[0], b, at, start, stop, size = 0, winner = 0
-    cdef double best = -1.0, constant = 0.0, slope = 0.0, value, step = 1.0 / <double>m, mq
-    candidate_array = np.empty(2 * bins, np.int64)
-    change_array = np.zeros((2 * bins + 1, 2))
-    cdef int64_t[::1] candidate = candidate_array
-    cdef double[:, ::1] change = change_array
+    cdef Py_ssize_t bins = j.shape[0]
+    cdef int64_t threshold = 0
+    cdef double value
+    cdef int64_t[::1] candidate = np.empty(2 * bins, np.int64)
+    cdef double[::1] change = np.empty(4 * bins + 2)
     with nogil:
-        for b in range(bins):
-            if j[b] > 0 and (size == 0 or candidate[size - 1] < j[b] - 1):
-                candidate[size] = j[b] - 1
-                size += 1
-            candidate[size] = j[b]
-            size += 1
-        at = 0
-        for b in range(bins):
-            while candidate[at] < j[b]:
-                at += 1
-            if pi[b] <= 0:
-                continue
-            mq = s[b] / pi[b] * <double>m
-            if mq > j[b]:
-                start = at
-                stop = first_at_least(&candidate[0], size, mq - 1)
-                constant, slope = s[b] - pi[b] * step, -pi[b]
-            else:
-                start = first_at_least(&candidate[0], size, mq)
-                stop = at
-                constant, slope = -s[b], pi[b]
-            if start < stop:
-                change[start, 0] += constant
-                change[start, 1] += slope
-                change[stop, 0] -= constant
-                change[stop, 1] -= slope
-        constant = slope = 0.0
-        for b in range(size):
-            constant += change[b, 0]
-            slope += change[b, 1]
-            value = constant + slope * (<double>candidate[b] * step)
-            if value > best:
-                best = value
-                winner = b
-        value = loss_at(j, pi, s, <double>m, <double>candidate[winner])
-    return value, candidate[winner]
+        value = worst(&j[0], &pi[0], &s[0], bins, m, &candidate[0], &change[0], &threshold)
+    return value, threshold

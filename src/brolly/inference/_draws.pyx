@@ -7,7 +7,8 @@ from numpy.random cimport bitgen_t
 
 import numpy as np
 
-cdef double TWO_32 = 4294967296.0
+cdef enum:
+    ROOM = 1024  # repetitions whose outcomes are drawn at a time
 
 cdef double[10] TAIL = [
     0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509, 0.01664469118982119,
@@ -46,69 +47,99 @@ def repeats(capsule, int64_t n):
     return result
 
 
-def tosses(capsule, const whole[::1] repeated, const double[::1] chance):
-    """Number of heads in repeated tosses of each coin, with probabilities rounded to 32 bits.
+def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const uint32_t[:, ::1] ends):
+    """Outcomes of repeated rows under several event probabilities, all from the same random numbers.
 
-    Each toss takes the next 32 bits: with one seed, close probabilities give close results.
+    Return the number of events of each row under all probabilities, and those repetitions whose outcome depends on the
+    probability: rows, and a row of outcomes for each. bar holds the probabilities of each row in units of 2^-31, ends
+    the smallest and the largest of them. A repetition takes the next 32 random bits and uses 31: close probabilities
+    give close results.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t size = repeated.shape[0], r
-    result = np.empty(size, np.asarray(repeated).dtype)
-    cdef whole[::1] out = result
-    cdef whole k, heads
-    cdef uint64_t bits = 0, bar
-    cdef bint half = False
+    cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0
+    cdef int64_t total = 0, left = 0
+    for r in range(n):
+        total += repeated[r]
+    events, rows, outcomes = (
+        np.zeros(n, np.asarray(repeated).dtype), np.empty(total, np.int64), np.empty((total, populations), np.uint8)
+    )
+    cdef whole[::1] event = events
+    cdef int64_t[::1] row = rows
+    cdef uint8_t[:, ::1] outcome = outcomes
+    cdef int32_t[ROOM + 4] place
+    cdef uint64_t[512] words  # half of ROOM
+    cdef uint32_t* bits = <uint32_t*>words
+    cdef uint32_t toss, low
     with nogil:
-        for r in range(size):
-            heads = 0
-            bar = <uint64_t>(chance[r] * TWO_32 + 0.5)
-            for k in range(repeated[r]):
-                if half:
-                    bits = bits >> 32
-                else:
-                    bits = source.next_uint64(source.state)
-                half = not half
-                heads += <uint64_t>(<uint32_t>bits) < bar
-            out[r] = heads
-    return result
+        r = 0
+        left = repeated[0] if n else 0
+        while r < n:
+            # Rows by repetition. Few are repeated more than four times: no loop whose end has to be guessed.
+            size = 0
+            while r < n and size + left <= ROOM:
+                place[size] = place[size + 1] = place[size + 2] = place[size + 3] = r
+                for k in range(4, left):
+                    place[size + k] = r
+                size += left
+                r += 1
+                left = repeated[r] if r < n else 0
+            if size == 0:  # one row fills the room and more
+                for k in range(ROOM):
+                    place[k] = r
+                size = ROOM
+                left -= ROOM
+            for k in range((size + 1) // 2):
+                words[k] = source.next_uint64(source.state)
+            for k in range(size):
+                toss, low = bits[k] >> 1, ends[place[k], 0]
+                event[place[k]] += toss < low
+                if toss - low < ends[place[k], 1] - low:  # unsigned: a toss below all probabilities is far above
+                    row[hits] = place[k]
+                    for s in range(populations):
+                        outcome[hits, s] = toss < bar[place[k], s]
+                    hits += 1
+    return events, rows[:hits], outcomes[:hits]
 
 
-def compared(capsule, const uint16_t[::1] first, const double[::1] rest):
-    """One toss of each coin, 1 for heads: 16 random bits are compared with the first bits of its probability.
+def compared(capsule, const uint16_t[::1] first, const double[::1] rest, Py_ssize_t times):
+    """Toss each coin, 1 for heads, a given number of times, one a row: 16 random bits are compared with the first bits
+    of its probability.
 
     If they are equal, once in 65,536 times, a random number is compared with the rest of it.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t n = first.shape[0], r, k, size
-    result = np.empty(n, np.uint8)
-    cdef uint8_t[::1] out = result
+    cdef Py_ssize_t n = first.shape[0], i, r, k, size
+    result = np.empty((times, n), np.uint8)
+    cdef uint8_t[:, ::1] out = result
     cdef uint64_t[64] words  # 256 tosses are compared at once
     cdef uint16_t* bits = <uint16_t*>words
     cdef uint16_t equal
     with nogil:
-        for r in range(0, n, 256):
-            size = n - r if n - r < 256 else 256
-            for k in range((size + 3) // 4):
-                words[k] = source.next_uint64(source.state)
-            equal = 0
-            for k in range(size):
-                out[r + k] = bits[k] < first[r + k]
-                equal |= bits[k] == first[r + k]
-            if equal:
+        for i in range(times):
+            for r in range(0, n, 256):
+                size = n - r if n - r < 256 else 256
+                for k in range((size + 3) // 4):
+                    words[k] = source.next_uint64(source.state)
+                equal = 0
                 for k in range(size):
-                    if bits[k] == first[r + k]:
-                        out[r + k] = source.next_double(source.state) < rest[r + k]
+                    out[i, r + k] = bits[k] < first[r + k]
+                    equal |= bits[k] == first[r + k]
+                if equal:
+                    for k in range(size):
+                        if bits[k] == first[r + k]:
+                            out[i, r + k] = source.next_double(source.state) < rest[r + k]
     return result
 
 
-def added_up(const uint8_t[::1] heads, const int32_t[::1] owner, Py_ssize_t size):
-    """Sum the heads of each owner."""
-    result = np.zeros(size, np.int64)
-    cdef int64_t[::1] out = result
-    cdef Py_ssize_t r
+def added_up(const uint8_t[:, ::1] heads, const int32_t[::1] owner, Py_ssize_t size):
+    """Sum the heads of each owner, row by row."""
+    result = np.zeros((heads.shape[0], size), np.int64)
+    cdef int64_t[:, ::1] out = result
+    cdef Py_ssize_t i, r
     with nogil:
-        for r in range(heads.shape[0]):
-            out[owner[r]] += heads[r]
+        for i in range(heads.shape[0]):
+            for r in range(heads.shape[1]):
+                out[i, owner[r]] += heads[i, r]
     return result
 
 
@@ -171,15 +202,16 @@ cdef int64_t binomial(bitgen_t* source, int64_t n, double p) noexcept nogil:
     return <int64_t>k if p <= 0.5 else n - <int64_t>k
 
 
-def binomials(capsule, const int64_t[::1] count, const double[::1] chance):
-    """Number of heads in repeated tosses of each coin."""
+def binomials(capsule, const int64_t[::1] count, const double[::1] chance, Py_ssize_t times):
+    """Number of heads in repeated tosses of each coin; all a given number of times, one a row."""
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    result = np.empty(count.shape[0], np.int64)
-    cdef int64_t[::1] out = result
-    cdef Py_ssize_t r
+    result = np.empty((times, count.shape[0]), np.int64)
+    cdef int64_t[:, ::1] out = result
+    cdef Py_ssize_t i, r
     with nogil:
-        for r in range(count.shape[0]):
-            out[r] = binomial(source, count[r], chance[r])
+        for i in range(times):
+            for r in range(count.shape[0]):
+                out[i, r] = binomial(source, count[r], chance[r])
     return result
 
 

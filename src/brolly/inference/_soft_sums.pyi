@@ -6,4 +6,16 @@ from numpy.typing import NDArray
 def soft_sums(
     start: NDArray[np.int64], rise: NDArray[np.float64], amount: NDArray[Any], out: NDArray[np.float64]
 ) -> None: ...
-def halved(fine: NDArray[np.float64], soft: bool) -> NDArray[np.float64]: ...
+def soft_sums_with(
+    cell: NDArray[np.int64],
+    rise: NDArray[np.float64],
+    shared: NDArray[np.float64],
+    row: NDArray[np.int64],
+    outcome: NDArray[np.uint8],
+) -> NDArray[np.float64]: ...
+def balance(
+    weight: NDArray[np.float64], positive: NDArray[np.float64], soft: bool, bar: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+def projected(
+    start: NDArray[np.int64], amount: NDArray[Any], expected: NDArray[np.float64], along: NDArray[np.float64]
+) -> NDArray[np.float64]: ...

@@ -21,16 +21,17 @@ from brolly.inference.resampling import (
     as_seed,
     check_resamples,
     check_share,
-    draw_many,
+    draw_batches,
     quantile,
 )
-from brolly.inference.resampling_units import Draw, as_atoms
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic, as_test_statistic
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
 _CELLS_A_BIN = 8
+_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -262,18 +263,19 @@ def exact_p_value(
     atoms = as_atoms(sample)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
 
-    def evaluate(draw: Draw) -> list[float]:
-        return [function(draw) for function in functions]
+    def redraw(stream: Rng, times: int) -> Floats:
+        draw = atoms.redraws(stream, coin, times)
+        return np.stack([function.many(draw) for function in functions], axis=1)
 
-    observed = evaluate(atoms.observed())[0]
-    threads = min(statistic.threads for statistic in statistics)
-    draws = draw_many(
-        lambda stream: evaluate(atoms.redraw(stream, coin)),
+    observed = functions[0](atoms.observed())
+    draws = draw_batches(
+        redraw,
         size,
         rng,
         progress,
         width=len(functions),
-        threads=threads,
+        threads=min(statistic.threads for statistic in statistics),
+        at_once=max(1, _AT_ONCE // len(atoms.prob)),
     )
     as_large = int((~(draws[:, 0] < observed)).sum())  # NaN is no evidence
     return (1 + as_large) / (size + 1), np.sort(draws[:, -1])

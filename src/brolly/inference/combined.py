@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from brolly.core.arrays import Floats
+from brolly.inference._soft_sums import projected
 from brolly.inference.resampling_units import Atoms, Draw
 
 _RUNS, _FUNCTIONS = 256, 64
@@ -31,29 +32,39 @@ class Combined:
         self._tail = gammaincc
         self._prob, self._weight = atoms.distinct, atoms.weight
         variance = atoms.squares * self._prob * (1 - self._prob)
-        self._certain = variance <= 0
+        certain = variance <= 0
+        self._certain = np.flatnonzero(certain)
         share = variance / max(float(variance.sum()), _TINY)
         before = np.cumsum(share) - share / 2
         self._start = np.flatnonzero(np.diff(np.minimum(before * _RUNS, _RUNS - 1).astype(np.int64), prepend=-1))
         odds = np.zeros(len(variance))
-        inside = self._prob[~self._certain]
-        odds[~self._certain] = np.log(inside) - np.log1p(-inside)
+        inside = self._prob[~certain]
+        odds[~certain] = np.log(inside) - np.log1p(-inside)
         held, at, odds = (np.add.reduceat(x, self._start) for x in (variance, before * share, odds * share))
         self._along = _orthonormal(held, at, odds)
+        self._expected = np.add.reduceat(self._weight * self._prob, self._start)
         last = self._along.shape[1]
         self._orders = np.array([*(k for k in _ORDERS if k < last), *[last] * (last > 0)], np.int64)
 
     def __call__(self, draw: Draw) -> float:
-        weight = self._weight if draw.weight is None else draw.weight
-        residual = draw.positive - weight * self._prob
-        if residual[self._certain].any():
-            return math.inf
-        if not len(self._orders):
-            return 0.0
-        squared = (np.add.reduceat(residual, self._start) @ self._along) ** 2
-        order = np.concatenate([self._orders, [1] * len(squared[:2])])
-        total = np.concatenate([np.cumsum(squared)[self._orders - 1], squared[:2]])
-        return float(np.log10(np.mean(1 / np.maximum(self._tail(order / 2, total / 2), _TINY))))
+        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
+
+    def many(self, draw: Draw) -> Floats:
+        """The statistic of each row of ``draw.positive``."""
+        weight, expected = self._weight, self._expected
+        if draw.weight is not None:
+            weight = draw.weight.astype(np.float64)
+            expected = np.add.reduceat(weight * self._prob, self._start)
+        value = np.zeros(len(draw.positive))
+        if len(self._orders):
+            squared = projected(self._start, draw.positive, expected, self._along) ** 2
+            order = np.concatenate([self._orders, [1] * squared[:, :2].shape[1]])
+            total = np.concatenate([np.cumsum(squared, axis=1)[:, self._orders - 1], squared[:, :2]], axis=1)
+            value = np.log10(np.mean(1 / np.maximum(self._tail(order / 2, total / 2), _TINY), axis=1))
+        if len(self._certain):
+            due = weight[self._certain] * self._prob[self._certain]
+            value[(draw.positive[:, self._certain] != due).any(axis=1)] = math.inf
+        return value
 
 
 def _orthonormal(variance: Floats, at: Floats, odds: Floats) -> Floats:

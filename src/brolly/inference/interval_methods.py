@@ -34,7 +34,7 @@ class Resampling:
     rng: Rng
     progress: Progress | None = None
 
-    def draws(self, one: Callable[[Rng], Sequence[float]], width: int = 1) -> Floats:
+    def draws(self, one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:
         """One row for each call of `one`."""
         threads = self.statistic.threads
         return draw_many(one, self.size, self.rng, self.progress, width=width, threads=threads)
@@ -97,13 +97,16 @@ class Inversion:
     @classmethod
     def fit(cls, of: Resampling) -> Self:
         """Draw samples of populations from the calibrated one to one whose samples all have more than was observed."""
-        path = PopulationPath(of.sample, of.atoms, of.statistic.on(of.atoms), keep=of.statistic.pools)
+        path = PopulationPath(of.sample, of.atoms, of.statistic)
         farthest = 1.0
         (pilot,) = of.rng.spawn(1)
-        while farthest < _FARTHEST and min(path.draw(pilot, farthest)[0] for _ in range(_PILOTS)) <= path.observed:
+        while farthest < _FARTHEST:
+            draw = path.sampler(farthest)
+            if min(float(draw(pilot)[0]) for _ in range(_PILOTS)) > path.observed:
+                break
             farthest *= 2
         steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
-        draws = of.draws(lambda stream: path.draw(stream, *steps), width=_STEPS)
+        draws = of.draws(path.sampler(*steps), width=_STEPS)
         values = np.array([path.value(step) for step in steps])
         return cls(path.observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.rounded import split
 from brolly.core.sample.sample import Sample
-from brolly.inference.resampling_units import Atoms, Draw, Rng
-from brolly.inference.statistic import Evaluate
+from brolly.inference.resampling_units import Atoms, Chances, Draw, Rng
+from brolly.inference.statistic import Statistic
 
 ENOUGH_ROWS = 20  # rows per distinct prediction from which on each has a bias of its own
 _PRIOR_ROWS = 2.0  # rows without bias that every estimate of a bias is diluted with
 _MOST_NODES = 65  # at which a population is moved on its own
+_MOST_PLACES = 2048  # predictions among which a direction is looked for
 _UPHILL = 3  # steps along the gradient
 _TINY = 1e-300
 
@@ -39,9 +41,10 @@ class PopulationPath:
     their outcomes the correlation seen in the sample.
     """
 
-    def __init__(self, sample: Sample, atoms: Atoms, evaluate: Evaluate, *, keep: bool) -> None:
-        self._atoms, self._evaluate, self._keep = atoms, evaluate, keep
-        self.observed = evaluate(atoms.observed())
+    def __init__(self, sample: Sample, atoms: Atoms, statistic: Statistic) -> None:
+        self._atoms, self._statistic, self._keep = atoms, statistic, statistic.pools
+        self._evaluate = statistic.on(atoms)
+        self.observed = self._evaluate(atoms.observed())
         node, share, bias = estimated_bias(sample, atoms)
         self._bias = self._by_atom((share * bias[node]).sum(axis=0))
         if not self._bias.any():  # no bias to be seen: go where forecasters mostly err, towards 0 and 1
@@ -59,19 +62,24 @@ class PopulationPath:
         """The measure of that population."""
         return self._evaluate(self._atoms.expected(self.rate(step)))
 
-    def draw(self, stream: Rng, *steps: float) -> list[float]:
-        """The measure of a sample of each population, all from the same random numbers: differences are not noise."""
-        if self._atoms.group is not None:
-            return self._draw_clusters(stream, steps)
-        repeated = self._atoms.count if self._keep else self._atoms.repeat(stream)
-        state = stream.bit_generator.state
-        found = []
-        for step in steps:
-            stream.bit_generator.state = state
-            found.append(self._evaluate(self._atoms.outcomes(stream, repeated, self.rate(step))))
-        return found
+    def sampler(self, *steps: float) -> Callable[[Rng], Floats]:
+        """Return a function that draws the measure of a sample of each population.
 
-    def _draw_clusters(self, stream: Rng, steps: tuple[float, ...]) -> list[float]:
+        All come from the same random numbers: differences are not noise.
+        """
+        atoms, rates = self._atoms, [self.rate(step) for step in steps]
+        chances = Chances(rates)
+
+        def draw(stream: Rng) -> Floats:
+            if atoms.group is not None:
+                draws = [self._draw_clusters(rates, stream)]
+            else:
+                draws = atoms.outcomes(stream, atoms.count if self._keep else atoms.repeat(stream), chances)
+            return np.concatenate([self._evaluate.many(some) for some in draws])
+
+        return draw
+
+    def _draw_clusters(self, rates: list[Floats], stream: Rng) -> Draw:
         atoms, (order, start, size) = self._atoms, self._clusters
         drawn = np.arange(len(size)) if self._keep else stream.integers(0, len(size), len(size))
         many = size[drawn]
@@ -80,8 +88,8 @@ class PopulationPath:
         shared = stream.random(len(row)) < math.sqrt(self._alike)
         chance = np.where(shared, stream.random(len(drawn))[copy], stream.random(len(row)))
         weight = atoms._pooled(np.bincount(row, minlength=len(order)))
-        events = (np.bincount(row, chance < self.rate(step)[row], len(order)) for step in steps)
-        return [self._evaluate(Draw(weight, atoms._pooled(each))) for each in events]
+        events = [np.bincount(row, chance < rate[row], len(order)) for rate in rates]
+        return Draw(weight, atoms._pooled(np.stack(events)))
 
     def _correlation(self) -> tuple[tuple[Ints, Ints, Ints], float]:
         """The rows of each cluster, and the correlation of their outcomes: a moment estimate plus a standard error.
@@ -105,44 +113,61 @@ class PopulationPath:
     def _steepest(self, node: Ints, share: Floats) -> Floats:
         """The change of the event probabilities, two standard errors in all, that raises the measure most.
 
-        The best change at a single node, then steps along the gradient from there, as long as they help.
+        The best change at a single node, then steps along the gradient from there, as long as they help. Predictions
+        are pooled to at most 2,048 meanwhile: it is a direction that is looked for, not a value.
         """
-        atoms, nodes = self._atoms, int(node.max()) + 1
+        nodes = int(node.max()) + 1
         if nodes > _MOST_NODES:  # neighbours move together
             node, nodes = node * _MOST_NODES // nodes, _MOST_NODES
         moved = np.flatnonzero(error := 2 * self._standard_errors(node, share, nodes))
-
-        def change(at: Floats) -> Floats:
-            return self._by_atom((share * at[node]).sum(axis=0))
-
-        def value(at: Floats) -> float:
-            return self._evaluate(atoms.expected(np.clip(atoms.prob + self._bias + change(at), 0.0, 1.0)))
-
-        single = [error * (np.arange(nodes) == k) for k in moved]
-        trials = [sign * one for one in single for sign in (1, -1)]
-        found, best = max(((value(at), k) for k, at in enumerate(trials)), default=(-math.inf, 0))
-        if not found > value(np.zeros(nodes)) * (1 + 1e-9):
+        if not len(moved):
             return self._bias
-        at = trials[best]
+        values, single = self._trials(node, share, error)
+        single = single[moved]
+        trials = np.stack([single, -single], axis=1).reshape(-1, single.shape[1])
+        tried = values(trials)
+        best = len(tried) - 1 - int(np.argmax(tried[::-1]))
+        if not tried[best] > values(np.zeros((1, single.shape[1])))[0] * (1 + 1e-9):
+            return self._bias
+        at, found = np.zeros(nodes), tried[best]
+        at[moved[best // 2]] = error[moved[best // 2]] * (-1) ** best
+        change = trials[best]
         for _ in range(_UPHILL):
-            slope = np.zeros(nodes)
-            slope[moved] = [value(at + one / 2) - value(at - one / 2) for one in single]
-            further = error * slope / max(math.sqrt(float(slope @ slope)), _TINY)
-            if not value(further) > found * (1 + 1e-9):
+            slope = values(change + single / 2) - values(change - single / 2)
+            slope /= max(math.sqrt(float((slope**2).sum())), _TINY)
+            further = (slope[:, None] * single).sum(axis=0)
+            if not (value := values(further[None])[0]) > found * (1 + 1e-9):
                 break
-            found, at = value(further), further
-        return change(at)
+            found, change = value, further
+            at[moved] = error[moved] * slope
+        return self._by_atom((share * at[node]).sum(axis=0))
+
+    def _trials(self, node: Ints, share: Floats, error: Floats) -> tuple[Callable[[Floats], Floats], Floats]:
+        """The measure as a function of changes of the event probabilities, one a row; the change by each node alone."""
+        atoms, pool = self._atoms.pooled(_MOST_PLACES)
+        evaluate = self._evaluate if atoms is self._atoms else self._statistic.on(atoms)
+        weight, places, nodes = self._atoms.weight, len(atoms.distinct), len(error)
+        held = np.bincount(pool, weight)
+        rate = np.bincount(pool, weight * (self._atoms.distinct + self._by_prediction(self._bias))) / held
+        single = np.bincount((node * places + pool).ravel(), (share * weight).ravel(), nodes * places)
+
+        def values(changes: Floats) -> Floats:
+            return evaluate.many(Draw(None, held * np.clip(rate + changes, 0.0, 1.0)))
+
+        return values, single.reshape(nodes, places) / held * error[:, None]
 
     def _standard_errors(self, node: Ints, share: Floats, nodes: int) -> Floats:
         atoms = self._atoms
-        bias = self._bias if atoms.start is None else self._bias[atoms.start]
-        prob = atoms.distinct
+        bias, prob = self._by_prediction(self._bias), atoms.distinct
         rate = np.clip(prob + bias, prob / 2, (1 + prob) / 2)  # no rate is known without error
         weight, noise = (
             np.bincount(node.ravel(), x.ravel(), nodes)
             for x in (share * atoms.weight, share * atoms.squares * rate * (1 - rate))
         )
         return np.asarray(np.sqrt(noise) / np.maximum(weight, _TINY))
+
+    def _by_prediction(self, by_atom: Floats) -> Floats:
+        return by_atom if self._atoms.start is None else by_atom[self._atoms.start]
 
     def _by_atom(self, by_prediction: Floats) -> Floats:
         start = self._atoms.start

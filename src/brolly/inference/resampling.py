@@ -15,7 +15,7 @@ Seed = int | np.random.Generator | None
 Rng = np.random.Generator
 Progress = Callable[[int, int], None]
 
-_BLOCK = 32  # draws that share a stream of random numbers
+BLOCK = 32  # draws that share a stream of random numbers
 _INTERVAL_DRAWS = 199
 
 
@@ -68,12 +68,31 @@ def draw_many(
     width: int = 1,
     threads: int = 1,
 ) -> Floats:
-    """Call `one` `size` times, each block of calls with its own stream of random numbers; one row per call.
+    """Call `one` `size` times, each block of calls with its own stream of random numbers; one row per call."""
 
-    The result does not depend on the number of threads: every block has its stream before any of them is drawn.
+    def some(stream: np.random.Generator, times: int) -> list[Sequence[float] | Floats]:
+        return [one(stream) for _ in range(times)]
+
+    return draw_batches(some, size, rng, progress, width=width, threads=threads)
+
+
+def draw_batches(
+    some: Callable[[np.random.Generator, int], Sequence[Sequence[float] | Floats] | Floats],
+    size: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    width: int = 1,
+    threads: int = 1,
+    at_once: int = BLOCK,
+) -> Floats:
+    """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its own random numbers.
+
+    The result does not depend on the number of threads: every block has its stream before any of them is drawn. Nor
+    does it depend on `at_once` if `some` takes random numbers in the order of the draws.
     """
     found = np.empty((size, width))
-    starts = range(0, size, _BLOCK)
+    starts = range(0, size, BLOCK)
     streams, done = rng.spawn(len(starts)), [0] * len(starts)
     threads = min(threads, len(starts))
     failed = False
@@ -84,9 +103,10 @@ def draw_many(
             for k in range(part, len(starts), threads):
                 if failed:  # an error or Ctrl-C in another thread: the rest is not needed any more
                     break
-                rows = found[starts[k] : starts[k] + _BLOCK]
-                for at in range(len(rows)):
-                    rows[at] = one(streams[k])
+                rows = found[starts[k] : starts[k] + BLOCK]
+                for at in range(0, len(rows), at_once):
+                    batch = rows[at : at + at_once]
+                    batch[:] = some(streams[k], len(batch))
                 done[k] = len(rows)
                 if progress is not None and part == 0 and sum(done) < size:
                     progress(sum(done), size)

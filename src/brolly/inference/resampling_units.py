@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,10 +22,24 @@ _EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are dra
 
 
 class Draw(NamedTuple):
-    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its events."""
+    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its events.
+
+    If `positive` has two axes, each row is a resample; all have the same `weight`. Resamples can also share most
+    events: then `row` has the places of the others, and `outcome` a column for each resample, 1 where it has them.
+    """
 
     weight: NDArray[Any] | None
     positive: NDArray[Any]
+    row: Ints | None = None
+    outcome: NDArray[np.uint8] | None = None
+
+    def spread(self) -> NDArray[Any]:
+        """The weight of events, one row for each resample."""
+        if self.row is None or self.outcome is None:
+            return self.positive
+        every = [np.bincount(self.row, one, len(self.positive)) for one in self.outcome.T]
+        found: NDArray[Any] = self.positive + np.stack(every)
+        return found
 
 
 class Coin:
@@ -41,10 +56,19 @@ class Coin:
         first = np.minimum(scaled, 65535.0).astype(np.uint16)
         self._first, self._rest = first, scaled - first
 
-    def toss(self, rng: Rng) -> NDArray[Any]:
-        """Return 1 for heads, 0 for tails; with `times` the number of heads in that many tosses of each."""
-        heads = compared(rng.bit_generator.capsule, self._first, self._rest)
+    def toss(self, rng: Rng, times: int) -> NDArray[Any]:
+        """Return 1 for heads, 0 for tails, `times` rows; with counts, the number of heads in that many tosses each."""
+        heads = compared(rng.bit_generator.capsule, self._first, self._rest, times)
         return heads if self._owner is None else added_up(heads, self._owner, self._coins)
+
+
+class Chances:
+    """The event probabilities of several populations, prepared for repeated calls of `Atoms.outcomes`."""
+
+    def __init__(self, rates: Sequence[Floats]) -> None:
+        self.rates = rates
+        self.bar = np.stack([np.rint(rate * 2.0**31).astype(np.uint32) for rate in rates], axis=1)
+        self.ends = np.stack([self.bar.min(axis=1), self.bar.max(axis=1)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +116,13 @@ class Atoms:
 
     def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
         """Keep the predictions and redraw the outcomes."""
+        return Draw(None, self.redraws(rng, coin, 1).positive[0])
+
+    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
+        """Keep the predictions and redraw the outcomes several times."""
         if isinstance(coin, Coin):
-            return Draw(None, self._pooled(coin.toss(rng)))
-        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin)))
+            return Draw(None, self._pooled(coin.toss(rng, times)))
+        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin, times)))
 
     def coin(self, chance: Floats) -> Coin | Floats:
         """Prepare the probabilities for repeated calls of `redraw`."""
@@ -108,13 +136,19 @@ class Atoms:
             return repeats(rng.bit_generator.capsule, len(self.single))
         return _multinomial(rng, self.count)
 
-    def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
-        """Draw outcomes for repeated predictions; with one seed, close probabilities give close outcomes."""
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
+        """Draw outcomes for repeated predictions in each population; close probabilities give close outcomes."""
         if int(repeated.sum()) > _EXPANDED * len(repeated):
-            events: NDArray[Any] = binomials(rng.bit_generator.capsule, repeated, chance)
-        else:
-            events = tosses(rng.bit_generator.capsule, repeated, chance)
-        return Draw(self._pooled(repeated), self._pooled(events))
+            state, found = rng.bit_generator.state, list[Draw]()
+            for rate in chances.rates:
+                rng.bit_generator.state = state
+                events = binomials(rng.bit_generator.capsule, repeated, rate, 1)
+                found.append(Draw(self._pooled(repeated), self._pooled(events)))
+            return found
+        draw = Draw(repeated, *tosses(rng.bit_generator.capsule, repeated, chances.bar, chances.ends))
+        if self.unit is None and self.start is None:
+            return [draw]
+        return [Draw(self._pooled(repeated), self._pooled(draw.spread()))]
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
@@ -132,6 +166,19 @@ class Atoms:
         """The number of rows, or of clusters."""
         return self.n if self.group is None else int(self.group.max()) + 1
 
+    def pooled(self, most: int) -> tuple[Atoms, Ints]:
+        """Pool neighbours to at most so many predictions of equal weight; and the pool of each distinct prediction."""
+        if len(self.distinct) <= most:
+            return self, np.arange(len(self.distinct))
+        weight = self.weight
+        share = (np.cumsum(weight) - weight / 2) / weight.sum()
+        pool = np.unique((share * most).astype(np.int64), return_inverse=True)[1].reshape(-1)
+        of_row = pool if self.start is None else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
+        count, events = (np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events))
+        held = np.bincount(pool, weight)
+        prob = np.bincount(pool, weight * self.distinct) / held
+        return Atoms(prob, count, events, held / count, None), pool
+
     def times(self, times: NDArray[Any]) -> Draw:
         """The sample with each atom repeated that often, if every atom is one row."""
         assert self.single is not None
@@ -145,7 +192,7 @@ class Atoms:
         amount = rows if self.unit is None else rows * self.unit
         if self.start is None:
             return amount
-        return np.add.reduceat(amount.astype(np.float64, copy=False), self.start)
+        return np.add.reduceat(amount.astype(np.float64, copy=False), self.start, axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,14 +224,18 @@ class UnevenCells(Atoms):
     def coin(self, chance: Floats) -> Coin | Floats:
         return chance
 
-    def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
+    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
         assert not isinstance(coin, Coin)
-        return Draw(None, self.weight * self._share(rng, self.count, coin))
+        return Draw(None, np.stack([self.weight * self._share(rng, self.count, coin) for _ in range(times)]))
 
-    def outcomes(self, rng: Rng, repeated: NDArray[Any], chance: Floats) -> Draw:
-        share = self._share(rng, repeated, chance)
-        weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
-        return Draw(weight, weight * share)
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
+        state, found = rng.bit_generator.state, list[Draw]()
+        for rate in chances.rates:
+            rng.bit_generator.state = state
+            share = self._share(rng, repeated, rate)
+            weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
+            found.append(Draw(weight, (weight * share)[None]))
+        return found
 
     def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:
         without = _gamma(rng, negative, self.count - self.events, *self.negative)

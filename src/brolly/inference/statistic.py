@@ -6,24 +6,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core._fixed_loss import worst_threshold
 from brolly.core.arrays import Floats
 from brolly.core.grid.rounded import split
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
 from brolly.errors import InputError
-from brolly.inference._soft_sums import halved, soft_sums
+from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with
 from brolly.inference.combined import Combined
 from brolly.inference.resampling_units import Atoms, Draw, as_atoms
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
-from brolly.measures.soft_binned import GridSearch, soft_binned_cdl
+from brolly.measures.soft_binned import balancing_loss, soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
 
@@ -35,6 +34,10 @@ class Evaluate(Protocol):
     """The statistic of a resample."""
 
     def __call__(self, draw: Draw) -> float: ...
+
+    def many(self, draw: Draw) -> Floats:
+        """The statistic of each row of ``draw.positive``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
         atoms = as_atoms(sample)
         return made(atoms)(atoms.observed())
 
-    return Statistic(statistic, function, None, made)
+    return Statistic(statistic, function, None, made, available_threads())
 
 
 class Pooled:
@@ -104,6 +107,9 @@ class Pooled:
 
     def __call__(self, draw: Draw) -> float:
         return float(self._function(self.sample(draw)))
+
+    def many(self, draw: Draw) -> Floats:
+        return np.array([self(Draw(draw.weight, positive)) for positive in draw.spread()])
 
     def sample(self, draw: Draw) -> Sample:
         """The resample as a `Sample`."""
@@ -124,67 +130,72 @@ class SoftBinned:
     def __init__(self, atoms: Atoms, measure: Measure) -> None:
         self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
         self._pooled = Pooled(atoms, measure)
-        self._total = float(self._weight.sum())
+        total = float(self._weight.sum())
         # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
-        noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (self._total * atoms.n))
+        noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (total * atoms.n))
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({first, min(2 * first, _FINEST), _FINEST}) if m <= dense]
-        self._places: dict[int, tuple[NDArray[np.int64], Floats, Floats]] = {}
+        self._places: dict[int, _Places] = {}
 
     def __call__(self, draw: Draw) -> float:
+        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
+
+    def many(self, draw: Draw) -> Floats:
+        value = np.empty(len(draw.positive) if draw.outcome is None else draw.outcome.shape[1])
+        left = np.arange(len(value))  # those that no grid so far balances
         for m in self._grids:
-            search = GridSearch(_Halving(self._sums(draw, m), m, self._soft), [m // 2, m], self._of(draw), 0)
-            if search.m_star:
-                return search.value
-        return self._pooled(draw)
+            exponent, loss = self._balance(draw, left, m)
+            some = exponent > 0
+            value[left[some]] = np.maximum(loss[some], 0.5 ** exponent[some])
+            left = left[~some]
+            if not len(left):
+                return value
+        value[left] = self._pooled.many(Draw(draw.weight, draw.spread()[left]))
+        return value
 
-    def _of(self, draw: Draw) -> float:
-        return self._total if draw.weight is None else float(draw.weight.sum())
-
-    def _sums(self, draw: Draw, m: int) -> Floats:
-        """Weight and weight of events on the grid 1/m."""
+    def _balance(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], Floats]:
+        """For the resamples `left` the exponent of m* (0 if it is not below the grid m), and SCDL on the grid m*."""
         if m not in self._places:
-            cell, rise = split(self._prob, m, soft=self._soft)
-            start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
-            weight = np.empty(m + 1)
-            soft_sums(start, rise, self._weight, weight)
-            self._places[m] = start, rise, weight
-        start, rise, weight = self._places[m]
-        sums = np.empty((2, m + 1))
-        if draw.weight is None:
-            sums[0] = weight
+            self._places[m] = _Places.of(self._prob, self._weight, m, soft=self._soft)
+        places = self._places[m]
+        weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
+        total = float(weight.sum())
+        bar = total * balancing_loss(np.arange(m.bit_length() - 1))
+        if draw.row is None or draw.outcome is None:
+            every = len(left) == len(draw.positive)
+            positive = places.sums(draw.positive if every else draw.positive[left])
         else:
-            soft_sums(start, rise, draw.weight, sums[0])
-        soft_sums(start, rise, draw.positive, sums[1])
-        return sums
+            shared, outcome = places.sums(draw.positive[None])[0], draw.outcome
+            outcome = outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
+            positive = soft_sums_with(places.cell, places.rise, shared, draw.row, outcome)
+        exponent, loss = balance(weight, positive, self._soft, bar)
+        return exponent, loss / total
 
 
-class _Halving:
-    """The worst threshold on a grid and on all coarser ones, each from the next finer one."""
+class _Places(NamedTuple):
+    """Where predictions are on a grid: cell, rise above it, first prediction of each cell; and the observed sums."""
 
-    def __init__(self, sums: Floats, m: int, soft: bool) -> None:
-        self._by_grid, self._finest, self._soft = {m: sums}, m, soft
+    cell: NDArray[np.int64]
+    rise: Floats
+    start: NDArray[np.int64]
+    weight: Floats
 
-    def __call__(self, m: int) -> tuple[float, int]:
-        weight, positive = self._at(m)
-        return worst_threshold(_points(m), weight, positive, m)
+    @classmethod
+    def of(cls, prob: Floats, weight: Floats, m: int, *, soft: bool) -> _Places:
+        """Place the predictions, which are increasing."""
+        cell, rise = split(prob, m, soft=soft)
+        start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
+        places = cls(cell, rise, start, np.empty(m + 1))
+        soft_sums(start, rise, weight[None], places.weight[None])
+        return places
 
-    def _at(self, m: int) -> Floats:
-        if m not in self._by_grid:
-            self._by_grid[m] = halved(self._at(2 * m), self._soft)
-        return self._by_grid[m]
-
-
-_INDICES: dict[int, NDArray[np.int64]] = {}
-
-
-def _points(m: int) -> NDArray[np.int64]:
-    """0, 1, ..., m; made once."""
-    if m not in _INDICES:
-        _INDICES[m] = np.arange(m + 1)
-    return _INDICES[m]
+    def sums(self, amount: NDArray[Any]) -> Floats:
+        """Each row on the grid."""
+        found = np.empty((len(amount), len(self.start) - 1))
+        soft_sums(self.start, self.rise, amount, found)
+        return found
 
 
 FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {soft_binned_cdl: SoftBinned}

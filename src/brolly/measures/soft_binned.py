@@ -364,7 +364,12 @@ class GridSearch:
         return otherwise
 
     def _fine_enough(self, exponent: int) -> bool:
-        return self.loss(2 << exponent) >= 2.0**-exponent * (1 - _TIE)
+        return bool(self.loss(2 << exponent) >= balancing_loss(exponent))
+
+
+def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
+    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good as."""
+    return 0.5**exponent * (1 - _TIE)
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
