@@ -4,7 +4,7 @@
     python -m studies.recalibration docs/data/recalibration.csv
 
 Every way gets the same rows: the three quarters that `Recalibrator.fit` fits and chooses with. It is judged by the
-largest loss of any decision task by its map, as a share of the range of payoffs: for made data sets compared with the
+largest loss of any decision task by its map, as a share of what is at stake: for made data sets compared with the
 true event rate of each prediction, exactly in the population; for real ones compared with the map of any candidate
 fitted to the same rows, on rows held out. A second file counts how often certificates are wrong, for the made
 data sets.

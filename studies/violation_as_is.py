@@ -2,7 +2,7 @@
 
     python -m studies.violation_as_is docs/data/violation-as-is.csv
 
-Draws samples from ten populations meant to break it, whose losses against every rising correction are known exactly,
+Draws samples from ten populations meant to break it, whose losses against every monotone recalibration are known,
 and counts those for which the bound is below the loss: at a confidence of 95%, and at 50%, where a failure is easiest
 to see. Three of them have rows in groups, heavy fixed weights, and weights that depend on the predictions.
 """
@@ -60,7 +60,7 @@ class Case:
         return (chance < self.population.rate[at]).astype(np.int8), self.population.prob[at], {"groups": group}
 
     def truth(self) -> float:
-        """The largest expected loss of a decision maker, compared with the best rising correction."""
+        """The largest expected loss of a decision maker, compared with the best monotone recalibration."""
         sample = self.population.sample
         weight = sample.sample_weight * (importance(sample.y_prob) if self.rows == "importance weights" else 1.0)
         return brolly.calibration_decision_loss(sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone")

@@ -14,6 +14,7 @@ from brolly.assessment.components import Histogram as Histogram
 from brolly.assessment.costs import Cost as Cost
 from brolly.assessment.costs import TaskResult as TaskResult
 from brolly.assessment.ranking import Pair as Pair
+from brolly.assessment.ranking import ReferenceCost as ReferenceCost
 from brolly.assessment.ranking import Standing as Standing
 from brolly.assessment.reliability import Reliability as Reliability
 from brolly.assessment.reliability import reliability_curve as reliability_curve

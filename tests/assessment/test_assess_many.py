@@ -39,6 +39,39 @@ def test_the_best_by_cost():
     assert s["bold"].name == "bold"
 
 
+def test_rules_without_a_forecast_stand_beside_the_models():
+    """All costs are of the same rows, so that they can be compared."""
+    y, p = rows()
+    s = brolly.assess_many({"plain": (y, p), "bold": (y, np.round(p))}, task=TASK, **FAST)
+    costs = {one.name: one.cost.mean for one in s.references}
+    expected = {"always act": np.mean(1.0 - y), "never act": np.mean(3.0 * y), "perfect foresight": 0.0}
+    assert costs == pytest.approx(expected)
+    lines = s.table().splitlines()
+    assert [line.split("  ")[0] for line in lines[-3:]] == [f"({name})" for name in expected]
+    assert s.to_dict()["references"] == [one.to_dict() for one in s.references]
+    assert "(always act)" in s._repr_html_()
+    for one in s.standings:
+        assert one.cost.mean == pytest.approx(s[one.name].task.cost.mean)
+        assert s[one.name].task.cost_always == s.references[0].cost
+        assert one.cost_recalibrated == s[one.name].task.cost_recalibrated
+    assert brolly.assess_many({"plain": (y, p)}, **FAST).references == ()
+    apart = brolly.assess_many({"a": (y[:999], p[:999]), "b": (y[999:], p[999:])}, task=TASK, **FAST)
+    assert apart.references == ()  # they would cost each something else
+
+
+@pytest.mark.parametrize(("task", "rule"), [((1, 90), "Always acting"), ((90, 1), "Never acting")])
+def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
+    y, p = rows(400)
+    worse = brolly.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
+    s = brolly.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
+    least = min(one.cost.mean for one in s.references[:2])
+    first = {one.name: one for one in s.standings}[s.ranking[0]]
+    assert s.headline == (
+        f"{rule} costs least on these rows, {least:.4g} per case: no forecast gains you anything. The cheapest is "
+        f"{first.name}, {first.cost.mean:.4g} per case."
+    )
+
+
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired Student interval, from the definition, at the level that two of three pairs leave to each."""
     y, p = rows()

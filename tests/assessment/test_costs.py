@@ -1,13 +1,16 @@
-"""What the user's own decision costs: each rule by its definition, on rows that nothing was fitted to."""
+"""What the user's own decision costs: each rule by its definition; what was fitted is judged on other rows."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 import brolly
-from brolly.assessment.costs import NAMES, Cost, Split, TaskResult
-from brolly.recalibration.training import FitRows
+from brolly.assessment.costs import LABELS, Cost, Split, TaskResult
+from brolly.recalibration.training import FitRows, HeldOut
 
 TASK = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
 
@@ -25,26 +28,46 @@ def cost_of(act, y):
     return np.where(act, ~y * 1.0, y * 9.0)
 
 
+def result(sample, parts, task=TASK, group=None):
+    return TaskResult.of(sample, task, 8, HeldOut.all_of(sample, group), parts, 0.95)
+
+
 def test_every_rule_costs_what_it_says():
+    """All on all rows; the map and the cut-off by what they change on the rows held out."""
     sample, parts = split()
-    found = TaskResult.of(sample, TASK, 8, parts, 0.95)
-    p, y = parts.held.prob, parts.held.event
-    rules = {
-        "cost": p >= 0.1,
-        "cost_recalibrated": parts.map(p) >= 0.1,
-        "cost_best_cutoff": p >= found.best_threshold,
-        "cost_always": np.ones(100, bool),
-        "cost_never": np.zeros(100, bool),
-        "cost_perfect": y,
-    }
-    assert found.n == 100
-    for name in NAMES:
+    found = result(sample, parts)
+    assert (found.n, found.n_held_out) == (400, 100)
+    p, y = sample.y_prob, sample.y_true == 1
+    simple = {"cost": p >= 0.1, "cost_always": p >= 0, "cost_never": p > 1, "cost_perfect": y}
+    for name, act in simple.items():
+        assert getattr(found, name).mean == pytest.approx(cost_of(act, y).mean()), name
+    q, z = parts.held.prob, parts.held.event
+    now, old = cost_of(p >= 0.1, y), cost_of(q >= 0.1, z)
+    for name, act in {"cost_recalibrated": parts.map(q) >= 0.1, "cost_best_cutoff": q >= found.best_threshold}.items():
+        got, change = getattr(found, name), cost_of(act, z) - old
+        assert got.mean == pytest.approx(now.mean() + change.mean()), name
+        both = 2 * np.cov(old, change)[0, 1] / 400  # the rows held out are in both means
+        variance = now.var(ddof=1) / 400 + change.var(ddof=1) / 100 + both
+        variance += (np.abs(np.array([0, 1, 9]) - now.mean()).max() / 400) ** 2 + (9 / 100) ** 2
+        half = student.ppf(0.975, 99) * np.sqrt(variance)
+        assert (got.low, got.high) == pytest.approx((max(got.mean - half, 0), got.mean + half)), name
+    for name in LABELS:
         got = getattr(found, name)
-        assert got.mean == pytest.approx(cost_of(rules[name], y).mean()), name
-        assert got.low <= got.mean < got.high
-        assert got.low >= 0
+        assert 0 <= got.low <= got.mean < got.high
     assert found.cost_perfect.mean == 0
-    assert set(NAMES) < set(found.to_dict())
+    assert set(LABELS) < set(found.to_dict())
+
+
+def test_the_result_prints_as_a_table():
+    found = result(*split())
+    lines = str(found).splitlines()
+    assert lines[:2] == [str(TASK), "Cost per case, from 400 rows:"]
+    assert [line.split("  ")[0] for line in lines[2:]] == list(LABELS.values())
+    assert lines[2].split()[4:] == [f"{found.cost.mean:.4g}", f"({found.cost.low:.4g}", "to", f"{found.cost.high:.4g})"]
+    assert lines[4].endswith(f", act from {found.best_threshold:.3g} on")
+    assert str(replace(found, best_threshold=2.0)).splitlines()[4].endswith(", never act")
+    quadratic = TaskResult.of(brolly.Sample([0, 1], [0.1, 0.9]), brolly.DecisionTask.quadratic(), 8, None, None, 0.95)
+    assert str(quadratic).startswith("The action is a number")
 
 
 def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
@@ -54,7 +77,7 @@ def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
         negative[parts.fitted.prob >= c].sum() + 9 * positive[parts.fitted.prob < c].sum()
         for c in [*parts.fitted.prob, 2.0]
     ]
-    found = TaskResult.of(brolly.Sample([0, 1], [0.1, 0.9]), TASK, 8, parts, 0.95)
+    found = result(brolly.Sample([0, 1], [0.1, 0.9]), parts)
     assert found.best_threshold == [*parts.fitted.prob, 2.0][int(np.argmin(cost))]
 
 
@@ -63,31 +86,34 @@ def test_groups_make_the_intervals_wider():
     p = np.repeat(rng.random(200), 5)
     y = np.repeat(rng.random(200) < p[::5], 5)
     narrow, wide = (
-        TaskResult.of(
-            brolly.Sample(y, p), TASK, 8, Split(fitted=r._training, held=r._training.held_out[0], map=r.map_), 0.95
-        )
-        for r in (
-            brolly.Recalibrator("logistic", rng=0).fit(p, y),
-            brolly.Recalibrator("logistic", rng=0).fit(p, y, groups=np.arange(1000) // 5),
+        result(brolly.Sample(y, p), Split(fitted=r._training, held=r._training.held_out[0], map=r.map_), group=group)
+        for r, group in (
+            (brolly.Recalibrator("logistic", rng=0).fit(p, y), None),
+            (brolly.Recalibrator("logistic", rng=0).fit(p, y, groups=np.arange(1000) // 5), np.arange(1000) // 5),
         )
     )
-    assert wide.cost.high - wide.cost.low > 1.5 * (narrow.cost.high - narrow.cost.low)
+    for name in ("cost", "cost_recalibrated"):
+        (low, high), (lowest, highest) = ((getattr(x, name).low, getattr(x, name).high) for x in (narrow, wide))
+        assert highest - lowest > 1.5 * (high - low), name
 
 
 def test_a_compressed_sample_costs_what_its_rows_cost():
     rng = np.random.default_rng(1)
     p = rng.integers(0, 256, 2000) / 256
-    sample = brolly.Sample(rng.random(2000) < p, p)
-    fitted, _ = FitRows.read(sample.compress(256), None, None, None, None, None).split(rng)
+    sample = brolly.Sample(rng.random(2000) < p, p).compress(256)
+    fitted, _ = FitRows.read(sample, None, None, None, None, None).split(rng)
     held = fitted.held_out[0]
-    found = TaskResult.of(
-        sample, TASK, 8, Split(fitted=fitted, held=held, map=brolly.Recalibrator("none").fit(sample).map_), 0.95
-    )
-    y, q = np.repeat(held.event, held.counts), np.repeat(held.prob, held.counts)
+    found = result(sample, Split(fitted=fitted, held=held, map=brolly.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
+    rows = HeldOut.all_of(sample, None)
+    y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
     assert found.cost.mean == pytest.approx(cost.mean())
     error = cost.std(ddof=1) / np.sqrt(len(cost))
-    assert (found.cost.high - found.cost.low) / 2 == pytest.approx(1.965 * np.hypot(error, 9 / len(cost)), rel=0.03)
+    half = (found.cost.high - found.cost.low) / 2
+    assert half == pytest.approx(1.961 * np.hypot(error, 9 / len(cost)), rel=0.01)
+    z, r = np.repeat(held.event, held.counts), np.repeat(held.prob, held.counts)
+    change = (1.0 - z) - cost_of(r >= 0.1, z)  # the map says 1: always act
+    assert found.cost_recalibrated.mean == pytest.approx(cost.mean() + change.mean())
 
 
 def test_the_intervals_cover():
@@ -101,7 +127,7 @@ def test_the_intervals_cover():
         parts = Split(
             fitted=fitted, held=fitted.held_out[0], map=brolly.PiecewiseMap.steps(np.zeros(0), np.array([0.03]))
         )
-        found = TaskResult.of(sample, TASK, 8, parts, 0.95).cost_never
+        found = result(sample, parts).cost_never
         assert found.high > found.low
         inside += found.low <= 0.27 <= found.high
     assert inside >= 180
@@ -109,10 +135,13 @@ def test_the_intervals_cover():
 
 def test_there_are_no_costs_without_actions_or_rows():
     sample, parts = split()
-    assert TaskResult.of(sample, brolly.DecisionTask.quadratic(), 8, parts, 0.95).cost is None
-    assert TaskResult.of(sample, TASK, 8, None, 0.95).cost is None
+    assert result(sample, parts, brolly.DecisionTask.quadratic()).cost is None
+    assert TaskResult.of(sample, TASK, 8, None, None, 0.95).cost is None
+    undivided = result(sample, None)
+    assert undivided.cost == result(sample, parts).cost
+    assert (undivided.cost_recalibrated, undivided.n_held_out) == (None, 0)
     three = brolly.DecisionTask.from_payoffs([[0, -10], [-1, -4], [-5, 0]])
-    found = TaskResult.of(sample, three, 8, parts, 0.95)
+    found = result(sample, parts, three)
     assert (found.best_threshold, found.cost_best_cutoff) == (None, None)
     assert found.cost_recalibrated.mean <= max(found.cost_always.mean, found.cost_never.mean)
     assert Cost(mean=1.0, low=0.5, high=1.5).to_dict() == {"mean": 1.0, "low": 0.5, "high": 1.5}

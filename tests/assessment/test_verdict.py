@@ -25,10 +25,11 @@ def worth(share, threshold=0.3):
     )
 
 
-def certificate(gain, harm=0.01):
+def certificate(gain, harm=0.01, estimate=None):
     return Certificate(
         harm_bound=harm,
         gain_at_least=gain,
+        gain_estimate=gain + 0.001 * (gain > 0) if estimate is None else estimate,
         harm=0.0,
         gain=gain,
         loss_bound=0.02,
@@ -68,37 +69,65 @@ ONLY_RECALIBRATED = (worth(0.0), worth(0.3))
 
 
 @pytest.mark.parametrize(
-    ("worths", "bound", "gain", "ignored", "grade"),
+    ("worths", "bound", "gain", "estimate", "ignored", "grade"),
     [
-        (USEFUL, 0.05, 0.0, 0.2, "use"),
-        (USEFUL, 0.05, 0.006, 0.2, "use"),  # up to a fifth of the tolerance, times twice the event rate, is slight
-        (USEFUL, 0.05, 0.0061, 0.2, "recalibrate"),
-        (USEFUL, 0.051, 0.0, 0.2, "unknown"),
-        (USEFUL, 0.4, 0.1, 0.2, "recalibrate"),
-        (ONLY_RECALIBRATED, 0.01, 0.1, 0.2, "recalibrate"),
-        (ONLY_RECALIBRATED, 0.01, 0.0, 0.01, "unknown"),
-        (USELESS, 0.01, 0.0, 0.075, "avoid"),
-        (USELESS, 0.01, 0.3, 0.075, "avoid"),  # a better constant is no reason to use it
-        (USELESS, 0.01, 0.0, 0.076, "unknown"),
-        (USELESS, 0.01, 0.0, None, "unknown"),
-        ((None, None), 0.01, 0.1, 0.01, "avoid"),
+        (USEFUL, 0.05, 0.0, 0.0, 0.2, "use"),
+        (USEFUL, 0.05, 0.0, -0.1, 0.2, "use"),
+        (USEFUL, 0.05, 0.006, 0.006, 0.2, "use"),  # up to a fifth of the tolerance, times twice the event rate
+        (USEFUL, 0.05, 0.0, 0.0061, 0.2, "unknown"),  # seems to gain more, but no gain is proven
+        (USEFUL, 0.001, 0.0, 0.0061, 0.2, "unknown"),
+        (USEFUL, 0.05, 0.0001, 0.0061, 0.2, "recalibrate"),
+        (USEFUL, 0.001, 0.0001, 0.0061, 0.2, "recalibrate"),
+        (USEFUL, 0.051, 0.0, 0.0, 0.2, "unknown"),
+        (USEFUL, 0.4, 0.1, 0.2, 0.2, "recalibrate"),
+        (ONLY_RECALIBRATED, 0.01, 0.1, 0.2, 0.2, "recalibrate"),
+        (ONLY_RECALIBRATED, 0.01, 0.0, 0.0, 0.01, "unknown"),
+        (USELESS, 0.01, 0.0, 0.0, 0.075, "avoid"),
+        (USELESS, 0.01, 0.3, 0.4, 0.075, "avoid"),  # a better constant is no reason to use it
+        (USELESS, 0.01, 0.0, 0.0, 0.076, "unknown"),
+        (USELESS, 0.01, 0.3, 0.4, 0.076, "unknown"),
+        (USELESS, 0.01, 0.0, 0.0, None, "unknown"),
+        ((None, None), 0.01, 0.1, 0.1, 0.01, "avoid"),
     ],
 )
-def test_the_grade_follows_from_the_bounds(worths, bound, gain, ignored, grade):
+def test_the_grade_follows_from_the_bounds(worths, bound, gain, estimate, ignored, grade):
     found = evidence(
         worth=worths[0],
         worth_recalibrated=worths[1],
         bound=bound,
-        certificate=certificate(gain),
+        certificate=certificate(gain, estimate=estimate),
         ignored=ignored,
     )
     assert found.grade == grade
 
 
+def test_less_evidence_never_turns_recalibrate_into_use_nor_back():
+    """Over all pairs of bounds with the same estimates, the second no stronger than the first in anything."""
+    shares, bounds, gains, ignored = (0.0, 0.1, 0.4), (0.001, 0.02, 0.05, 0.051, 0.3), (0.0, 0.004, 0.02), (0.05, 0.3)
+    for estimate in (-0.01, 0.0, 0.005, 0.0061, 0.03):
+        possible = [gain for gain in gains if gain <= max(estimate, 0.0)]  # a bound is below its estimate
+        all_bounds = list(itertools.product(shares, shares, bounds, possible, ignored))
+        grades = {
+            one: evidence(
+                worth=worth(one[0]),
+                worth_recalibrated=worth(one[1]),
+                bound=one[2],
+                certificate=certificate(one[3], estimate=estimate),
+                ignored=one[4],
+            ).grade
+            for one in all_bounds
+        }
+        for strong, weak in itertools.product(all_bounds, repeat=2):
+            lower, upper = (0, 1, 3), (2, 4)
+            if all(weak[i] <= strong[i] for i in lower) and all(weak[i] >= strong[i] for i in upper):
+                assert {grades[strong], grades[weak]} != {"use", "recalibrate"}
+                assert grades[weak] not in ("use", "recalibrate") or grades[strong] == grades[weak]
+
+
 def test_a_slight_gain_is_smaller_for_rare_events():
     rare = {"event_rate": 0.01, "certificate": certificate(0.0003)}
     assert evidence(**rare).grade == "recalibrate"
-    assert evidence(**rare | {"certificate": certificate(0.0001)}).grade == "use"
+    assert evidence(**rare | {"certificate": certificate(0.0001, estimate=0.0002)}).grade == "use"
 
 
 def test_one_class_has_no_verdict():
@@ -145,13 +174,13 @@ def test_the_whole_verdict():
         "Recalibrate these probabilities before you use them.\n"
         "With 95% confidence, somebody gains at least 4.22% of what is at stake by acting\n"
         "on the recalibrated probabilities, and nobody loses more than 0.34% by it.\n"
-        "Next: apply the map (logistic): a.recalibrator.predict(p), or brolly recalibrate\n"
-        "and brolly apply.\n"
+        "Next: apply the map (logistic), as below.\n"
+        "    a.recalibrator.predict(p)\n"
         "\n"
         "Is it useful?  at least 40.1% of what perfect foresight would gain over no\n"
         "               forecast, for whoever acts from about 12% on.\n"
         "Is it honest?  at most 9.87% of what is at stake is lost by acting on it as it\n"
-        "               is, against any rising correction.\n"
+        "               is, against any monotone recalibration.\n"
         "Recalibrated?  gains at least 4.22% of what is at stake; nobody loses more than\n"
         "               0.34% (logistic)."
     )
@@ -167,16 +196,18 @@ def test_the_costs_are_a_fourth_answer():
         cost_always=cost,
         cost_never=cost,
         cost_perfect=cost,
-        n=1000,
+        n=4000,
+        n_held_out=1000,
     )
     found = judge(evidence(), task)
     assert [a.about for a in found.answers] == ["worth", "loss", "recalibration", "cost"]
     assert found.answers[3].value == "3 per case"
     assert found.answers[3].meaning == "(2.5 to 3.5); recalibrated 2, always acting 3, never 3."
-    least = "acting on the recalibrated probabilities costs least, 2 per case (an estimate from 1,000 rows)."
+    least = "acting on the recalibrated probabilities costs least, 2 per case (an estimate)."
     assert found.next_step == f"Next, for your costs: {least}"
     (said,) = (s.text for s in found.sentences if s.about == "cost")
-    assert "on 1,000 rows that neither map nor cut-off was fitted to" in said
+    assert "cost per case on 4,000 rows" in said
+    assert "measured on 1,000 rows that they were not fitted to" in said
     assert "best single cut-off" not in said
 
 
@@ -184,10 +215,26 @@ def test_more_rows_are_asked_for_where_nothing_is_proven():
     found = judge(evidence(bound=0.2, certificate=certificate(0.0)))
     assert found.grade == "unknown"
     assert found.reason == "4,000 rows do not prove that nobody loses more than 5% of what is at stake."
-    assert found.next_step == "Next: get about 32,000 rows (an estimate)."
+    assert found.next_step == "Next: get about 32,000 rows (an estimate)."  # 4,000 (0.2 / 0.05)^1.5
+    useless = judge(evidence(bound=0.2, worth=worth(0.0), groups=80))
+    assert useless.reason.endswith(
+        "do not prove that anybody gains by them or that nobody loses more than 5% of what is at stake."
+    )
+    assert useless.next_step == "Next: get more than 32,000 rows, in as many more groups (an estimate)."
     nothing = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3)))
     assert nothing.reason == "4,000 rows do not prove that anybody gains by them."
-    assert nothing.next_step == "Next: get about 16,000 rows (an estimate)."
+    assert nothing.next_step == "Next: get more rows. These do not tell how many."
+
+
+def test_more_rows_where_recalibration_seems_to_gain():
+    found = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
+    assert found.reason == (
+        "4,000 rows do not prove that recalibration gains, although it seems to (about 2.6% of what is at stake)."
+    )
+    assert found.next_step == "Next: get more rows. These do not tell how many."
+    proven = judge(evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), certificate=certificate(0.01)))
+    assert proven.reason == "4,000 rows do not prove that anybody gains by them."
+    assert proven.next_step == "Next: get more rows. These do not tell how many."
 
 
 def test_groups_are_said():
@@ -211,6 +258,10 @@ def test_the_dict_and_the_html_say_the_same():
     assert [a["value"] for a in shown["answers"]] == [a.value for a in found.answers]
     assert "&lt;b&gt;" in found._repr_html_()
     assert found.headline in found._repr_html_()
+    assert "<pre>" not in found._repr_html_()
+    better = judge(evidence(certificate=certificate(0.02)))
+    assert better.to_dict()["commands"] == ["a.recalibrator.predict(p)"]
+    assert "<pre>a.recalibrator.predict(p)</pre>" in better._repr_html_()
 
 
 def test_without_a_map_nothing_changes():

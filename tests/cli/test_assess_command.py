@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import brolly
 from brolly.cli import main
+from brolly.cli.next_step import recalibrate_lines
 
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
@@ -37,6 +39,8 @@ def test_the_command_is_the_function(rain, capsys):
     by = {"city": [str(i % 3) for i in range(400)]}
     expected = brolly.assess(y, p, by=by, task=task, confidence_level=0.9, rng=7).to_dict()
     found = json.loads(out)
+    for document in (found, expected):
+        del document["verdict"]["commands"], document["verdict"]["text"]  # the way to recalibrate is another one
     segments = [document.pop("segments")["rows"] for document in (found, expected)]  # which are compressed
     assert found == expected
     names = ("label", "n", "value", "p_value", "flagged")
@@ -53,6 +57,46 @@ def test_the_verdict_is_printed(rain, capsys):
     expected = brolly.assess(y, p, rng=0)
     assert out == f"{expected}\nResult written to a.json\n"
     assert len(out.splitlines()) <= 14
+
+
+def write_too_high(path, separator=","):
+    rng = np.random.default_rng(5)
+    p = rng.random(4000).round(4)
+    y = np.where(rng.random(4000) < p**3, "yes", "no")
+    lines = [f"{a}{separator}{b}\n" for a, b in zip(p, y, strict=True)]
+    path.write_text(f"my prob{separator}y\n" + "".join(lines))
+
+
+def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
+    """The lines give the map of the verdict, and better probabilities."""
+    monkeypatch.chdir(tmp_path)
+    write_too_high(Path("two words.csv"))
+    options = ["--prob", "my prob", "--outcome", "y", "--pos-label", "yes", "--seed", "3"]
+    assert main(["assess", "two words.csv", *options, "-o", "a.json"]) == 0
+    out = capsys.readouterr().out
+    lines = [line.strip() for line in out.splitlines() if line.startswith("    brolly ")]
+    assert lines == [
+        "brolly recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o map.json",
+        "brolly apply 'two words.csv' --map map.json --prob 'my prob' -o better.csv",
+    ]
+    verdict = json.loads(Path("a.json").read_text())
+    assert verdict["verdict"]["commands"] == lines
+    assert "a.recalibrator" not in out
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    assert json.loads(Path("map.json").read_text())["map"] == verdict["recalibration"]["map"]
+    assert Path("better.csv").read_text().startswith('"my prob"') or "my prob" in Path("better.csv").read_text()
+    assert main(["report", "two words.csv", *options, "-o", "r.html"]) == 0
+    assert "brolly apply &#x27;two words.csv&#x27;" in Path("r.html").read_text()
+    assert main(["assess", "two words.csv", "two words.csv", *options]) == 0
+    assert "brolly apply" not in capsys.readouterr().out.rpartition("Report written")[2]
+
+
+def test_a_compressed_file_stays_one(tmp_path):
+    path = tmp_path / "x.csv.gz"
+    assert recalibrate_lines([str(path)], "p", "y") == (f"brolly recalibrate {path} --prob p --outcome y -o map.json",)
+    path.write_bytes(b"")
+    assert recalibrate_lines([str(path)], "p", "y")[1].endswith("-o better.csv.gz")
 
 
 def test_verbose_prints_the_details(rain, capsys):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.assessment.text import wrapped
 from brolly.cli import main
 from brolly.cli.measure import description
+from brolly.core.text import wrapped
 
 
 def words(y, p, *, m=2**16, rounding="soft"):

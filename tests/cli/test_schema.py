@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 import brolly
+from brolly import cli
 from brolly.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
@@ -90,6 +92,13 @@ def test_what_to_dict_returns():
     split = {"a": (y[:90], p[:90]), "b": brolly.Sample(y[90:], p[90:])}
     validate("compare", brolly.assess_many(split, task=brolly.DecisionTask.threshold(0.2), **some).to_dict())
     validate("switch", {"brolly": "", **brolly.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
+
+
+def test_every_command_with_json_has_a_schema():
+    """Asked of the parser: a command that learns --json needs a run above."""
+    (commands,) = (a for a in cli._parser()._actions if isinstance(a, argparse._SubParsersAction))
+    printing = {name for name, parser in commands.choices.items() if "--json" in parser.format_help()}
+    assert printing == {command[0] for _, command in RUNS}
 
 
 def test_every_schema_is_tested_and_strict(folder, monkeypatch, capsys):

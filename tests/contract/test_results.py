@@ -85,7 +85,12 @@ def results(y, p):
     fitted = brolly.Recalibrator(rng=0).fit(p, y)
     found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample)]
     found += [brolly.OnlineForecaster(rng=0), brolly.OnlineRecalibrator(rng=0), *surprises()]
-    found += [brolly.Cost(mean=1.0, low=0.5, high=1.5), *(w for w in [both["a"].evidence.worth] if w is not None)]
+    cost = brolly.Cost(mean=1.0, low=0.5, high=1.5)
+    found += [
+        cost,
+        brolly.ReferenceCost(name="never act", cost=cost),
+        *(w for w in [both["a"].evidence.worth] if w is not None),
+    ]
     return [*found, brolly.RoundingPolicy(task, 8), *changes()]
 
 

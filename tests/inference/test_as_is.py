@@ -1,4 +1,4 @@
-"""`guarantee(response="as_is")`: acting on predictions as they are, compared with every rising correction."""
+"""`guarantee(response="as_is")`: acting on predictions as they are, compared with every monotone recalibration."""
 
 from __future__ import annotations
 
@@ -257,7 +257,8 @@ def test_a_heavy_row_may_be_charged_away():
 def test_it_is_sharp_and_blind_to_what_is_not_rising():
     """Inverted predictions are found, those that alternate within small ranges are not.
 
-    Inverted: the best rising correction of 1 - p is 1/2, R(mu) = mu - 3 mu^2 / 2 below it, 1/6 at 1/3: a loss of 1/3.
+    Inverted: the best monotone recalibration of 1 - p is 1/2, R(mu) = mu - 3 mu^2 / 2 below it, 1/6 at 1/3: a loss of
+    1/3.
     """
     y, p = forecasts(3, 10_000)
     right, turned = guarantee(y, p, response="as_is"), guarantee(y, 1 - p, response="as_is")
@@ -279,9 +280,11 @@ def test_what_it_says():
     assert promise.startswith(
         "With 95% confidence, the expected loss of everybody who acts on these probabilities as they are is"
     )
-    assert promise.endswith("of the range of their payoffs, compared with any rising correction of them.")
+    assert promise.endswith(
+        "at stake (their best minus their worst payoff), compared with any monotone recalibration of them."
+    )
     assert "Corrections that reverse the order of some probabilities are not covered." in meaning
-    assert f"the loss is {g.plug_in:.2%}, compared with the best rising correction in hindsight" in meaning
+    assert f"the loss is {g.plug_in:.2%}, compared with the best monotone recalibration in hindsight" in meaning
     assert assumption == (
         "It assumes that the rows were drawn independently from the population in which the predictions will be used. "
         "It fails for at most 5% of such samples."

@@ -43,8 +43,9 @@ def test_segments_are_listed():
     words = ["region, year  uses  gain at least  loss at most  rows held out"]
     words += [r"\x1b19, (none)  own map  9.5%  1.25%  1,019", r"\x1b18, (none)  map of all rows  1.25%  1,018"]
     assert [line.split() for line in lines[:3]] == [line.split() for line in words]
-    assert lines[-2] == "and 8 more segments"
-    assert lines[-1].endswith("Each column holds for all segments at once.")
+    assert lines[-4] == "and 8 more segments"
+    assert " ".join(lines[-3:]).endswith("Each column holds for all segments at once.")
+    assert max(map(len, lines)) <= 80
     p, y = draw(400)
     r = brolly.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(400) % 2, "<b>", "c"))
     assert "rows held out\n" in str(r)

@@ -90,14 +90,15 @@ def assess(
 
     - "avoid" if nobody provably gains by the forecast, as it is or recalibrated, and nobody can gain more than a
       quarter of what perfect foresight is worth;
-    - else "recalibrate" if recalibration provably gains more than a fifth of the tolerance (less for rare events), and
-      the forecast, as it is or recalibrated, provably helps somebody;
+    - else, if recalibration gains somebody more than a fifth of the tolerance (less for rare events) by the estimate:
+      "recalibrate" if that somebody gains is proven, and the forecast, as it is or recalibrated, provably helps
+      somebody;
     - else "use" if somebody provably gains by the forecast as it is, and nobody loses more than `tolerance` by acting
       on it;
-    - else "unknown".
+    - "unknown" where nothing of that is proven. So less evidence never turns "recalibrate" into "use".
 
-    Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration and costs are
-    judged on a quarter of the rows that neither map nor cut-off was fitted to.
+    Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration is judged on a
+    quarter of the rows that neither map nor cut-off was fitted to; so is what they change in your costs.
 
     *One grid* is used throughout, that of `rounded_guarantee`: from 8 to 128.
 

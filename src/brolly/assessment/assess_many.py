@@ -15,14 +15,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.assessment import text
 from brolly.assessment.assess import collect_warnings, counter, read, read_groups
 from brolly.assessment.compute import Settings, compute, with_warnings
-from brolly.assessment.ranking import Pair, Standing, columns, cost_difference, headline, ranked, table
+from brolly.assessment.ranking import (
+    Pair,
+    ReferenceCost,
+    Standing,
+    columns,
+    cost_difference,
+    headline,
+    interval,
+    ranked,
+    references,
+    table,
+)
 from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.sample.segments import Segments
-from brolly.core.text import percent
+from brolly.core.text import percent, wrapped
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.resampling import Progress, Seed, as_seed
@@ -45,6 +55,8 @@ class AssessmentSet(Mapping[str, Assessment]):
         The assessments in the order given; ``s["name"]`` is one of them.
     standings : tuple of Standing
         The cost of the user's decision by each forecast, proper scores, discrimination and grade.
+    references : tuple of ReferenceCost
+        What always acting, never acting and perfect foresight cost, if all forecasts are of the same rows.
     pairs : tuple of Pair
         Every two forecasts compared: the difference in cost, and what anybody gains and loses by switching.
     confidence_level : float
@@ -53,6 +65,7 @@ class AssessmentSet(Mapping[str, Assessment]):
 
     assessments: tuple[Assessment, ...]
     standings: tuple[Standing, ...]
+    references: tuple[ReferenceCost, ...]
     pairs: tuple[Pair, ...]
     confidence_level: float
 
@@ -83,7 +96,7 @@ class AssessmentSet(Mapping[str, Assessment]):
         if len(self) == 1:
             return self.assessments[0].verdict.headline
         first = {one.name: one for one in self.standings}[self.ranking[0]]
-        return headline(self.ranking, self.best, first)
+        return headline(self.ranking, self.best, first, self.references)
 
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
@@ -111,6 +124,7 @@ class AssessmentSet(Mapping[str, Assessment]):
             "best": self.best,
             "ranking": list(self.ranking),
             "standings": [one.to_dict() for one in self.standings],
+            "references": [one.to_dict() for one in self.references],
             "assessments": [a.to_dict() for a in self.assessments],
             "pairs": [pair.to_dict() for pair in self.pairs],
             "verdict": {"headline": self.headline, "sentences": sentences, "text": str(self)},
@@ -135,12 +149,12 @@ class AssessmentSet(Mapping[str, Assessment]):
     def __str__(self) -> str:
         if len(self) == 1:
             return str(self.assessments[0])
-        parts = [text.wrapped(self.headline), "", self.table(), "", *map(text.wrapped, self.sentences)]
+        parts = [wrapped(self.headline), "", self.table(), "", *map(wrapped, self.sentences)]
         return "\n".join(parts)
 
     def table(self) -> str:
         """The costs, scores and grades as lines of text, best first."""
-        return table(self.standings, self.ranking)
+        return table(self.standings, self.ranking, self.references)
 
     def _repr_html_(self) -> str:
         points = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
@@ -148,6 +162,9 @@ class AssessmentSet(Mapping[str, Assessment]):
         head = "".join(f"<th>{name}</th>" for name, _ in shown)
         rows = "".join(
             f"<tr>{''.join(f'<td>{escape(show(one))}</td>' for _, show in shown)}</tr>" for one in self.standings
+        )
+        rows += "".join(
+            f"<tr><td>({escape(rule.name)})</td><td>{interval(rule.cost)}</td></tr>" for rule in self.references
         )
         return f"<p><b>{escape(self.headline)}</b></p><table><tr>{head}</tr>{rows}</table><ul>{points}</ul>"
 
@@ -235,10 +252,9 @@ def assess_many(
         "confidence_level": 1 - doubt / 4,
         "rng": generator,
     }
-    pairs = []
-    for a, b in couples:
+    pairs, same = [], {couple: _same_rows(rows[couple[0]], rows[couple[1]]) for couple in couples}
+    for (a, b), paired in same.items():
         to_b = to_a = None
-        paired = _same_rows(rows[a], rows[b])
         if paired:
             to_b = switch_guarantee(rows[a][0], rows[a][1], rows[b][1], **options)
             to_a = switch_guarantee(rows[a][0], rows[b][1], rows[a][1], **options)
@@ -250,6 +266,7 @@ def assess_many(
     return AssessmentSet(
         assessments=tuple(assessments),
         standings=tuple(standings),
+        references=references(task, everything[next(iter(rows))], confidence_level) if all(same.values()) else (),
         pairs=tuple(pairs),
         confidence_level=settings.confidence_level,
     )

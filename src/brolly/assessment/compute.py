@@ -119,7 +119,7 @@ def compute(
         table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, rng=rng, step=step)
     own = None
     if settings.task is not None:
-        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.split, level)
+        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
     step()
     evidence = Evidence(
         n=sample.n,
@@ -190,6 +190,7 @@ class _Recalibration:
     worth: Worth | None = None
     worth_recalibrated: Worth | None = None
     ignored: float | None = None
+    rows: HeldOut | None = None
     split: Split | None = None
 
 
@@ -197,13 +198,15 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
     """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
     if sample.grid is not None and not sample._cells.has_equal_weights:
         return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
+    found = Recalibrator(confidence_level=level, rng=rng).fit(
+        sample, groups=group
+    )  # with a seed: the same as by itself
     (stream,) = rng.spawn(1)
-    found = Recalibrator(confidence_level=level, rng=stream).fit(sample, groups=group)
     everything = HeldOut.all_of(sample, group)
     value = worth(_forecasts(everything), level, stream)
     fitted = found._training
     if fitted is None:
-        return _Recalibration(recalibrator=found, worth=value)
+        return _Recalibration(recalibrator=found, worth=value, rows=everything)
     held = fitted.held_out[0]
     useful = found.map_
     if found.method_ == "constant":
@@ -221,6 +224,7 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
         worth=value,
         worth_recalibrated=worth_of_choice(chooser, _forecasts(held, recalibrated), level),
         ignored=_ignored(everything, pairs, 1 - level),
+        rows=everything,
         split=Split(fitted=fitted, held=held, map=found.map_),
     )
 

@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
+from brolly.core.text import rows as count_rows
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
@@ -21,7 +22,15 @@ from brolly.recalibration.training import HeldOut, Training
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
-NAMES = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_perfect")
+LABELS = {
+    "cost": "Forecast as it is",
+    "cost_recalibrated": "Recalibrated",
+    "cost_best_cutoff": "Best cut-off",
+    "cost_always": "Always act",
+    "cost_never": "Never act",
+    "cost_perfect": "Perfect foresight",
+}
+_WIDEST = max(map(len, LABELS.values()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,8 +49,8 @@ class Cost:
 class TaskResult:
     """The user's own decision: what it costs, and its swap regret on these rows.
 
-    The costs are of rows that neither the map nor the cut-off was fitted to. Acting on the forecast means: take the
-    action that is best if the probability is right.
+    All costs are of the same rows: all of them. What recalibration and the best cut-off change was measured on rows
+    that neither was fitted to. Acting on the forecast means: take the action that is best if the probability is right.
 
     Attributes
     ----------
@@ -55,12 +64,12 @@ class TaskResult:
     cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Cost or None
         The cost per case of acting on the forecast as it is, on the recalibrated forecast, from the best single
         cut-off on, always (the action for the highest probabilities), never (that for the lowest), and with perfect
-        foresight. None for tasks without a list of actions, and where the rows cannot be divided; `cost_best_cutoff`
-        also for tasks with more than two actions.
+        foresight. None for tasks without a list of actions; `cost_recalibrated` and `cost_best_cutoff` also where the
+        rows cannot be divided, `cost_best_cutoff` for tasks with more than two actions.
     best_threshold : float or None
-        The cut-off of `cost_best_cutoff`, chosen on the other rows.
-    n : int
-        The number of rows that the costs are of.
+        The cut-off of `cost_best_cutoff`, chosen on the rows that are not held out.
+    n, n_held_out : int
+        The number of rows that the costs are of, and of those that measured the change by recalibration and cut-off.
     """
 
     task: DecisionTask
@@ -75,22 +84,62 @@ class TaskResult:
     cost_perfect: Cost | None = None
     best_threshold: float | None = None
     n: int = 0
+    n_held_out: int = 0
 
     @classmethod
     def of(
-        cls, sample: Sample, task: DecisionTask, grid: int, split: Split | None, confidence_level: float
+        cls,
+        sample: Sample,
+        task: DecisionTask,
+        grid: int,
+        rows: HeldOut | None,
+        split: Split | None,
+        confidence_level: float,
     ) -> TaskResult:
-        """Compute the regret on all rows, and the costs on those held out."""
+        """Compute the regret and the costs; `rows` are all rows, or None where weights are lost."""
         regret = swap_regret(sample, task=task)
         on = sample._on_grid(grid).rounded
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if split is None or not isinstance(task, FiniteTask):
+        if rows is None or not isinstance(task, FiniteTask):
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
-        cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
-        actions = _actions(task, split, cutoff)
-        costs = {name: _cost(task, action, split.held, confidence_level) for name, action in actions.items()}
-        return cls(task=task, regret=regret, rounded=rounded, grid=grid, best_threshold=cutoff, n=split.held.n, **costs)
+        costs = {
+            name: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
+            for name, action in simple_actions(task, rows).items()
+        }
+        cutoff = None
+        if split is not None:
+            cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
+            for name, action in _fitted_actions(task, split, cutoff).items():
+                costs[name] = _changed_cost(task, rows, split.held, action, confidence_level)
+        held = 0 if split is None else split.held.n
+        return cls(
+            task=task,
+            regret=regret,
+            rounded=rounded,
+            grid=grid,
+            best_threshold=cutoff,
+            n=rows.n,
+            n_held_out=held,
+            **costs,
+        )
+
+    def __str__(self) -> str:
+        if self.cost is None:
+            return f"{self.task}\n{self.regret}"
+        lines = [
+            f"{label:<{_WIDEST}}  {cost.mean:10.4g}  ({cost.low:.4g} to {cost.high:.4g}){self._where(name)}"
+            for name, label in LABELS.items()
+            if (cost := getattr(self, name)) is not None
+        ]
+        return "\n".join([str(self.task), f"Cost per case, from {count_rows(self.n)}:", *lines])
+
+    def _where(self, name: str) -> str:
+        """The cut-off, beside its cost."""
+        cut = self.best_threshold
+        if cut is None or name != "cost_best_cutoff":
+            return ""
+        return f", act from {cut:.3g} on" if cut <= 1 else ", never act"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the costs into axes (default: new ones); see `brolly.plots.costs`."""
@@ -110,9 +159,10 @@ class TaskResult:
             "scale": self.task.scale,
             "swaps": found["swaps"],
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
-            **{name: (found := getattr(self, name)) and found.to_dict() for name in NAMES},
+            **{name: (found := getattr(self, name)) and found.to_dict() for name in LABELS},
             "best_threshold": self.best_threshold,
             "cost_rows": self.n,
+            "held_out_rows": self.n_held_out,
         }
 
 
@@ -125,20 +175,23 @@ class Split:
     map: PiecewiseMap
 
 
-def _actions(task: FiniteTask, split: Split, cutoff: float | None) -> dict[str, Any]:
-    """The index of the action for each row held out, by rule."""
-    prob, event = split.held.prob, split.held.event
-    low, high = task.order[0], task.order[-1]
+def simple_actions(task: FiniteTask, rows: HeldOut) -> dict[str, Any]:
+    """The index of the action for each row, by rules that are not fitted."""
     best = task.matrix.argmax(axis=0)
-    actions = {
-        "cost": task.best_index(prob),
-        "cost_recalibrated": task.best_index(split.map(prob)),
-        "cost_always": np.full(len(prob), high),
-        "cost_never": np.full(len(prob), low),
-        "cost_perfect": best[event.astype(np.intp)],
+    return {
+        "cost": task.best_index(rows.prob),
+        "cost_always": np.full(len(rows.prob), task.order[-1]),
+        "cost_never": np.full(len(rows.prob), task.order[0]),
+        "cost_perfect": best[rows.event.astype(np.intp)],
     }
+
+
+def _fitted_actions(task: FiniteTask, split: Split, cutoff: float | None) -> dict[str, Any]:
+    """The index of the action for each row held out, by rules that were fitted to the others."""
+    prob = split.held.prob
+    actions = {"cost_recalibrated": task.best_index(split.map(prob))}
     if cutoff is not None:
-        actions["cost_best_cutoff"] = np.where(prob >= cutoff, high, low)
+        actions["cost_best_cutoff"] = np.where(prob >= cutoff, task.order[-1], task.order[0])
     return actions
 
 
@@ -151,33 +204,57 @@ def _best_cutoff(task: FiniteTask, rows: Training) -> float:
     return float(np.append(rows.prob, 2.0)[int(np.argmax(total))])
 
 
-def _cost(task: FiniteTask, action: Any, held: HeldOut, confidence_level: float) -> Cost | None:
-    cost = -task.matrix[action, held.event.astype(np.intp)]
-    return mean_cost(cost, -task.matrix, held, confidence_level)
+def paid(task: FiniteTask, action: Any, rows: HeldOut) -> Floats:
+    """The cost of each row by its action."""
+    cost: Floats = -task.matrix[action, rows.event.astype(np.intp)]
+    return cost
 
 
-def mean_cost(cost: Floats, possible: Floats, held: HeldOut, confidence_level: float) -> Cost | None:
+def mean_cost(cost: Floats, possible: Floats, rows: HeldOut, confidence_level: float) -> Cost | None:
     """The mean and a Student interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have.
     """
-    weight = _weights(held)
-    total = float(weight.sum())
-    mean = float(weight @ cost) / total
-    share = weight * (cost - mean) / total
-    if held.counts is not None:
-        n, square = held.n, float((held.counts * ((cost - mean) / total) ** 2).sum())
-    elif held.group is not None:
-        sums = np.bincount(held.group, share)
-        n, square = len(np.unique(held.group)), float(sums @ sums)
-    else:
-        n, square = held.n, float(share @ share)
+    (mean,), square, n = _spread(rows, cost)
     if n < 2:
         return None
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
-    square += float(np.abs(possible - mean).max() / n) ** 2
-    half = float(student.ppf((1 + confidence_level) / 2, n - 1)) * math.sqrt(square * n / (n - 1))
-    return Cost(mean=mean, low=max(mean - half, float(possible.min())), high=min(mean + half, float(possible.max())))
+    square += (np.abs(possible - mean).max() / n) ** 2
+    return _interval(mean, square[0, 0] * n / (n - 1), n - 1, possible, confidence_level)
+
+
+def _changed_cost(task: FiniteTask, rows: HeldOut, held: HeldOut, action: Any, confidence_level: float) -> Cost | None:
+    """The cost of a fitted rule: that of the forecast on all rows, and what the rule changes on rows held out."""
+    possible = -task.matrix
+    (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
+    old = paid(task, task.best_index(held.prob), held)
+    (_, change), product, k = _spread(held, old, paid(task, action, held) - old)
+    if k < 2:
+        return None
+    share = _weights(held).sum() / _weights(rows).sum()
+    most = np.ptp(task.matrix, axis=0).max()
+    variance = square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * share * product[0, 1]) * k / (k - 1)
+    variance += (np.abs(possible - mean).max() / n) ** 2 + (most / k) ** 2  # one more case, as in `mean_cost`
+    return _interval(mean + change, max(variance, 0.0), k - 1, possible, confidence_level)
+
+
+def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Cost:
+    half = float(student.ppf((1 + confidence_level) / 2, freedom)) * math.sqrt(variance)
+    low, mean, high = np.clip([mean - half, mean, mean + half], possible.min(), possible.max()).tolist()
+    return Cost(mean=mean, low=low, high=high)
+
+
+def _spread(rows: HeldOut, *columns: Floats) -> tuple[list[float], Floats, int]:
+    """The means of columns, the sums over draws of products of their deviations, and the number of draws."""
+    weight = _weights(rows)
+    means = [float(weight @ column) / float(weight.sum()) for column in columns]
+    parts = np.array([weight * (x - mean) / weight.sum() for x, mean in zip(columns, means, strict=True)])
+    if rows.counts is not None:
+        return means, (parts / weight) @ parts.T, rows.n
+    if rows.group is not None:
+        group = np.unique(rows.group, return_inverse=True)[1]
+        parts = np.array([np.bincount(group, part) for part in parts])
+    return means, parts @ parts.T, parts.shape[1]
 
 
 def _weights(held: HeldOut) -> Floats:

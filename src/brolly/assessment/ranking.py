@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from brolly.assessment.costs import Cost, mean_cost
+from brolly.assessment.costs import Cost, mean_cost, paid, simple_actions
 from brolly.assessment.result import Assessment
+from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
 from brolly.core.text import at_least, at_most, finite
 from brolly.decisions.finite_task import FiniteTask
@@ -31,7 +32,7 @@ class Standing:
     cost : Cost or None
         The cost per case of the user's own decision; None without a decision, or if it has no list of actions.
     cost_recalibrated : Cost or None
-        The same on the recalibrated forecast, on rows that the map was not fitted to.
+        The same on the recalibrated forecast, as in `TaskResult`.
     brier_score, log_score : float
         Proper scores: lower is better.
     auroc : float or None
@@ -72,6 +73,40 @@ class Standing:
             "log_score": finite(self.log_score),
             "auroc": self.auroc,
         }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReferenceCost:
+    """A rule that needs no forecast, for comparison.
+
+    Attributes
+    ----------
+    name : {"always act", "never act", "perfect foresight"}
+        The rule.
+    cost : Cost
+        The cost per case of the user's own decision, on the same rows as that of the forecasts.
+    """
+
+    name: str
+    cost: Cost
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "cost": self.cost.to_dict()}
+
+
+_REFERENCES = {"always act": "cost_always", "never act": "cost_never", "perfect foresight": "cost_perfect"}
+
+
+def references(task: DecisionTask | None, rows: HeldOut, confidence_level: float) -> tuple[ReferenceCost, ...]:
+    """What always and never acting, and perfect foresight, cost; nothing if the decision has no list of actions."""
+    if not isinstance(task, FiniteTask):
+        return ()
+    actions = simple_actions(task, rows)
+    found = {
+        name: mean_cost(paid(task, actions[rule], rows), -task.matrix, rows, confidence_level)
+        for name, rule in _REFERENCES.items()
+    }
+    return tuple(ReferenceCost(name=name, cost=cost) for name, cost in found.items() if cost is not None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,9 +206,9 @@ def cost_difference(
     return Cost(mean=mean, low=mean - half, high=mean + half)
 
 
-def _costs(task: FiniteTask, rows: HeldOut) -> Any:
+def _costs(task: FiniteTask, rows: HeldOut) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
-    return -task.matrix[task.best_index(rows.prob), rows.event.astype(np.intp)]
+    return paid(task, task.best_index(rows.prob), rows)
 
 
 def ranked(standings: tuple[Standing, ...], pairs: tuple[Pair, ...]) -> tuple[str, ...]:
@@ -189,10 +224,17 @@ def ranked(standings: tuple[Standing, ...], pairs: tuple[Pair, ...]) -> tuple[st
     return tuple(one.name for one in sorted(standings, key=place))
 
 
-def headline(names: tuple[str, ...], best: str | None, first: Standing) -> str:
-    """Which forecast, in a sentence; `first` is the first of the ranking."""
+def headline(names: tuple[str, ...], best: str | None, first: Standing, others: tuple[ReferenceCost, ...]) -> str:
+    """Which forecast, in a sentence; `first` is the first of the ranking, `others` are rules without a forecast."""
     if first.cost is not None:
         span = f"{first.cost.mean:.4g} per case"
+        without = min(others[:2], key=lambda rule: rule.cost.mean, default=None)
+        if without is not None and without.cost.mean <= first.cost.mean:
+            rule = "Always acting" if without.name == "always act" else "Never acting"
+            return (
+                f"{rule} costs least on these rows, {without.cost.mean:.4g} per case: no forecast gains you anything. "
+                f"The cheapest is {first.name}, {span}."
+            )
         if best is not None:
             return f"For your costs the best of {len(names)} forecasts is {best}: {span}."
         return f"No forecast is proven to cost least; on these rows it is {first.name}, {span}."
@@ -200,30 +242,33 @@ def headline(names: tuple[str, ...], best: str | None, first: Standing) -> str:
         return (
             f"{best} is the best of {len(names)} forecasts: by switching to it somebody gains more than anybody loses."
         )
-    others = "the other" if len(names) == 2 else "all others"
-    return f"No forecast is proven better than {others} for everybody: state your costs to rank them."
+    rest = "the other" if len(names) == 2 else "all others"
+    return f"No forecast is proven better than {rest} for everybody: state your costs to rank them."
 
 
-def table(standings: tuple[Standing, ...], ranking: tuple[str, ...]) -> str:
-    """The standings as lines of text, best first."""
+def table(standings: tuple[Standing, ...], ranking: tuple[str, ...], others: tuple[ReferenceCost, ...]) -> str:
+    """The standings as lines of text, best first, and below them the rules without a forecast."""
     by_name = {one.name: one for one in standings}
-    lines = [("forecast", *(head for head, _ in columns(standings)))]
-    lines += [(name, *(show(by_name[name]) for _, show in columns(standings))) for name in ranking]
+    shown = columns(standings)
+    lines = [("forecast", *(head for head, _ in shown))]
+    lines += [(name, *(show(by_name[name]) for _, show in shown)) for name in ranking]
+    lines += [(f"({rule.name})", interval(rule.cost), *("" for _ in shown[1:])) for rule in others]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(
             f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
+        ).rstrip()
         for line in lines
     )
 
 
+def interval(cost: Cost | None) -> str:
+    """A cost with its interval."""
+    return "" if cost is None else f"{cost.mean:.4g} ({cost.low:.4g} to {cost.high:.4g})"
+
+
 def columns(standings: tuple[Standing, ...]) -> list[tuple[str, Any]]:
-    """The columns of the table beside the names: heads, and how to show a cell."""
-
-    def interval(cost: Cost | None) -> str:
-        return "" if cost is None else f"{cost.mean:.4g} ({cost.low:.4g} to {cost.high:.4g})"
-
+    """The columns of the table beside the names: heads, and how to show a cell; the cost comes first."""
     costs = [
         ("cost per case", lambda s: interval(s.cost)),
         ("recalibrated", lambda s: "" if s.cost_recalibrated is None else f"{s.cost_recalibrated.mean:.4g}"),

@@ -78,7 +78,7 @@ class Assessment:
     segments : SegmentTable or None
         SCDL of each segment, tested with allowance for their number.
     confidence_level, tolerance : float
-        The confidence level of each statement; the expected loss, as a share of the stakes, that is acceptable.
+        The confidence level of each statement; the expected loss, as a share of what is at stake, that is acceptable.
     n_resamples : int
         The number of resamples of the test.
     seed : int or None

@@ -45,8 +45,8 @@ class Segment:
     value : float
         SCDL of the segment's rows.
     loss, loss_bound : float or None
-        The largest loss of any decision that acts on the probabilities as they are, against any rising correction: on
-        the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
+        The largest loss of any decision that acts on the probabilities as they are, against any monotone recalibration:
+        on the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
         for small segments, and beyond the 500 with the smallest p-values.
     null_mean : float or None
         The mean SCDL of a perfectly calibrated forecast; this and the next four are None for small segments.

@@ -6,8 +6,7 @@ import textwrap
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from brolly.core.text import at_least, at_most, percent, rows, short
-from brolly.decisions.text import show_threshold
+from brolly.core.text import WIDTH, at_least, at_most, percent, rows, short
 
 if TYPE_CHECKING:
     from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from brolly.assessment.verdict import Evidence
     from brolly.measures.soft_binned import SoftBinnedProfile
 
-WIDTH = 80
 STAKES = "what is at stake per case (best minus worst outcome)"
 FIXED_CHANGE = "compared with the best fixed change of actions ('where I would do this, do that')"
 SCOPE = (
@@ -32,11 +30,6 @@ _CALIBRATED = (
     "The probabilities match the outcomes of these rows as closely as can be measured: nobody who acts on them, "
     "whatever the decision and its costs, would gain by changing actions in hindsight."
 )
-
-
-def wrapped(text: str) -> str:
-    """Break a text into lines that fit a terminal."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def p_value(value: float) -> str:
@@ -73,7 +66,7 @@ def reason(e: Evidence) -> str:
         return (
             f"{level}, somebody gains at least {at_least(e.worth.relative_at_least)} of what perfect foresight would "
             f"gain; nobody who acts on them loses more than {at_most(e.as_is.bound)} of what is at stake, compared "
-            "with any rising correction."
+            "with any monotone recalibration."
         )
     if e.grade == "recalibrate":
         assert e.certificate is not None
@@ -89,59 +82,15 @@ def reason(e: Evidence) -> str:
         )
     if e.foresight == 0:
         return f"All outcomes on these {rows(e.n)} are the same."
-    missing = [] if e.useful else ["that anybody gains by them"]
-    missing += [] if e.safe else [f"that nobody loses more than {percent(e.tolerance)} of what is at stake"]
+    missing = [] if e.useful or (e.improvable and e.useful_recalibrated) else ["that anybody gains by them"]
+    if e.improvable and not e.improves:
+        assert e.certificate is not None
+        gain = percent(float(f"{e.certificate.gain_estimate:.2g}"))
+        missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
+    if not e.improvable and not e.safe:
+        missing.append(f"that nobody loses more than {percent(e.tolerance)} of what is at stake")
     groups = "" if e.groups is None else f" in {e.groups:,} groups"
-    return f"{rows(e.n)}{groups} do not prove {' or '.join(missing or ['that recalibration helps'])}."
-
-
-def next_step(e: Evidence, task: TaskResult | None) -> str:
-    """What to do now."""
-    if e.is_reversed:
-        return (
-            f"Next: check which outcome is the event: higher predictions go with fewer events (AUROC {e.auroc:.2g}). "
-            "Did you mean 1 - p, or the other outcome as the event (pos_label)?"
-        )
-    own = _cheapest(task)
-    yours = "" if own is None else f" For your costs {own[1]}"
-    if e.grade == "use":
-        if own is not None and own[0] != "cost":
-            return f"Next, for your costs: {own[1]}"
-        ends = task.task.thresholds if task is not None else ()
-        where = f"from {show_threshold(ends[0])} on" if len(ends) == 1 else "from your threshold on"
-        return f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
-    if e.grade == "recalibrate":
-        apply = f"Next: apply the map ({e.method}): a.recalibrator.predict(p), or brolly recalibrate and brolly apply."
-        return f"{apply}{yours}"
-    if e.grade == "avoid":
-        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody."
-    if e.foresight == 0:
-        return "Next: get rows with both outcomes."
-    what = "rows" if e.groups is None else "rows, in as many more groups"
-    return f"Next: get about {_round_rows(e.rows_needed)} {what} (an estimate).{yours}"
-
-
-def _cheapest(task: TaskResult | None) -> tuple[str, str] | None:
-    """The rule that costs least on the rows held out, and a sentence about it; of equals, the simplest."""
-    if task is None:
-        return None
-    what = {
-        "cost_always": "always acting costs least, {} per case: the forecast gains you nothing",
-        "cost_never": "never acting costs least, {} per case: the forecast gains you nothing",
-        "cost": "acting on the probabilities as they are costs least, {} per case",
-        "cost_recalibrated": "acting on the recalibrated probabilities costs least, {} per case",
-    }
-    known = {name: cost.mean for name in what if (cost := getattr(task, name)) is not None}
-    if not known:
-        return None
-    least = min(known.values())
-    name = next(name for name, cost in known.items() if cost <= least + 1e-12 * abs(least))
-    return name, f"{what[name].format(f'{least:.4g}')} (an estimate from {rows(task.n)})."
-
-
-def _round_rows(n: int) -> str:
-    digits = len(str(n)) - 2
-    return f"{round(n, -digits) if digits > 0 else n:,}"
+    return f"{rows(e.n)}{groups} do not prove {' or '.join(missing)}."
 
 
 def answer_line(question: str, value: str, meaning: str) -> str:
@@ -169,7 +118,7 @@ def loss_answer(e: Evidence) -> dict[str, str]:
     """Is it honest?"""
     return {
         "value": f"at most {at_most(min(e.as_is.bound, 1.0))}",
-        "meaning": "of what is at stake is lost by acting on it as it is, against any rising correction.",
+        "meaning": "of what is at stake is lost by acting on it as it is, against any monotone recalibration.",
     }
 
 
@@ -232,8 +181,8 @@ def as_is(e: Evidence) -> str:
         return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
     return (
         f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
-        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, compared with any rising correction of the "
-        f"probabilities. On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is an "
+        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, compared with any monotone recalibration of "
+        f"them. On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is an "
         "average over the population that these rows came from; chance comes on top in any batch of new rows."
     )
 
@@ -245,7 +194,7 @@ def rounded(e: Evidence) -> str:
         return f"Rounded at random to multiples of 1/{g.grid}, they have no guarantee either."
     return (
         f"Rounded at random to multiples of 1/{g.grid}, the expected loss is at most {at_most(g.bound)}, "
-        f"{FIXED_CHANGE}, rising or not."
+        f"{FIXED_CHANGE}, monotone or not."
     )
 
 
@@ -260,7 +209,7 @@ def recalibration(e: Evidence) -> str:
     return (
         f"Recalibration ({e.method}), on {rows(c.n)} that the map was not fitted to: "
         f"{gain or 'no gain is proven'}, nobody loses more than {at_most(c.harm_bound)}; acting on the recalibrated "
-        f"probabilities, nobody loses more than {at_most(c.loss_bound)} against any rising correction."
+        f"probabilities, nobody loses more than {at_most(c.loss_bound)} against any monotone recalibration."
     )
 
 
@@ -280,8 +229,8 @@ def costs(task: TaskResult) -> str:
         if cost is not None
     )
     return (
-        f"Your decision, cost per case on {rows(task.n)} that neither map nor cut-off was fitted to, with approximate "
-        f"intervals: {shown}."
+        f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. What the map and the "
+        f"cut-off change was measured on {rows(task.n_held_out)} that they were not fitted to."
     )
 
 

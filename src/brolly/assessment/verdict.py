@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
 from brolly.assessment import text
 from brolly.assessment.costs import TaskResult
+from brolly.assessment.next_step import commands, next_step
+from brolly.core.text import wrapped
 from brolly.inference.calibration_test import CalibrationTest
 from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.worth import Worth
@@ -71,7 +74,7 @@ class Evidence:
 
     @property
     def foresight(self) -> float:
-        """What perfect foresight is worth to whoever gains most by it, as a share of the range of payoffs."""
+        """What perfect foresight is worth to whoever gains most by it, as a share of what is at stake."""
         return min(self.event_rate, 1 - self.event_rate)
 
     @property
@@ -97,26 +100,43 @@ class Evidence:
         return self.as_is.bound <= self.tolerance
 
     @property
+    def slight(self) -> float:
+        """The gain by recalibration that can wait: a fifth of the tolerance, and less for rare events."""
+        return _SLIGHT * self.tolerance * 2 * self.foresight
+
+    @property
     def improvable(self) -> bool:
-        """Whether recalibration provably gains more than a little, for a forecast that is provably useful."""
-        if self.certificate is None or not (self.useful or self.useful_recalibrated):
-            return False
-        return self.certificate.gain_at_least > _SLIGHT * self.tolerance * min(1.0, 2 * self.foresight)
+        """Whether recalibration gains more than a little, by the estimate."""
+        return self.certificate is not None and self.certificate.gain_estimate > self.slight
+
+    @property
+    def improves(self) -> bool:
+        """Whether recalibration provably gains, and more than a little by the estimate."""
+        return self.certificate is not None and self.improvable and self.certificate.gain_at_least > 0
 
     @property
     def grade(self) -> Grade:
-        """The verdict in a word."""
+        """The verdict in a word.
+
+        The estimate of what recalibration gains says which of "use" and "recalibrate" is possible; bounds say whether
+        it is proven. So with the same estimates, weaker bounds lead to "unknown", never from one to the other.
+        """
         if self.useless:
             return "avoid"
         if self.improvable:
-            return "recalibrate"
+            return "recalibrate" if self.improves and (self.useful or self.useful_recalibrated) else "unknown"
         return "use" if self.useful and self.safe else "unknown"
 
     @property
-    def rows_needed(self) -> int:
-        """An estimate of the rows that would allow a verdict: bounds shrink like n to the power -2/3."""
-        short = self.as_is.bound / self.tolerance if not self.safe else 1.0
-        return int(self.n * max(float(short) ** 1.5, 4.0))
+    def rows_needed(self) -> int | None:
+        """An estimate of the rows that would prove that the loss is tolerable; None if these rows do not tell.
+
+        It is for a forecast that recalibration does not seem to improve: its loss should vanish, and the bound shrink
+        like n to the power -2/3.
+        """
+        if self.improvable or self.safe:
+            return None
+        return math.ceil(self.n * math.pow(self.as_is.bound / self.tolerance, 1.5))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +185,8 @@ class Verdict:
         Why, in a sentence.
     next_step : str
         What to do now.
+    commands : tuple of str
+        The code, or the command lines, that do it; empty if there are none.
     answers : tuple of Answer
         Is it useful, is it honest, what would recalibration gain, what does it cost you.
     sentences : tuple of Sentence
@@ -175,6 +197,7 @@ class Verdict:
     headline: str
     reason: str
     next_step: str
+    commands: tuple[str, ...]
     answers: tuple[Answer, ...]
     sentences: tuple[Sentence, ...]
 
@@ -185,13 +208,19 @@ class Verdict:
             "headline": self.headline,
             "reason": self.reason,
             "next_step": self.next_step,
+            "commands": list(self.commands),
             "answers": [{name: getattr(a, name) for name in Answer.__slots__} for a in self.answers],
             "sentences": [{"about": s.about, "text": s.text} for s in self.sentences],
             "text": str(self),
         }
 
     def __str__(self) -> str:
-        return "\n".join([*map(text.wrapped, (self.headline, self.reason, self.next_step)), "", self.table()])
+        return "\n".join([wrapped(self.headline), self.body()])
+
+    def body(self) -> str:
+        """What follows the headline: the reason, the next step and the table of answers."""
+        code = [f"    {command}" for command in self.commands]
+        return "\n".join([wrapped(self.reason), wrapped(self.next_step), *code, "", self.table()])
 
     def table(self) -> str:
         """The answers as lines of a table."""
@@ -200,15 +229,16 @@ class Verdict:
     @property
     def details(self) -> str:
         """The details, as paragraphs."""
-        return "\n".join(text.wrapped(s.text) for s in self.sentences)
+        return "\n".join(wrapped(s.text) for s in self.sentences)
 
     def _repr_html_(self) -> str:
+        code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
         rows = "".join(
             f"<tr><th>{escape(a.question)}</th><td>{escape(a.value)}</td><td>{escape(a.meaning)}</td></tr>"
             for a in self.answers
         )
         return (
-            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>"
+            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}"
             f"<table>{rows}</table>"
         )
 
@@ -236,7 +266,8 @@ def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...
         grade=e.grade,
         headline=text.headline(e),
         reason=text.reason(e),
-        next_step=text.next_step(e, task),
+        next_step=next_step(e, task),
+        commands=commands(e),
         answers=tuple(answers),
         sentences=tuple(sentences),
     )

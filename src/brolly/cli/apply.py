@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.assessment.text import wrapped
 from brolly.cli.options import RECALIBRATED, add_quiet, add_rewriting, files_read, local_files, new_command, rewriting
 from brolly.cli.output import one_line
 from brolly.cli.progress import Progress
@@ -19,6 +18,7 @@ from brolly.cli.results import say_paragraphs, written
 from brolly.core.arrays import Floats, Ints
 from brolly.core.atomic_write import check_output
 from brolly.core.text import rows as rows_text
+from brolly.core.text import wrapped
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.files import describe_formats
 from brolly.errors import InputError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import assess
 from brolly.assessment.result import Assessment
-from brolly.assessment.text import wrapped
 from brolly.cli.colour import coloured
+from brolly.cli.next_step import chosen_options, recalibrate_lines, with_commands
 from brolly.cli.options import (
     add_assessment,
     add_columns,
@@ -24,6 +24,7 @@ from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, write_json, written
 from brolly.cli.rows import read_rows
+from brolly.core.text import wrapped
 from brolly.errors import BrollyWarning
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
     check_result(arguments)
     rows, groups = read_rows(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
-        return assess(
+        found = assess(
             rows,
             task=task,
             groups=groups,
@@ -109,6 +110,8 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             rng=arguments.seed,
             progress=progress,
         )
+    lines = recalibrate_lines(arguments.shown, arguments.prob, arguments.outcome, chosen_options(arguments))
+    return with_commands(found, lines)
 
 
 def without_warnings() -> warnings.catch_warnings[None]:
@@ -120,6 +123,6 @@ def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
     """Print headline (in the colour of the grade), reason, next step and answers; with `verbose` all details."""
     verdict = assessment.verdict
     headline = coloured(wrapped(one_line(verdict.headline)), COLOURS[verdict.grade], sys.stdout)
-    say(sys.stdout, f"{headline}\n{wrapped(verdict.reason)}\n{wrapped(verdict.next_step)}\n\n{verdict.table()}\n")
+    say(sys.stdout, f"{headline}\n{verdict.body()}\n")
     shown = [one_line(s.text) for s in verdict.sentences if verbose or s.about in _ALWAYS]
     say_paragraphs(["", *shown] if shown else [])

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from brolly.assessment.assess_many import AssessmentSet, assess_many
-from brolly.assessment.text import wrapped
 from brolly.cli.assess import without_warnings
 from brolly.cli.colour import coloured
 from brolly.cli.options import (
@@ -26,6 +25,7 @@ from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, write_json, written
 from brolly.cli.rows import keep
+from brolly.core.text import wrapped
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ _DESCRIPTION = """\
 Compare the forecasts in several columns of files: which one for your costs?
 
 With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
-case, with intervals. Without them, by proven switches: a forecast is better if
-by switching to it somebody gains more than anybody loses. Proper scores (Brier,
+case, with intervals, beside always acting, never acting and perfect foresight.
+Without them, by proven switches: a forecast is better if by switching to it
+somebody gains more than anybody loses. Proper scores (Brier,
 log), discrimination (AUROC) and the grade of each forecast stand beside. A
 calibration error ranks nothing: a constant can be perfectly calibrated.
 """
@@ -46,6 +47,7 @@ examples:
   brolly compare loans.parquet --prob a b c --outcome defaulted \\
       --cost-fp 1 --cost-fn 20 --groups customer
 
+In Python: brolly.assess_many. (brolly.compare is the difference in one measure.)
 All rows are kept in memory, about 20 bytes for each row and forecast.
 Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
 """

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.assessment.text import wrapped
 from brolly.cli.options import add_quiet, add_rewriting, files_read, local_files, new_command, rewriting
 from brolly.cli.output import one_line
 from brolly.cli.progress import Progress
 from brolly.cli.results import say_paragraphs, written
 from brolly.core.atomic_write import check_output
 from brolly.core.text import rows as rows_text
+from brolly.core.text import wrapped
 from brolly.decisions.policy import RoundingPolicy, load_policy
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.files import describe_formats

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from brolly.assessment.assess import assess
 from brolly.cli.assess import without_warnings
 from brolly.cli.demo_data import as_csv, forecasts
+from brolly.cli.next_step import recalibrate_lines, with_commands
 from brolly.cli.options import add_quiet, new_command
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
@@ -73,5 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
             rng=0,
             progress=progress,
         )
+    assessment = with_commands(assessment, recalibrate_lines([str(data)], "probability", "rained"))
     finish(assessment, arguments, page, "Rain forecasts in four cities (brolly demo)")
     return 0

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import assess
-from brolly.assessment.text import wrapped
 from brolly.cli.assess import without_warnings
 from brolly.cli.options import (
     add_columns,
@@ -28,7 +27,7 @@ from brolly.cli.rows import read_rows
 from brolly.core.atomic_write import check_output
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.mapped import mapped
-from brolly.core.text import at_most
+from brolly.core.text import at_most, wrapped
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundingPolicy
 from brolly.decisions.task import DecisionTask

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-from brolly.assessment.text import wrapped
 from brolly.cli.options import local_files
 from brolly.cli.output import one_line, say
 from brolly.core.atomic_write import atomic_output, check_output, write_atomic
 from brolly.core.sample.sample import Sample
-from brolly.core.text import rows
+from brolly.core.text import rows, wrapped
 from brolly.errors import InputError
 
 _PICTURES = (".png", ".svg", ".pdf")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from html import escape
 from typing import Any
+
+WIDTH = 80  # of a line on a terminal
 
 
 def at_most(share: float) -> str:
@@ -53,3 +56,8 @@ def json_key(key: Any) -> Any:
 
 def _percent(share: float, rounding: str) -> str:
     return f"{Decimal(100 * share).normalize(Context(prec=3, rounding=rounding)):f}%"
+
+
+def wrapped(text: str) -> str:
+    """Break a text into lines that fit a terminal."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -222,7 +222,7 @@ def forecast_value(
         The label of the event, if labels are not 0 and 1.
     recalibrated : array_like of shape (n,), optional
         Recalibrated predictions of the same rows, best from a map that was fitted on other rows. Default: the
-        isotonic regression on these rows themselves. No rising correction is worth more on these rows, so its value is
+        isotonic regression on these rows themselves. No monotone map is worth more on these rows, so its value is
         an upper estimate: expect less on new rows. Not for compressed samples.
 
     Returns

@@ -129,13 +129,13 @@ class AsIsInputs:
         return cls(curve=curve, n=n, effective_n=effective_n, shares=shares, square=square)
 
     def plug_in(self) -> float:
-        """The loss on the sample itself, compared with the best rising correction."""
+        """The loss on the sample itself, compared with the best monotone recalibration."""
         return self.curve.loss
 
     def charged_loss(self, tilt: float) -> float:
-        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks and all rising corrections.
+        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks and monotone recalibrations.
 
-        At one threshold a rising correction moves the cut-off: it swaps rows up or rows down, never both. With the
+        At one threshold a monotone recalibration moves the cut-off: it swaps rows up or rows down, never both. With the
         weights of swaps up, isotonic regression finds the best cut-off, and swaps down count less than they
         should; with those of swaps down it is the other way round. So the larger of the two curves is right.
         """
@@ -166,7 +166,7 @@ def _pooled_squares(sample: Sample, table: DistinctTable, group_weight: Floats |
 
 
 def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) -> Floats:
-    """The larger limit, at the thresholds, of the regret curve against all rising corrections."""
+    """The larger limit, at the thresholds, of the regret curve against all monotone recalibrations."""
     table = DistinctTable(prob, negative, positive)
     some = negative + positive > 0
     if not some.all():  # a row whose weight is charged away in full counts for nothing

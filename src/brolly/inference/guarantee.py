@@ -55,7 +55,7 @@ def guarantee(
       there (as `RoundingPolicy` does). Their expected loss is compared with the best fixed change of actions, such
       as "where I would act, wait", whatever its order.
     - "as_is": they take the best action for each prediction as it is. Their expected loss is compared with acting on
-      any rising correction: one fixed function of the prediction that never falls. Corrections that reverse
+      any monotone recalibration: one fixed function of the prediction that never falls. Corrections that reverse
       the order of predictions are not covered; without rounding they cannot be tested (Claim 1.1 of the paper).
 
     Parameters
@@ -122,8 +122,8 @@ def guarantee(
     :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/inference-bounds.md.
 
     The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place of
-    :math:`\mathrm{CDL}(S_m)`: the population's worst task and rising correction are again one g. There is no grid, so
-    all of the error probability goes to one bound.
+    :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again one g. There is no grid,
+    so all of the error probability goes to one bound.
 
     Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the values of :math:`\lambda`
     are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
@@ -136,7 +136,7 @@ def guarantee(
     "rounded": one pass over the rows, then O(m) for each grid. A compressed sample gives the same bound if weights are
     equal; if not, the bound uses squared weights by cell, and finer cells make it a little smaller. "as_is": a sort,
     then O(n) for each of five :math:`\lambda` (22 with `max_weight` or `anytime`). A compressed sample gives the bound
-    for predictions rounded down to multiples of 1/grid, compared with rising corrections of those.
+    for predictions rounded down to multiples of 1/grid, compared with monotone recalibrations of those.
 
     References
     ----------

@@ -24,7 +24,7 @@ class Guarantee:
     ----------
     response : {"rounded", "as_is"}
         How they act: on predictions rounded at random, compared with the best fixed change of actions; or on
-        predictions as they are, compared with the best fixed rising correction of them.
+        predictions as they are, compared with the best fixed monotone recalibration of them.
     grid : int or None
         For "rounded" the grid to act on: round predictions at random, without bias, to multiples of ``1/grid``. For
         "as_is" None; if the sample is compressed its grid, as predictions are then rounded down to multiples of
@@ -123,8 +123,8 @@ class Guarantee:
         """What is promised, and what it means, to those who round."""
         promise = (
             f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
-            f"predictions, rounded at random to multiples of 1/{self.grid}, is at most {at_most(self.bound)} of the "
-            "range of their payoffs."
+            f"predictions, rounded at random to multiples of 1/{self.grid}, is at most {at_most(self.bound)} of what "
+            "is at stake (their best minus their worst payoff)."
         )
         meaning = (
             "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with "
@@ -142,14 +142,14 @@ class Guarantee:
         )
         promise = (
             f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
-            f"{used} is at most {at_most(self.bound)} of the range of their payoffs, compared with any rising "
-            f"correction of {them}."
+            f"{used} is at most {at_most(self.bound)} of what is at stake (their best minus their worst "
+            f"payoff), compared with any monotone recalibration of {them}."
         )
         meaning = (
-            "This holds for all decision makers at once, whatever their actions and payoffs. A rising correction is "
-            "one fixed function of the probability that never falls. Corrections that reverse the order of some "
-            f"probabilities are not covered. On the {self.n:,} rows the loss is {self.plug_in:.2%}, compared with the "
-            f"best rising correction in hindsight; {self.slack:.2%} is the allowance for chance."
+            "This holds for all decision makers at once, whatever their actions and payoffs. A monotone "
+            "recalibration is one fixed function of the probability that never falls. Corrections that reverse the "
+            f"order of some probabilities are not covered. On the {self.n:,} rows the loss is {self.plug_in:.2%}, "
+            f"compared with the best monotone recalibration in hindsight; {self.slack:.2%} is the allowance for chance."
         )
         return promise, meaning
 

@@ -54,7 +54,7 @@ class LossAtLeast:
     ----------
     bound : float
         In the population somebody who acts on the predictions as they are loses at least this, in expectation, as a
-        share of the range of their payoffs. 0 if the rows prove no loss.
+        share of what is at stake. 0 if the rows prove no loss.
     task : DecisionTask or None
         Who: a decision task, with payoffs in [0, 1]. None if `bound` is 0.
     changes : tuple of ActionChange
@@ -104,7 +104,7 @@ class LossAtLeast:
         )
         return (
             f"With {100 * self.confidence_level:.4g}% confidence, somebody who acts on these predictions as they are "
-            f"loses at least {100 * self.bound:.3g}% of the range of their payoffs, in expectation.\n{self.task}\n"
+            f"loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
             f"They lose it against a fixed change of actions: {changes}."
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,17 +65,25 @@ def gain_bound(draws: PairDraws, delta: float, rng: np.random.Generator) -> floa
     """Name a task and a bet on one half of the rows, and bound the gain of the task on the other; both ways round."""
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
     one, other = (replace(draws, weight=weight) for weight in draws.split(coins))
-    return max(gain_of_choice(one, other, delta / 2), gain_of_choice(other, one, delta / 2))
+    return max(gain_of_choice(one, other, delta / 2).at_least, gain_of_choice(other, one, delta / 2).at_least)
 
 
-def gain_of_choice(chooser: PairDraws, judge: PairDraws, delta: float) -> float:
+class ChosenGain(NamedTuple):
+    """What a task gains that was chosen on other rows: the mean, without bias, and a lower bound."""
+
+    estimate: float
+    at_least: float
+
+
+def gain_of_choice(chooser: PairDraws, judge: PairDraws, delta: float) -> ChosenGain:
     """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them."""
     total, largest = float(chooser.weight.sum()), judge.largest()
     if total == 0 or not judge.weight.any():
-        return 0.0
+        return ChosenGain(0.0, 0.0)
     curve, price = chooser.curve(chooser.weight), math.log(1 / delta) * largest / total
     # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
     found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
     chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
     weight, gain = judge.gains(chord, judge.weight)
-    return betting_bound(weight / largest, gain, bet, delta)
+    estimate = float(weight @ gain) / float(weight.sum())
+    return ChosenGain(estimate, betting_bound(weight / largest, gain, bet, delta))

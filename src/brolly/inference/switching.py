@@ -37,7 +37,9 @@ class SwitchBand(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SwitchGuarantee:
-    """The result of `switch_guarantee`. Losses and gains are shares of the range of a task's payoffs.
+    """The result of `switch_guarantee`.
+
+    Losses and gains are shares of what is at stake: a task's best minus its worst payoff.
 
     Attributes
     ----------
@@ -138,8 +140,8 @@ class SwitchGuarantee:
         level = percent(self.confidence_level)
         who = "" if self.grid is None else f" whose thresholds are multiples of 1/{self.grid}"
         lines = [
-            f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of the range of their "
-            "payoffs by switching to the new forecast, in expectation.",
+            f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of what is at stake "
+            "(their best minus their worst payoff) by switching to the new forecast, in expectation.",
             self._proven_gain(level),
             f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
             f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",

@@ -30,7 +30,7 @@ class Worth:
     relative_threshold : float or None
         The probability from which that decision maker acts.
     gain_at_least : float
-        A share of the range of payoffs, at `gain_threshold`; 0 if nothing is proven.
+        A share of what is at stake, at `gain_threshold`; 0 if nothing is proven.
     gain_threshold : float or None
         The probability from which that decision maker acts.
     confidence_level : float
@@ -120,7 +120,7 @@ def worth_of_choice(chooser: Forecasts, judge: Forecasts, confidence_level: floa
 
 
 def _choose(rows: Forecasts, judge: Forecasts, confidence_level: float) -> tuple[float | None, float | None]:
-    """The thresholds at which a bound should be largest, in shares of perfect foresight and of the stakes."""
+    """The thresholds at which a bound should be largest, in shares of perfect foresight and of what is at stake."""
     mass, order = rows.masses(), np.argsort(rows.prob)
     total = float(mass.sum())
     if total == 0:

@@ -38,7 +38,7 @@ def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
     grid_axis(ax, int(m[-1]))
     ax.set_yscale("log")
     log_axis(ax.yaxis)
-    ax.set(xlabel="m (grid 1/m)", ylabel="share of the stakes")
+    ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake")
     ax.set_title("SCDL by grid" if not math.isinf(found.m_star) else "SCDL by grid: perfectly calibrated rows")
     legend(ax)
     return ax
@@ -64,6 +64,6 @@ def grid_choice(choice: GridChoice, ax: Axes | None = None) -> Axes:
     ax.plot([choice.grid], [choice.loss], marker="D", color=VERMILION, linestyle="none", label=label)
     grid_axis(ax, int(m[-1]))
     ax.set_ylim(bottom=0)
-    ax.set(xlabel="m (grid 1/m)", ylabel="share of the stakes", title="Loss by grid")
+    ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake", title="Loss by grid")
     legend(ax)
     return ax

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brolly.assessment.components import Estimate
-from brolly.assessment.costs import NAMES, TaskResult
+from brolly.assessment.costs import LABELS, TaskResult
 from brolly.assessment.segments import SegmentTable
 from brolly.core.text import short
 from brolly.inference.comparison import Comparison
@@ -17,14 +17,6 @@ from brolly.plots.style import BLUE, GREY, VERMILION, as_axes, legend, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_RULES = {
-    "cost": "as it is",
-    "cost_recalibrated": "recalibrated",
-    "cost_best_cutoff": "best cut-off",
-    "cost_always": "always act",
-    "cost_never": "never act",
-    "cost_perfect": "perfect foresight",
-}
 _MOST = 40  # segments that can be read in one picture
 _LONGEST = 22  # letters of a name that leave space for the picture
 
@@ -71,11 +63,11 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = as_axes(ax)
-    rules = [(name, cost) for name in NAMES if (cost := getattr(found, name)) is not None]
+    rules = [(name, cost) for name in LABELS if (cost := getattr(found, name)) is not None]
     for y, (name, cost) in zip(reversed(range(len(rules))), rules, strict=True):
         colour, marker = (BLUE, "o") if name in ("cost", "cost_recalibrated") else (GREY, "s")
         _point(ax, y, cost.mean, cost.low, cost.high, colour, marker)
-    _rows(ax, [_RULES[name] for name, _ in rules], "cost per case")
+    _rows(ax, [LABELS[name] for name, _ in rules], "cost per case")
     ax.set_xlim(left=min([0.0, *(cost.low for _, cost in rules)]))
     _keys(ax, {"acting on each forecast": (BLUE, "o"), "other rules": (GREY, "s")})
     ax.set_title("Cost of your decision")
@@ -85,9 +77,9 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
 def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     """Draw the largest loss of any decision in each segment, and its bound in the population, the largest first.
 
-    Losses are of acting on the probabilities as they are, against any rising correction. Diamonds are miscalibrated
-    beyond chance, at the table's false discovery rate; segments without a mark have too few rows. Of more than forty
-    segments those with the smallest p-values are drawn.
+    Losses are of acting on the probabilities as they are, against any monotone recalibration. Diamonds are
+    miscalibrated beyond chance, at the table's false discovery rate; segments without a mark have too few rows. Of more
+    than forty segments those with the smallest p-values are drawn.
 
     Parameters
     ----------
@@ -105,7 +97,7 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     for y, s in zip(reversed(range(len(shown))), shown, strict=True):
         if s.loss is not None:
             _point(ax, y, s.loss, s.loss, s.loss_bound, *((VERMILION, "D") if s.flagged else (BLUE, "o")))
-    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss (share of the stakes)")
+    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss (share of what is at stake)")
     _keys(ax, {"on these rows; line: to the bound": (BLUE, "o"), "miscalibrated beyond chance": (VERMILION, "D")})
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))

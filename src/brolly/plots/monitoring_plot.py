@@ -53,6 +53,6 @@ def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
     ax.set_xticks(list(at)[::step], [plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
     ax.set_ylim(0, HEADROOM * ax.dataLim.ymax)
     windows = "one period" if line.length == 1 else f"the last {line.length} periods"
-    ax.set(ylabel="share of the stakes", title=f"SCDL over {windows}")
+    ax.set(ylabel="share of what is at stake", title=f"SCDL over {windows}")
     legend(ax, "upper left")
     return ax

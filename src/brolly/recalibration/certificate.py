@@ -12,7 +12,7 @@ from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.inference.guarantee import guarantee
-from brolly.inference.switch_gain import PairDraws, gain_of_choice
+from brolly.inference.switch_gain import ChosenGain, PairDraws, gain_of_choice
 from brolly.inference.switching import harm_bound
 from brolly.recalibration.training import HeldOut
 
@@ -21,7 +21,8 @@ from brolly.recalibration.training import HeldOut
 class Certificate:
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
 
-    All losses and gains are shares of the range of a task's payoffs, for every decision task at once.
+    All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for every decision task
+    at once.
 
     Attributes
     ----------
@@ -30,11 +31,13 @@ class Certificate:
         original ones, in expectation.
     gain_at_least : float
         In the population somebody gains at least this, in expectation; 0 if the rows prove no gain.
+    gain_estimate : float
+        An estimate, without bias, of what that decision maker gains: whom the rows that the map was fitted to name.
     harm, gain : float
         On these rows, exactly: the most that anybody loses, and gains.
     loss_bound : float
         In the population nobody who acts on the recalibrated probabilities as they are loses more than this, in
-        expectation, compared with any rising correction of them (`guarantee` with ``response="as_is"``).
+        expectation, compared with any monotone recalibration of them (`guarantee` with ``response="as_is"``).
     confidence_level : float
         Of each of the three bounds by itself.
     n : int
@@ -48,6 +51,7 @@ class Certificate:
 
     harm_bound: float
     gain_at_least: float
+    gain_estimate: float
     harm: float
     gain: float
     loss_bound: float
@@ -75,10 +79,10 @@ class Certificate:
             )
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         return (
-            f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of the range of payoffs:\n"
+            f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
             "Nobody who acts on the recalibrated probabilities as they are loses more than "
-            f"{at_most(self.loss_bound)}, compared with any rising correction of them.\n"
+            f"{at_most(self.loss_bound)}, compared with any monotone recalibration of them.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
             f"independently from the population in which the map will be used{_rounded(self.grid)}."
         )
@@ -96,9 +100,11 @@ def certify(
     promise = guarantee(_sample(held, new), response="as_is", confidence_level=confidence_level, groups=held.group)
     pairs = held.pairs(held.prob, new)
     curve = pairs.curve()
+    gain = ChosenGain(0.0, 0.0) if chooser is None else gain_of_choice(chooser, pairs.draws(), doubt)
     return Certificate(
         harm_bound=0.0 if recalibrated is None else harm_bound(curve, *pairs.sizes(), doubt),
-        gain_at_least=0.0 if chooser is None else gain_of_choice(chooser, pairs.draws(), doubt),
+        gain_at_least=gain.at_least,
+        gain_estimate=gain.estimate,
         harm=min(2 * curve.chord().value, 1.0),
         gain=min(2 * curve.chord(back=True).value, 1.0),
         loss_bound=promise.bound,

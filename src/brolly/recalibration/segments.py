@@ -53,7 +53,7 @@ def correct(
         if _enough(rows) and decided.n:
             own = correction(whole, rows.table())
             pairs = decided.pairs(whole(decided.prob), own(decided.prob))
-            gain = gain_of_choice(rows.pairs(whole, own).draws(), pairs.draws(), 1 - level)
+            gain = gain_of_choice(rows.pairs(whole, own).draws(), pairs.draws(), 1 - level).at_least
         if gain > 0:
             maps[key] = own
         used = own if gain > 0 else whole

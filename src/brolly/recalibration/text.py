@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brolly.core.text import at_least, at_most, short
+from brolly.core.text import at_least, at_most, short, wrapped
 from brolly.recalibration.segments import SegmentMap
 from brolly.recalibration.selection import Candidate
 
@@ -22,7 +22,7 @@ def choice(method: str, candidates: Sequence[Candidate]) -> str:
     return (
         f"Method {method!r}: the first whose shortfall is within one standard error of the smallest one. The "
         "shortfall is the most that any decision maker loses by a method's map in place of another's, as a share of "
-        "the range of payoffs; an estimate by cross-validation."
+        "what is at stake; an estimate by cross-validation."
     )
 
 
@@ -58,10 +58,11 @@ def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
     more = len(segments) - len(rows)
     head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
     rest = f"and {more:,} more segments\n" if more else ""
-    return (
-        f"{_table(head, rows)}{rest}Gain: by the segment's own map beside the map of all rows. Loss: by the map "
-        "that is used beside the original probabilities. Each column holds for all segments at once.\n"
+    words = (
+        "Gain: by the segment's own map beside the map of all rows. Loss: by the map that is used beside the original "
+        "probabilities. Both are shares of what is at stake. Each column holds for all segments at once."
     )
+    return f"{_table(head, rows)}{rest}{wrapped(words)}\n"
 
 
 def _name(key: Any) -> str:

@@ -55,6 +55,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "headline": escape(a.verdict.headline),
         "reason": escape(a.verdict.reason),
         "next_step": escape(a.verdict.next_step),
+        "commands": f"<pre>{escape(chr(10).join(a.verdict.commands))}</pre>" if a.verdict.commands else "",
         "rows": escape(_rows(a)),
         "downloads": _downloads(a),
         "notes": "".join(f'<p class="small">{escape(note)}</p>' for note in notes),

@@ -8,7 +8,7 @@ from operator import attrgetter, itemgetter
 
 import numpy as np
 
-from brolly.assessment.costs import NAMES, TaskResult
+from brolly.assessment.costs import LABELS, TaskResult
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import Segment, SegmentTable
 from brolly.core.arrays import Floats
@@ -20,13 +20,6 @@ from brolly.report.html_tables import Column, count, folded, number, percent, ta
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
 DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
-_RULES = dict(
-    zip(
-        NAMES,
-        ("Forecast as it is", "Recalibrated", "Best cut-off", "Always act", "Never act", "Perfect foresight"),
-        strict=True,
-    )
-)
 
 
 def numbered(*columns: tuple[str, Callable[[float], str]]) -> list[Column]:
@@ -84,14 +77,14 @@ def reliability(a: Assessment) -> str:
 
 def costs(found: TaskResult, confidence_level: float) -> str:
     """The cost per case of the user's own decision, by rule."""
-    rows = [(name, cost) for name in NAMES if (cost := getattr(found, name)) is not None]
+    rows = [(name, cost) for name in LABELS if (cost := getattr(found, name)) is not None]
     if not rows:
         return ""
 
     def rule(row: tuple[str, object]) -> str:
         cut = found.best_threshold
         where = "" if cut is None or row[0] != "cost_best_cutoff" else f" (act from {cut:.3g} on)" if cut <= 1 else ""
-        return _RULES[row[0]] + where
+        return LABELS[row[0]] + where
 
     columns = [
         Column("Acting on", rule),
@@ -115,7 +108,7 @@ def advice(a: Assessment) -> str:
         Column("Threshold", attrgetter("threshold"), number),
         Column("Cost of a false alarm / cost of a miss", attrgetter("cost_ratio"), number),
         Column("Loss per row", attrgetter("regret"), number),
-        Column("Share of the stakes", attrgetter("share_of_stakes"), percent),
+        Column("Share of what is at stake", attrgetter("share_of_stakes"), percent),
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
@@ -198,7 +191,7 @@ def _about(found: SegmentTable) -> str:
     most = f" The chart shows the {DRAWN_SEGMENTS} largest losses." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
         "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, against "
-        "any rising correction. Line: up to the bound of the expected loss, at "
+        "any monotone recalibration. Line: up to the bound of the expected loss, at "
         f"{exact_percent(1 - found.fdr)} for each segment by itself. Red: miscalibrated beyond chance (false discovery "
         f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg). No dot: fewer than {count(found.min_rows)} rows."
         f"{most}"

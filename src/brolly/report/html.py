@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from brolly.assessment.assess_many import AssessmentSet
 from brolly.assessment.components import Estimate
-from brolly.assessment.ranking import Standing
+from brolly.assessment.ranking import ReferenceCost, Standing
 from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
@@ -137,11 +137,12 @@ def _comparison(found: AssessmentSet) -> str:
 
 
 def _forecasts_table(found: AssessmentSet) -> str:
-    """One row per forecast, best first: its grade, what it costs, and the answers as numbers."""
+    """One row per forecast, best first: its grade, what it costs, and the answers; then rules without a forecast."""
     rows = [_Forecast(*both) for both in zip(found.standings, found.assessments, strict=True)]
+    rows += [_Forecast(rule, None) for rule in found.references]
     columns = [
-        Column("Forecast", attrgetter("whole.name"), short),
-        Column("Verdict", lambda row: GRADES[row.whole.verdict.grade][1]),
+        Column("Forecast", attrgetter("standing.name"), short),
+        Column("Verdict", lambda row: "" if row.whole is None else GRADES[row.whole.verdict.grade][1]),
         Column("Worth at least (of perfect foresight)", attrgetter("whole.evidence.worth.relative_at_least"), percent),
         Column("Loss as it is, at most", attrgetter("whole.guarantee.bound"), percent),
         Column("Brier score", attrgetter("standing.brier_score"), number),
@@ -156,15 +157,15 @@ def _forecasts_table(found: AssessmentSet) -> str:
         ]
     known = [column._replace(value=_or_none(column.value)) for column in columns]
     places = {name: place for place, name in enumerate(found.ranking)}
-    order = sorted(range(len(rows)), key=lambda i: places[rows[i].standing.name])
+    order = sorted(range(len(rows)), key=lambda i: places[rows[i].standing.name] if rows[i].whole else len(rows))
     return table("Forecasts, best first", "models", known, rows, order=order)
 
 
 class _Forecast(NamedTuple):
     """A row of the table of forecasts."""
 
-    standing: Standing
-    whole: Assessment
+    standing: Standing | ReferenceCost
+    whole: Assessment | None
 
 
 def _or_none(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
