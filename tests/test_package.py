@@ -79,11 +79,18 @@ def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
 def test_every_exported_measure_is_catalogued():
     """All functions are measures, but for those that give a result object: one line a package."""
     others = {"list_measures", "measure_all", "score_decomposition", "soft_binned_profile"}
-    others |= {"choose_grid", "forecast_value", "load_policy", "regret_curve", "swap_regret"}  # decisions
+    others |= {
+        "choose_grid",
+        "forecast_value",
+        "load_policy",
+        "regret_curve",
+        "risk_coverage",
+        "swap_regret",
+    }  # decisions
     others |= {"guarantee", "loss_at_least", "sample_size", "switch_guarantee"}  # inference: bounds
     others |= {"find_changes", "monitor"}  # inference: over time
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
-    others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines
+    others |= {"load_sample", "load_samples", "save_sample", "scan", "split_outcomes", "sql"}  # engines, core
     others |= {"segment_tests"}  # inference, over segments
     others |= {"load_recalibrator"}  # recalibration
     others |= {"discrimination", "net_benefit"}  # inference: performance

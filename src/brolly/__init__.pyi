@@ -30,6 +30,7 @@ from brolly.core.sample.accumulator import Accumulator as Accumulator
 from brolly.core.sample.paired import PairedSample as PairedSample
 from brolly.core.sample.sample import Sample as Sample
 from brolly.core.sample.segments import Segments as Segments
+from brolly.core.sample.shares import split_outcomes as split_outcomes
 from brolly.decisions.curve import RegretProfile as RegretProfile
 from brolly.decisions.curve import WorstThreshold as WorstThreshold
 from brolly.decisions.curve import regret_curve as regret_curve
@@ -44,6 +45,8 @@ from brolly.decisions.noise import NoisyPolicy as NoisyPolicy
 from brolly.decisions.policy import RoundingPolicy as RoundingPolicy
 from brolly.decisions.policy import load_policy as load_policy
 from brolly.decisions.quadratic_task import QuadraticTask as QuadraticTask
+from brolly.decisions.risk_coverage import RiskCoverage as RiskCoverage
+from brolly.decisions.risk_coverage import risk_coverage as risk_coverage
 from brolly.decisions.swap import Swap as Swap
 from brolly.decisions.swap import SwapRegret as SwapRegret
 from brolly.decisions.swap import swap_regret as swap_regret

@@ -83,7 +83,7 @@ def results(y, p):
     found += [brolly.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
     fitted = brolly.Recalibrator(rng=0).fit(p, y)
-    found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample)]
+    found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample), brolly.risk_coverage(sample)]
     found += [brolly.OnlineForecaster(rng=0), brolly.OnlineRecalibrator(rng=0), *surprises()]
     cost = brolly.Cost(mean=1.0, low=0.5, high=1.5)
     found += [

@@ -13,6 +13,7 @@ import brolly
 
 NAN, INF = float("nan"), float("inf")
 LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
+SHARES = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
 
 CASES = {
     "NaN prediction": (
@@ -53,7 +54,7 @@ CASES = {
         f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 is the event, "
         "pass pos_label=1 (--pos-label 1)",
     ),
-    "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5"),
+    "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5{SHARES}"),
     "label NaN": (([0, NAN], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
     "swapped": (
         ([0.3, 0.7], [0, 1]),

@@ -53,6 +53,7 @@ def results():
         "decision_curve": brolly.regret_curve(y, p, grid=16).decision_curve(),
         "forecast_value": brolly.forecast_value(y, p),
         "net_benefit": brolly.net_benefit(y, {"one": p, "two": p**2}),
+        "risk_coverage": brolly.risk_coverage(y, p),
         "risk_distribution": assessment().histogram,
         "profile": brolly.soft_binned_profile(y, p),
         "grid_choice": brolly.choose_grid(y, p),
@@ -70,6 +71,7 @@ PANELS = ["reliability", "regret", "decision_curve", "profile", "grid_choice", "
 PANELS += [
     "forecast_value",
     "net_benefit",
+    "risk_coverage",
     "risk_distribution",
     "costs",
     "recalibration",

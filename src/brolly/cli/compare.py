@@ -13,6 +13,7 @@ from brolly.cli.options import (
     add_columns,
     add_confidence,
     add_costs,
+    add_fractional,
     add_groups,
     add_json,
     add_quiet,
@@ -62,6 +63,7 @@ def add_command(commands: Commands) -> None:
         "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
     )
     add_groups(parser)
+    add_fractional(parser)
     add_costs(parser)
     add_confidence(
         parser, "confidence level of each forecast's verdict, and of all comparisons together (default: 0.95)"

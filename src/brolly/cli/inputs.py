@@ -93,7 +93,7 @@ def _drop_missing(arguments: argparse.Namespace) -> None:
     need_pyarrow()
     from brolly.engines.missing import count_missing, without_missing
 
-    named = [getattr(arguments, name, None) for name in ("prob", "old", "new", "outcome", "weight", "groups")]
+    named = [getattr(arguments, name, None) for name in ("prob", "old", "new", "outcome", "weight", "groups", "trials")]
     columns = [c for name in named if name is not None for c in (name if isinstance(name, list) else [name])]
     dropped, total = count_missing(arguments.file, columns, arguments.where, sep=arguments.sep)
     if not arguments.quiet:

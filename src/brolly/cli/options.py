@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from brolly.cli.progress import Progress
 from brolly.core.atomic_write import check_output
+from brolly.core.json_file import read_json
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.decisions.payoffs import is_number
 from brolly.decisions.task import DecisionTask
 from brolly.engines.databases import is_database
 from brolly.engines.files import describe_formats
@@ -65,6 +67,11 @@ def add_columns(
     words = f"column of outcomes: 0 or 1, true or false{guessed}"
     parser.add_argument("--outcome", metavar="COL", required=not guess, help=words)
     parser.add_argument("--weight", metavar="COL", help="column of row weights")
+    parser.add_argument(
+        "--trials",
+        metavar="COL",
+        help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
+    )
     parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
     parser.add_argument(
         "--where", metavar="CONDITION", help="which rows to use, such as \"p is not null and region = 'north'\""
@@ -81,6 +88,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--sep", metavar="CHAR", type=_separator, help="what separates columns of text files (default: recognised)"
     )
     parser.add_argument("--percent", action="store_true", help="probabilities are in percent, from 0 to 100")
+    parser.add_argument(
+        "--confidence-words",
+        metavar="FILE",
+        help='JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
+    )
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
@@ -98,6 +110,16 @@ def add_groups(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_fractional(parser: argparse.ArgumentParser) -> None:
+    """Add the option that outcomes are shares."""
+    parser.add_argument(
+        "--fractional",
+        action="store_true",
+        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5): a row counts as two weighted rows "
+        "of one group; all rows are kept in memory",
+    )
+
+
 def add_costs(parser: argparse.ArgumentParser) -> None:
     """Add the costs of the user's own decision."""
     parser.add_argument("--cost-fp", metavar="COST", type=_cost, help="cost of a false alarm (act, but no event)")
@@ -108,6 +130,7 @@ def add_assessment(parser: argparse.ArgumentParser) -> None:
     """Add the options of an assessment."""
     add_by(parser)
     add_groups(parser)
+    add_fractional(parser)
     add_costs(parser)
     add_confidence(parser, "confidence level of the guarantee, the intervals and the test (default: 0.95)")
     add_seed(parser)
@@ -195,8 +218,23 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
         "pos_label": arguments.pos_label,
         "where": arguments.where,
         "percent": arguments.percent,
+        "confidence_words": words_of(arguments),
+        "trials": arguments.trials,
         "sep": arguments.sep,
     }
+
+
+def words_of(arguments: argparse.Namespace) -> dict[str, float] | None:
+    """Return the probability of each word, if there is a file of them."""
+    if arguments.confidence_words is None:
+        return None
+
+    def read(data: Any, _: bytes) -> dict[str, float]:
+        if not isinstance(data, dict) or not all(is_number(value) for value in data.values()) or not data:
+            raise InputError('it must be one object of words and numbers, such as {"almost certain": 0.95}')
+        return data
+
+    return read_json(arguments.confidence_words, "table of words", read)
 
 
 @overload
@@ -228,7 +266,8 @@ def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how the file is read, as arguments of `append_columns`."""
     if "://" in arguments.file and is_database(arguments.file):
         raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
-    return {name: getattr(arguments, name) for name in ("prob", "sep", "keep_missing", "percent")}
+    options = {name: getattr(arguments, name) for name in ("prob", "sep", "keep_missing", "percent")}
+    return {**options, "confidence_words": words_of(arguments)}
 
 
 def files_read(arguments: argparse.Namespace) -> str:

@@ -13,6 +13,7 @@ from brolly.cli.options import (
     add_by,
     add_columns,
     add_confidence,
+    add_fractional,
     add_groups,
     add_quiet,
     add_seed,
@@ -60,6 +61,7 @@ def add_command(commands: Commands) -> None:
     add_columns(parser)
     add_by(parser)
     add_groups(parser)
+    add_fractional(parser)
     names = ", ".join(METHODS)
     parser.add_argument(
         "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to choose from (default: all): {names}"

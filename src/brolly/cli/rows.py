@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from brolly.assessment.assess import MANY_ROWS
 from brolly.cli.options import read, reading
 from brolly.cli.progress import Progress
-from brolly.core.arrays import Ints
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.engines.checks import need_pyarrow
+from brolly.errors import InputError
 
 if TYPE_CHECKING:
     from brolly.engines.kept_rows import KeptRows
 
 
-def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, Ints | None]:
+def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, NDArray[Any] | None]:
     """Return the rows as `brolly.assess` would get them in Python, and their groups."""
     by, grouped = getattr(arguments, "by", None), getattr(arguments, "groups", None) is not None
+    if by is not None and getattr(arguments, "fractional", False):
+        raise InputError("--fractional cannot be combined with --by: select the rows of a segment with --where")
     kept = _keep(arguments, arguments.prob, None if grouped else MANY_ROWS)
     if kept is None:
         return read(arguments, by=by), None
@@ -49,6 +53,7 @@ def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None) -> Kept
             arguments.outcome,
             groups=getattr(arguments, "groups", None),
             at_most=at_most,
+            fractional=getattr(arguments, "fractional", False),
             progress=progress,
             **reading(arguments),
         )

@@ -40,6 +40,7 @@ def append_columns(
     sep: str | None = None,
     keep_missing: bool = False,
     percent: bool = False,
+    confidence_words: Mapping[str, float] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> int:
     """Copy a file of predictions, add columns that are computed from them, and return the number of rows.
@@ -68,6 +69,8 @@ def append_columns(
         Whether a row without a probability is copied with nothing in the new columns, instead of being an error.
     percent : bool
         Whether the probabilities are in percent.
+    confidence_words : mapping of str to float, optional
+        The probability that each word in the column stands for.
     progress : callable, optional
         Called after each batch with the number of rows read so far.
 
@@ -95,6 +98,7 @@ def append_columns(
                 new_columns=new_columns,
                 keep_missing=keep_missing,
                 percent=percent,
+                confidence_words=confidence_words,
                 writer=writer,
             )
             for batch in file_batches(file, list(dict.fromkeys(columns)), others=True):
@@ -127,13 +131,14 @@ class _ColumnAppender(BatchIngest):
         new_columns: Mapping[str, NewColumn],
         keep_missing: bool,
         percent: bool,
+        confidence_words: Mapping[str, float] | None,
         writer: TableWriter,
     ) -> None:
         super().__init__(ColumnNames(prob=prob))
         self._keep_missing = keep_missing
         self._name, self._target = file.name, target
         self._is_text = format_of(file.path).is_text
-        self._prob = NumberColumn(prob, parse=self._is_text, percent=percent)
+        self._prob = NumberColumn(prob, parse=self._is_text, percent=percent, confidence_words=confidence_words)
         self._ids = None if ids is None else IdColumn(ids)
         self._by = by
         self._new_columns = new_columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,10 @@ class ColumnSpec:
         The label of the event, or None for labels 0 and 1.
     percent : bool
         Whether predictions are in percent.
+    confidence_words : mapping of str to float, or None
+        The number that each word in the columns of predictions stands for.
+    trials : str or None
+        The column of trials, of which the outcome is the number with the event.
     """
 
     prob: str | tuple[str, ...]
@@ -48,10 +52,14 @@ class ColumnSpec:
     native: Any = None
     pos_label: Any = None
     percent: bool = False
+    confidence_words: Mapping[str, float] | None = None
+    trials: str | None = None
 
     def __post_init__(self) -> None:
         if self.old == self.prob:
             raise InputError(f"the two forecasts must be different columns; both are {self.prob}")
+        if self.trials is not None and self.pos_label is not None:
+            raise InputError("trials cannot be combined with pos_label: the outcome is then a number of events")
         columns = [*self.value_columns(), *self.by]
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""
@@ -72,6 +80,8 @@ class ColumnSpec:
         pos_label: Any,
         pair: bool = False,
         percent: bool = False,
+        confidence_words: Mapping[str, float] | None = None,
+        trials: str | None = None,
     ) -> ColumnSpec:
         """Check the arguments of `scan` and `sql`, and read a condition that is text."""
         segments = () if by is None else _names("by", by)
@@ -89,6 +99,8 @@ class ColumnSpec:
             native=None if text else where,
             pos_label=plain(pos_label),
             percent=percent,
+            confidence_words=confidence_words,
+            trials=None if trials is None else _name("trials", trials),
         )
 
     @property
@@ -98,6 +110,11 @@ class ColumnSpec:
         return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "", old=self.old or "")
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the values are read as they are, which every engine can do."""
+        return not self.percent and self.confidence_words is None and self.trials is None
+
+    @property
     def has_other_labels(self) -> bool:
         """Whether the labels besides `pos_label` have to be checked: a bool has one opposite only."""
         return self.pos_label is not None and not isinstance(self.pos_label, bool)
@@ -105,7 +122,7 @@ class ColumnSpec:
     def value_columns(self) -> list[str]:
         """List the columns that sums are made of."""
         prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
-        others = [name for name in (self.weight, self.old) if name is not None]
+        others = [name for name in (self.weight, self.old, self.trials) if name is not None]
         return [*prob, self.outcome, *others]
 
     def group_columns(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Protocol
 
@@ -56,6 +57,8 @@ class NumberColumn:
         Whether numbers may be large: then text such as 1,234 is refused, as its comma may mark thousands.
     percent : bool
         Whether numbers are in percent.
+    confidence_words : mapping of str to float, optional
+        The numbers that words stand for, on the scale of the column; capitals and spaces around a word do not matter.
 
     Notes
     -----
@@ -63,13 +66,21 @@ class NumberColumn:
     """
 
     def __init__(
-        self, name: str, *, parse: bool, outcome: bool = False, unbounded: bool = False, percent: bool = False
+        self,
+        name: str,
+        *,
+        parse: bool,
+        outcome: bool = False,
+        unbounded: bool = False,
+        percent: bool = False,
+        confidence_words: Mapping[str, float] | None = None,
     ) -> None:
         self.name = name
         self._parse = parse
         self._outcome = outcome
         self._unbounded = unbounded
         self._percent = percent
+        self._words = {word.strip().lower(): repr(float(number)) for word, number in (confidence_words or {}).items()}
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         array, error = self._numbers(values, names)
@@ -86,6 +97,8 @@ class NumberColumn:
             return _from_text(values.cast(pa.string())), None
         if not is_text(kind):
             raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
+        if self._words:
+            return self._parsed(self._without_own_words(values), names)
         if not self._parse:
             raise self._is_no_number(values)
         try:
@@ -110,13 +123,20 @@ class NumberColumn:
         error = None
         if not good.all():
             first = int(np.argmin(good))
+            rule = "must hold numbers or words of the table" if self._words else "must hold numbers"
             error = InputError.from_offenders(
-                f"{self.name} must hold numbers",
+                f"{self.name} {rule}",
                 int((~good).sum()),
                 names.at(self.name, first),
                 repr(values[first].as_py()),
             )
         return _from_text(text.filter(matches)), error
+
+    def _without_own_words(self, values: pa.Array) -> pa.Array:
+        """Replace the words of the table by their numbers."""
+        word = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        at = pc.index_in(word, pa.array(list(self._words), values.type))
+        return pc.coalesce(pa.array(list(self._words.values()), values.type).take(at), values)
 
     def _is_no_number(self, values: pa.Array) -> InputError:
         examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))

@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from brolly.core.arrays import Ints
 from brolly.core.grid.cell_accumulator import CellAccumulator
 from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.sample.segments import GroupedCells
 from brolly.engines.accumulators import RowAccumulator
 from brolly.engines.column_spec import ColumnSpec
-from brolly.engines.columns import Array, ColumnReader, EventColumn, NumberColumn, split_nulls
+from brolly.engines.columns import Array, ColumnReader, EventColumn, NumberColumn, as_arrow, split_nulls
 from brolly.errors import InputError
+
+_TRIALS = 1 << 20  # rows made at a time
+_MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here
 
 
 class BatchIngest(ABC):
@@ -88,11 +92,14 @@ class BinaryIngest(BatchIngest):
     def __init__(self, spec: ColumnSpec, accumulator: RowAccumulator, *, parse: bool) -> None:
         super().__init__(spec.names)
         self._accumulator = accumulator
-        self._prob: ColumnReader = NumberColumn(spec.names.prob, parse=parse, percent=spec.percent)
+        self._prob: ColumnReader = NumberColumn(
+            spec.names.prob, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
+        )
         self._outcome: ColumnReader = NumberColumn(spec.outcome, parse=parse, outcome=True)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
+        self._trials = None if spec.trials is None else NumberColumn(spec.trials, parse=parse, unbounded=True)
 
     def grouped(self) -> GroupedCells:
         """Return the sums of all rows."""
@@ -111,14 +118,50 @@ class BinaryIngest(BatchIngest):
         prob = read_column(self._prob, batch, names)
         label = read_column(self._outcome, batch, names)
         weight = None if self._weight is None else read_column(self._weight, batch, names)
-        self._accumulator.add(as_rows(label, prob, weight, names=names), batch)
+        if self._trials is None:
+            self._accumulator.add(as_rows(label, prob, weight, names=names), batch)
+            return
+        trials = read_column(self._trials, batch, names)
+        for error in (*_rule_broken(np.zeros(len(prob)), prob, weight, names), *self._miscounted(label, trials, names)):
+            raise error
+        for row, event in single_trials(label, trials):
+            some = None if weight is None else weight[row]
+            self._accumulator.add(as_rows(event, prob[row], some, names=names), batch.take(as_arrow(row)))
+
+    def _miscounted(self, events: Array, trials: Array, names: ColumnNames) -> Iterator[InputError]:
+        """Yield the error for numbers of events that are not whole numbers from 0 to the number of trials."""
+        assert self._trials is not None
+        whole = (np.floor(events) == events) & (np.floor(trials) == trials)
+        good = whole & (events >= 0) & (events <= trials) & (trials < _MOST_TRIALS)
+        if not good.all():
+            first = int(np.argmin(good))
+            yield InputError.from_offenders(
+                f"{names.label} must be a whole number of events, at most the number of trials in {self._trials.name}",
+                int((~good).sum()),
+                names.at(names.label, first),
+                f"{events[first]:g} of {trials[first]:g}",
+            )
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from prob_violations(self._prob, batch, names)
         label, errors = read_values(self._outcome, batch, names)
         yield from errors
-        yield from _rule_broken(label, np.zeros(len(label)), None, names)
+        if self._trials is None:
+            yield from _rule_broken(label, np.zeros(len(label)), None, names)
+        else:
+            trials, errors = read_values(self._trials, batch, names)
+            yield from errors
+            if len(trials) == len(label):
+                yield from self._miscounted(label, trials, names)
         yield from weight_violations(self._weight, batch, names)
+
+
+def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
+    """Yield the row and the outcome of each trial, some at a time: of each row first those with the event."""
+    ends = np.cumsum(np.stack([events, trials - events], axis=1).ravel().astype(np.int64))
+    for start in range(0, int(ends[-1]), _TRIALS):
+        at = np.searchsorted(ends, np.arange(start, min(start + _TRIALS, int(ends[-1]))), "right")
+        yield at >> 1, (at & 1 == 0).view(np.uint8)
 
 
 def weight_violations(column: ColumnReader | None, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from brolly.core.arrays import Ints
 from brolly.core.input.labels import SegmentIndex
 from brolly.core.input.rows import ColumnNames, Rows
 from brolly.core.sample.sample import Sample
+from brolly.core.sample.shares import explain_shares, split_outcomes
 from brolly.engines.accumulators import SampleAccumulator, encoded_labels
 from brolly.engines.column_spec import ColumnSpec
 from brolly.engines.columns import split_nulls
-from brolly.engines.ingest import BinaryIngest
+from brolly.engines.ingest import BinaryIngest, read_values
 from brolly.engines.scan import Progress, feed
 from brolly.engines.sources import local_sources
 from brolly.errors import InputError
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KeptRows:
     """The rows of a source, in its order, and the number of each row's group."""
 
     sample: Sample
-    groups: Ints | None
+    groups: NDArray[Any] | None
 
 
 class _TooManyError(Exception):
@@ -45,6 +47,9 @@ def keep_rows(
     pos_label: Any = None,
     at_most: int | None = None,
     percent: bool = False,
+    confidence_words: Mapping[str, float] | None = None,
+    trials: str | None = None,
+    fractional: bool = False,
     sep: str | None = None,
     progress: Progress | None = None,
 ) -> KeptRows | None:
@@ -52,18 +57,30 @@ def keep_rows(
 
     Parameters
     ----------
-    source, prob, outcome, weight, where, pos_label, percent, sep, progress
+    source, prob, outcome, weight, where, pos_label, percent, confidence_words, trials, sep, progress
         As for `scan`; for rows in this process.
     groups : str, optional
         The column of groups.
     at_most : int, optional
         With more rows than this, stop and return None.
+    fractional : bool
+        Whether outcomes are shares of the event, which `split_outcomes` then splits; the parts of a row are a group.
     """
     spec = ColumnSpec.from_arguments(
-        prob, outcome, weight=weight, by=groups, where=where, pos_label=pos_label, percent=percent
+        prob,
+        outcome,
+        weight=weight,
+        by=groups,
+        where=where,
+        pos_label=pos_label,
+        percent=percent,
+        confidence_words=confidence_words,
+        trials=trials,
     )
+    if fractional and not (pos_label is None and trials is None):
+        raise InputError("fractional outcomes cannot be combined with pos_label or trials")
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    keeper = _Keeper(spec, groups, at_most)
+    keeper = _Keeper(spec, groups, None if fractional else at_most, fractional=fractional)
     try:
         feed(sources, spec, _KeepingIngest(spec, keeper, parse=sources[0].parse), progress)
     except _TooManyError:
@@ -74,8 +91,9 @@ def keep_rows(
 class _Keeper(SampleAccumulator):
     """The rows of all batches; a coarse grid is enough to check their values."""
 
-    def __init__(self, spec: ColumnSpec, groups: str | None, at_most: int | None) -> None:
+    def __init__(self, spec: ColumnSpec, groups: str | None, at_most: int | None, *, fractional: bool) -> None:
         super().__init__(spec, 2)
+        self.fractional = fractional
         self.column = groups
         self._at_most = at_most
         self._index = SegmentIndex()
@@ -84,7 +102,13 @@ class _Keeper(SampleAccumulator):
         self._n = 0
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        super().add(rows, batch)
+        if self.fractional:
+            error = explain_shares(rows.label, rows.names)
+            if error is not None:
+                raise error
+            super().add(replace(rows, label=np.zeros(len(rows), np.uint8)), batch)
+        else:
+            super().add(rows, batch)
         self._n += len(rows)
         if self._at_most is not None and self._n > self._at_most:
             raise _TooManyError
@@ -103,7 +127,9 @@ class _Keeper(SampleAccumulator):
 
         rows = Rows(label=column("label"), prob=column("prob"), weight=column("weight"), names=names)
         groups = None if self.column is None else np.concatenate(self._groups)
-        return KeptRows(sample=Sample._from_rows(rows), groups=groups)
+        if self.fractional:
+            return KeptRows(*split_outcomes(rows.label, rows.prob, sample_weight=rows.weight, groups=groups))
+        return KeptRows(Sample._from_rows(rows), groups)
 
 
 class _KeepingIngest(BinaryIngest):
@@ -111,7 +137,7 @@ class _KeepingIngest(BinaryIngest):
 
     def __init__(self, spec: ColumnSpec, keeper: _Keeper, *, parse: bool) -> None:
         super().__init__(spec, keeper, parse=parse)
-        self._group = keeper.column
+        self._group, self._fractional = keeper.column, keeper.fractional
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         for error in self._missing(batch, names):
@@ -120,6 +146,10 @@ class _KeepingIngest(BinaryIngest):
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from super()._violations(batch, names)
+        if self._fractional:
+            shares, _ = read_values(self._outcome, batch, names)
+            error = explain_shares(shares, names)
+            yield from [] if error is None else [error]
         yield from self._missing(batch, names)
 
     def _missing(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:

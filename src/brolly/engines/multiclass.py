@@ -70,7 +70,10 @@ class MulticlassIngest(BatchIngest):
         self._outcome = spec.outcome
         self._labels = labels
         self._parse = parse
-        self._columns = [NumberColumn(name, parse=parse, percent=spec.percent) for name in spec.prob]
+        self._columns = [
+            NumberColumn(name, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words)
+            for name in spec.prob
+        ]
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
     def grouped(self) -> GroupedCells:

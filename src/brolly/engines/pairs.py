@@ -23,7 +23,9 @@ class PairAccumulator:
 
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         self._spec = spec
-        self.column = NumberColumn(str(spec.old), parse=parse, percent=spec.percent)
+        self.column = NumberColumn(
+            str(spec.old), parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
+        )
         self._cells = HashedCells(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from brolly.core.grid.cells import check_grid
@@ -13,6 +13,7 @@ from brolly.core.sample.segments import GroupedCells, Segments
 from brolly.engines import pushdown
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.column_spec import ColumnSpec
+from brolly.engines.databases import is_database
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class _Options(TypedDict, total=False):
     pos_label: Any
     labels: Sequence[Any] | None
     percent: bool
+    confidence_words: Mapping[str, float] | None
+    trials: str | None
     sep: str | None
     progress: Progress | None
 
@@ -102,6 +105,8 @@ def scan(
     view: Literal["top-label", "one-vs-rest"] | None = None,
     labels: Sequence[Any] | None = None,
     percent: bool = False,
+    confidence_words: Mapping[str, float] | None = None,
+    trials: str | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
 ) -> Sample | Segments | PairedSample:
@@ -116,9 +121,9 @@ def scan(
         A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
         any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
         frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
-        text (.txt), JSON lines (.jsonl, .ndjson), Excel (.xlsx, .xlsb, .xls, .ods), Parquet (.parquet, .pq) or
-        Feather (.feather, .arrow) file or of an object in a store (s3://, gs://, abfs://), a pattern such as
-        ``"data/*.parquet"``, or a list of files and patterns.
+        text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz, .ndjson, .ndjson.gz), Excel (.xlsx, .xlsb, .xls, .ods),
+        Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://, gs://, abfs://), a
+        pattern such as ``"data/*.parquet"``, or a list of files and patterns.
     prob : str or sequence of str
         The column of predicted probabilities. Two columns, the old and the new forecast, give a `PairedSample` for
         `switch_guarantee`; with `view` they are one column for each class.
@@ -142,6 +147,12 @@ def scan(
         columns, or 0, 1, ... where the outcome column holds integers.
     percent : bool
         Whether the predictions are in percent, from 0 to 100.
+    confidence_words : mapping of str to float, optional
+        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely": 0.2}``.
+    trials : str, optional
+        The column of trials: a row is that many rows with the same prediction, and `outcome` is the number of them with
+        the event. They count as independent; if the trials of a row can depend on each other, as the loans of
+        one grade in one year do, no bound or test of this sample holds.
     sep : str, optional
         What separates the columns of text files. Default: recognised from the first line.
     progress : callable, optional
@@ -186,14 +197,27 @@ def scan(
     """
     pair = not isinstance(prob, str) and len(prob) == 2 and view is None and labels is None
     spec = ColumnSpec.from_arguments(
-        prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label, pair=pair, percent=percent
+        prob,
+        outcome,
+        weight=weight,
+        by=by,
+        where=where,
+        pos_label=pos_label,
+        pair=pair,
+        percent=percent,
+        confidence_words=confidence_words,
+        trials=trials,
     )
     grid = check_grid((_PAIR_GRID if pair else _GRID) if grid is None else grid)
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are
-    if not _is_path(source) and pushdown.is_remote(source):
-        if view is not None or labels is not None or percent:
-            raise InputError("view, labels and percent are for rows in this process, not for those of another engine")
+    here = view is not None or labels is not None or not spec.is_plain
+    if not _is_path(source) and pushdown.is_remote(source) and not (here and is_database(source)):
+        if here:
+            raise InputError(
+                "view, labels, percent, confidence_words and trials are for rows in this process, "
+                "not for those of another engine"
+            )
         return _result(pushdown.aggregate(source, spec, grid, progress=progress), spec)
     need_pyarrow()
     from brolly.engines.sources import local_sources
@@ -220,6 +244,8 @@ def _make_ingest(
     from brolly.engines.pairs import make_ingest
 
     if view is not None or labels is not None or not isinstance(spec.prob, str):
+        if spec.trials is not None:
+            raise InputError("trials are for one event, not for several classes")
         return multiclass_ingest(spec, grid, view, labels, parse=parse)
     return make_ingest(spec, grid, parse=parse)
 

@@ -15,6 +15,7 @@ from brolly.plots.null_histogram import calibration_test
 from brolly.plots.overview_figure import overview
 from brolly.plots.recalibration_plot import recalibration
 from brolly.plots.reliability_diagram import reliability
+from brolly.plots.risk_coverage_plot import risk_coverage
 from brolly.plots.threshold_curves import decision_curve, regret, switch
 from brolly.plots.value_plot import forecast_value
 
@@ -37,6 +38,7 @@ __all__ = [
     "recalibration",
     "regret",
     "reliability",
+    "risk_coverage",
     "risk_distribution",
     "segments",
     "switch",

@@ -64,7 +64,9 @@ class Rows:
             return error
         if ((labels >= 0) & (labels <= 1)).all():
             probs = self.prob[:_BLOCK]
-            hint = f"; were {names.label} and {names.prob} swapped?" if ((probs == 0) | (probs == 1)).all() else ""
+            hint = f"; were {names.label} and {names.prob} swapped?"
+            if not ((probs == 0) | (probs == 1)).all():
+                hint = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
         elif len(found := np.unique(labels)) == 2 and np.isfinite(found).all():
             low, high = (f"{value:g}" for value in found)
             hint = (

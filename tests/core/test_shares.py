@@ -1,0 +1,64 @@
+"""Outcomes that are shares of the event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import brolly
+
+SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
+ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6]))
+
+
+@given(st.lists(ROW, min_size=1, max_size=12), st.booleans())
+@settings(max_examples=80)
+def test_parts_from_the_definition(rows, grouped):
+    share, p, w = (np.array(column) for column in zip(*rows, strict=True))
+    w[0] = 3.0
+    given_groups = [f"g{i % 3}" for i in range(len(rows))] if grouped else None
+    expected = []
+    for i in range(len(rows)):
+        for label, part in ((1, share[i]), (0, 1 - share[i])):
+            if part:
+                expected.append((label, p[i], w[i] * part, given_groups[i] if grouped else i))
+    sample, groups = brolly.split_outcomes(share, p, sample_weight=w, groups=given_groups)
+    found = zip(sample.y_true, sample.y_prob, sample.sample_weight, groups, strict=True)
+    assert [tuple(row) for row in found] == expected
+    assert sample.event_rate == pytest.approx(np.average(share, weights=w))
+    assert brolly.brier_score(sample) == pytest.approx(np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w))
+
+
+def test_a_draw_is_one_draw():
+    rng = np.random.default_rng(3)
+    p = rng.random(500)
+    share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 500)) / 2, 0, 1)
+    assert 0.2 < (share == 0.5).mean() < 0.8
+    sample, groups = brolly.split_outcomes(share, p)
+    one = brolly.guarantee(sample, groups=groups, grid=16)
+    assert one.bound > brolly.guarantee(sample, grid=16).bound  # which would count draws twice
+    sure, alone = brolly.split_outcomes(np.round(p), p)
+    expected = brolly.guarantee(np.round(p), p, grid=16)
+    assert brolly.guarantee(sure, groups=alone, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ([0.5, 1.5], [0.5, 0.5]),
+            r"^y_true must be a share of the event, in \[0, 1\]; 1 value does not, .*\[1\] = 1\.5$",
+        ),
+        (([np.nan], [0.5]), r"^y_true must be a share .* y_true\[0\] = nan$"),
+        (([0.5], [1.5]), r"^y_prob must lie in \[0, 1\]"),
+        (([0.5], [0.5, 0.5]), r"^y_true and y_prob must have the same length"),
+        (([[0.5]], [0.5]), r"^y_true must be one-dimensional"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(brolly.InputError, match=message):
+        brolly.split_outcomes(*arguments)
+    with pytest.raises(brolly.InputError, match=r"if these are shares .* split_outcomes splits them \(--fractional\)$"):
+        brolly.Sample([0.5, 1], [0.5, 0.5])
