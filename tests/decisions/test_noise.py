@@ -11,6 +11,7 @@ from scipy.stats import kstest, laplace, norm
 import brolly
 from brolly import NoisyPolicy
 from brolly.paper.constructions import Distribution
+from brolly.paper.question1 import noise_gap
 from brolly.paper.search import random_distribution
 
 TASK = brolly.DecisionTask.threshold(0.35)
@@ -88,14 +89,30 @@ def test_no_task_loses_more_than_the_upper_bound(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_smooth_calibration_bounds_the_loss(kind):
-    factor = {"laplace": 1.0, "gaussian": math.sqrt(2 / math.pi)}[kind]
+    slope, cost = {"laplace": (1.0, 1 / math.e), "gaussian": (math.sqrt(2 / math.pi), 0.339943)}[kind]
     rng = np.random.default_rng(6)
     for _ in range(60):
         sample = random_distribution(rng).sample()
         smooth = brolly.smooth_calibration_error(sample)
         scale = min(1.0, max(1e-3, math.sqrt(smooth) * 10 ** rng.uniform(-0.3, 0.3)))
         low, _ = NoisyPolicy(TASK, scale, kind).loss_bounds(sample, cells=512)
-        assert low <= 2 * (max(1, factor / scale) * smooth + factor * scale) + 1e-12
+        assert low <= 2 * (max(1, slope / scale) * smooth + cost * scale) + 1e-12
+
+
+def test_noise_costs_a_calibrated_prediction_what_the_proof_says():
+    x = np.linspace(0, 5, 100_001)
+    assert (x * 2 * norm.sf(x)).max() == pytest.approx(0.339943, abs=1e-6)
+    assert (x * 2 * norm.sf(x)).max() < 0.339943
+    assert (x * 2 * laplace.sf(x)).max() == pytest.approx(1 / math.e)
+
+
+@pytest.mark.parametrize("eps", [1e-2, 1e-3])
+def test_smooth_ece_bounds_the_loss_of_noise_of_its_width_but_not_by_twice_its_value(eps):
+    sample = noise_gap(eps).sample()
+    value = brolly.smooth_ece(sample)
+    assert value == pytest.approx(eps, rel=0.01)
+    low, _ = NoisyPolicy(TASK, value, "gaussian").loss_bounds(sample)
+    assert 2.2 * value < low < 2.68 * value
 
 
 def test_many_predictions_are_done_in_blocks(monkeypatch):

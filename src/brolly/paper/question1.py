@@ -37,7 +37,8 @@ GRIDS = (1 << 6, 1 << 10, 1 << 14)
 _EIGHT = 8  # the grid, or the number of bins, in the search for the worst ratio of measures that have a fixed one
 _SLACK = (1.0, 1.4, 1.99)  # a response to alpha must be good for every law whose value is at most alpha
 _FINEST = 2.0**-30  # below, alpha counts as 0, for which the response is the best response to p
-_GAUSS = math.sqrt(2 / math.pi)
+_GAUSS = math.sqrt(2 / math.pi)  # the slope that noise of scale 1 leaves; for Laplace noise 1
+_NORMAL = 0.339943  # the largest x Pr(|noise| >= x), at scale 1, rounded up; for Laplace noise 1/e
 _WORDS = (
     "Question 1 asks for a measure and, for every task Z and every alpha, a response r_{Z,alpha} such that whenever "
     "the measure is at most alpha, the swap regret of the response is at most alpha; and E[measure] <= epsilon(T) on T "
@@ -145,6 +146,16 @@ def fixed_grid(sample: Sample, m: int) -> float:
     return 2 * soft_loss(sample._on_grid(m).rounded) + 2 / m
 
 
+def noise_gap(eps: float) -> Distribution:
+    """Return a law with smooth ECE eps on which the bias and the noise of scale eps cost most at the same threshold.
+
+    A few predictions below 1/2 are events, with a total bias of eps; all others are calibrated, 0.75 eps above 1/2.
+    """
+    low, high = 0.5 - 3 * eps, 0.5 + 0.75 * eps
+    few = eps / (1 - low)
+    return Distribution.of([low, high], [few, 1 - few], [1, high])
+
+
 ANSWERS = (
     Answer(
         "SCDL", "round at random to 1/m, alpha in [1/m, 2/m)", "full", 4.0, -1 / 2,
@@ -164,19 +175,19 @@ ANSWERS = (
         lambda d, _, m: d.decision_loss(m, soft=False), lambda n: math.ceil(n ** (1 / 3)),
     ),
     Answer(
-        "smooth ECE", "add Gaussian noise of scale alpha", "full", 2 + 2 * _GAUSS, -1 / 3,
+        "smooth ECE", "add Gaussian noise of scale alpha", "full", 2 + 2 * _NORMAL, -1 / 3,
         lambda s, _: smooth_ece(s), lambda d, alpha, _: with_noise(d, alpha, "gaussian"),
     ),
     Answer(
-        "smCE^(1/2)", "add Laplace noise of scale alpha", "full", 4.0, -1 / 4,
+        "smCE^(1/2)", "add Laplace noise of scale alpha", "full", 2 + 2 / math.e, -1 / 4,
         lambda s, _: math.sqrt(smooth_calibration_error(s)), lambda d, alpha, _: with_noise(d, alpha, "laplace"),
     ),
     Answer(
-        "smCE^(1/2), Gaussian", "add Gaussian noise of scale alpha", "full", 4 * _GAUSS, -1 / 4,
+        "smCE^(1/2), Gaussian", "add Gaussian noise of scale alpha", "full", 2 * _GAUSS + 2 * _NORMAL, -1 / 4,
         lambda s, _: math.sqrt(smooth_calibration_error(s)), lambda d, alpha, _: with_noise(d, alpha, "gaussian"),
     ),
     Answer(
-        "ATB^(1/4)", "add Laplace noise of scale alpha", "", 2 + 2 * math.sqrt(2.5), -1 / 4,
+        "ATB^(1/4)", "add Laplace noise of scale alpha", "", 2 * math.sqrt(2.5) + 2 / math.e, -1 / 4,
         lambda s, _: two_bin_calibration_error(s) ** 0.25, lambda d, alpha, _: with_noise(d, alpha, "laplace"),
     ),
     Answer(
@@ -210,7 +221,7 @@ def worst_ratio(k: int, seed: int, effort: int) -> float:
         value = answer.measure(dist.sample(), _EIGHT)
         return max(ratio(answer.regret(dist, c * value, _EIGHT), c * value) for c in _SLACK)
 
-    named = [law for eps in (1e-2, 1e-3, 1e-4) for law in (cutoff_gap(eps)[1], *smooth_gap(eps))]
+    named = [law for eps in (1e-2, 1e-3, 1e-4) for law in (cutoff_gap(eps)[1], *smooth_gap(eps), noise_gap(eps))]
     found, _ = worst_distribution(objective, np.random.default_rng([seed, 12, k]), effort)
     return max(found, *(value for value in map(objective, named) if value == value))
 
