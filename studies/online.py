@@ -84,8 +84,16 @@ def adversaries() -> dict[str, Callable[[brolly.OnlineForecaster, list[int]], bo
         shares = f.probabilities()
         return float(shares @ np.arange(len(shares))) / f.grid
 
+    def potential(f: brolly.OnlineForecaster, y: int) -> float:
+        """What the proof bounds, at the points that can be predicted, if the outcome is y."""
+        shares, walk = f.probabilities(), f._walk
+        at = np.flatnonzero(shares)
+        beyond = np.maximum(np.abs(walk.bias[at] + y - at / f.grid) - walk.margin[at], 0)
+        return float(shares[at] @ np.exp(beyond**2 / (3 * (walk.number[at] + 1))))
+
     return {
         "opposite of the mean": lambda f, _: mean(f) < 0.5,
+        "largest potential of the proof": lambda f, _: potential(f, 1) > potential(f, 0),
         "opposite of the likeliest": lambda f, _: f.probabilities().argmax() < f.grid / 2,
         "opposite of the last": lambda _, past: not (past and past[-1]),
         "opposite of the rate": lambda _, past: sum(past[-50:]) < 25,
