@@ -1,0 +1,236 @@
+"""brolly inside scikit-learn: scorers, the recalibrated classifier, displays."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+import brolly
+import brolly.sklearn as skl
+from brolly.sklearn.classifier import NOT_EQUIVALENT
+
+
+class Stated(ClassifierMixin, BaseEstimator):
+    """A classifier whose predictions are the first column."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.stack([1 - X[:, 0] ** self.power, X[:, 0] ** self.power], axis=1)
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return p[:, None], (rng.random(n) < p**2).astype(int), rng.integers(1, 4, n)
+
+
+class TestScorers:
+    def test_net_benefit(self):
+        X, y, w = rows()
+        found = skl.net_benefit_scorer(0.25)(Stated().fit(X, y), X, y, sample_weight=w)
+        acted = X[:, 0] >= 0.25
+        assert found == pytest.approx((w * acted * (y - (1 - y) / 3)).sum() / w.sum())
+
+    def test_expected_cost(self):
+        X, y, w = rows()
+        task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+        found = skl.expected_cost_scorer(task)(Stated().fit(X, y), X, y, sample_weight=w)
+        cost = np.where(X[:, 0] >= 0.1, 1 - y, 9 * y)
+        assert found == pytest.approx(-(w * cost).sum() / w.sum())
+
+    def test_the_worst_task_is_the_largest_shortfall_from_foresight(self):
+        X, y, w = rows(60)
+        found = skl.worst_task_scorer()(Stated().fit(X, y), X, y, sample_weight=w)
+        outcome = y.astype(float)
+        assert found == -brolly.switch_guarantee(outcome, outcome, X[:, 0], sample_weight=w, rng=0).harm
+        thresholds = np.linspace(0.001, 0.999, 997)
+        loss = [np.average(np.where(X[:, 0] >= t, t * (1 - y), (1 - t) * y), weights=w) for t in thresholds]
+        assert -found >= max(np.array(loss) / np.maximum(thresholds, 1 - thresholds)) - 1e-12
+
+    def test_in_expectation_nothing_scores_better_than_the_truth(self):
+        """Weights instead of draws: each prediction with both outcomes, in their probabilities."""
+        q = np.array([0.1, 0.35, 0.6, 0.9])
+        y, p, w = np.repeat([0, 1], 4), np.tile(q, 2), np.concatenate([1 - q, q])
+        score = skl.worst_task_scorer()
+        for power in (0.3, 0.7, 1.5, 4.0):
+            worse = score(Stated(power).fit(p[:, None], y), p[:, None], y, sample_weight=w)
+            assert worse < score(Stated().fit(p[:, None], y), p[:, None], y, sample_weight=w)
+
+    def test_a_calibration_error_prefers_the_constant_and_the_others_do_not(self):
+        X, y, _ = rows(2000)
+        model, constant = Stated(2.1).fit(X, y), DummyClassifier(strategy="prior").fit(X, y)
+        calibration = skl.calibration_scorer("expected_calibration_error")
+        assert calibration(constant, X, y) > calibration(model, X, y)
+        for scorer in (skl.worst_task_scorer(), skl.net_benefit_scorer(0.5)):
+            assert scorer(model, X, y) > scorer(constant, X, y)
+
+    def test_options_reach_the_measure(self):
+        X, y, _ = rows()
+        found = skl.calibration_scorer("calibration_decision_loss", swaps="monotone")(Stated().fit(X, y), X, y)
+        assert found == -brolly.calibration_decision_loss(y, X[:, 0], swaps="monotone")
+        found = skl.calibration_scorer("calibration_decision_loss", grid=16)(Stated().fit(X, y), X, y)
+        assert found == -brolly.regret_curve(y, X[:, 0], grid=16).loss
+
+    def test_they_work_in_searches_with_text_labels(self):
+        X, y = make_classification(200, random_state=0)
+        label = np.where(y == 1, "yes", "no")
+        scoring = {
+            "benefit": skl.net_benefit_scorer(0.2, pos_label="yes"),
+            "worst": skl.worst_task_scorer(pos_label="yes"),
+            "scdl": skl.calibration_scorer(pos_label="yes"),
+        }
+        search = GridSearchCV(LogisticRegression(), {"C": [0.01, 1]}, scoring=scoring, refit="benefit", cv=3).fit(
+            X, label
+        )
+        assert np.isfinite(search.cv_results_["mean_test_worst"]).all()
+        assert (search.cv_results_["mean_test_scdl"] <= 0).all()
+        assert cross_val_score(LogisticRegression(), X, y, scoring=skl.net_benefit_scorer(0.2)).shape == (5,)
+
+    @pytest.mark.parametrize(
+        ("make", "match"),
+        [
+            (lambda: skl.net_benefit_scorer(1.0), "threshold must be a number between 0 and 1"),
+            (lambda: skl.net_benefit_scorer("x"), "threshold must be a number"),
+            (lambda: skl.expected_cost_scorer(brolly.DecisionTask.quadratic()), "task must be a FiniteTask"),
+            (lambda: skl.calibration_scorer("ece"), "measure must be one of"),
+        ],
+    )
+    def test_bad_options_are_refused_at_once(self, make, match):
+        with pytest.raises(brolly.InputError, match=match):
+            make()
+
+
+class TestRecalibratedClassifier:
+    def test_scikit_learns_own_checks_pass(self):
+        model = skl.RecalibratedClassifier(cv=2, methods=["none", "logistic"])
+        options = {}
+        if "expected_failed_checks" in inspect.signature(check_estimator).parameters:  # from 1.6 on
+            options = {"expected_failed_checks": NOT_EQUIVALENT, "on_skip": None}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few rows, many times
+            check_estimator(model, **options)
+
+    def test_it_recalibrates(self):
+        X, y, _ = rows(4000)
+        model = skl.RecalibratedClassifier(Stated()).fit(X[:2000], y[:2000])
+        better = brier_score_loss(y[2000:], model.predict_proba(X[2000:])[:, 1])
+        assert better < brier_score_loss(y[2000:], X[2000:, 0]) - 0.01
+        assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+        assert (model.predict(X) == (model.predict_proba(X)[:, 1] > 0.5)).all()
+        assert model.recalibrator_.predict([0.5])[0] == pytest.approx(0.25, abs=0.05)
+
+    def test_the_map_is_fitted_to_rows_held_out(self):
+        """A classifier that knows the rows it was fitted to says nothing about others."""
+
+        class Memory(Stated):
+            def fit(self, X, y):
+                self.seen_ = dict(zip(X[:, 0], y, strict=True))
+                return super().fit(X, y)
+
+            def predict_proba(self, X):
+                p = np.array([self.seen_.get(x, 0.5) for x in X[:, 0]], float)
+                return np.stack([1 - p, p], axis=1)
+
+        X, y, _ = rows(1000)
+        model = skl.RecalibratedClassifier(Memory()).fit(X, y)
+        assert model.recalibrator_.predict([0.5])[0] == pytest.approx(y.mean(), abs=0.05)
+
+    def test_weights_groups_and_text_labels(self):
+        X, y, w = rows(600)
+        label = np.where(y == 1, "yes", "no")
+        groups = np.arange(600) // 3
+        model = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, label, sample_weight=w, groups=groups)
+        assert list(model.classes_) == ["no", "yes"]
+        assert model.recalibrator_.certificate_.groups is not None
+        again = clone(model).fit(X, label, sample_weight=w, groups=groups)
+        assert (again.predict_proba(X) == model.predict_proba(X)).all()
+        unweighted = clone(model).fit(X, label)
+        assert (unweighted.predict_proba(X) != model.predict_proba(X)).any()
+        plain = skl.RecalibratedClassifier(Stated()).fit(X, y, sample_weight=w)  # which takes no weights itself
+        assert set(plain.predict(X)) == {0, 1}
+
+    def test_whole_groups_are_held_out(self):
+        seen = []
+
+        class Watch(Stated):
+            def fit(self, X, y):
+                seen.append(set(X[:, 1]))
+                return super().fit(X, y)
+
+        X, y, _ = rows(300)
+        groups = np.arange(300) // 10
+        skl.RecalibratedClassifier(Watch(), cv=3).fit(np.column_stack([X, groups]), y, groups=groups)
+        assert [len(s) for s in seen] == [20, 20, 20, 30]
+
+    def test_in_a_pipeline_and_a_search(self):
+        X, y = make_classification(300, random_state=1)
+        model = make_pipeline(StandardScaler(), skl.RecalibratedClassifier(GaussianNB(), cv=KFold(3)))
+        grid = {"recalibratedclassifier__estimator__var_smoothing": [1e-9, 1e-2]}
+        search = GridSearchCV(model, grid, scoring=skl.net_benefit_scorer(0.3), cv=2).fit(X, y)
+        assert search.predict_proba(X).shape == (300, 2)
+
+    def test_three_classes_are_refused(self):
+        with pytest.raises(brolly.InputError, match=r"Only binary classification is supported.*y has 3 classes"):
+            skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [0, 1, 2, 0, 1, 2])
+
+
+@pytest.mark.parametrize("display", [skl.ReliabilityDisplay, skl.DecisionCurveDisplay, skl.RegretDisplay])
+class TestDisplays:
+    def test_an_estimator_and_its_predictions_draw_the_same(self, display):
+        X, y, w = rows(200)
+        label = np.where(y == 1, "yes", "no")
+        options = {"rng": 0} if display is skl.ReliabilityDisplay else {}
+        _, ax = plt.subplots()
+        one = display.from_estimator(Stated().fit(X, label), X, label, sample_weight=w, ax=ax, **options)
+        two = display.from_predictions(label, X[:, 0], sample_weight=w, pos_label="yes", name="mine", **options)
+        assert one.ax_ is ax
+        assert one.ax_.get_title().startswith("Stated: ")
+        assert two.ax_.get_title().startswith("mine: ")
+        assert one.result.to_dict() == two.result.to_dict()
+        assert two.figure_ is two.ax_.figure
+        plt.close("all")
+
+    def test_the_other_class_can_be_the_event(self, display):
+        X, y, _ = rows(50)
+        model, options = Stated().fit(X, y), {"rng": 0} if display is skl.ReliabilityDisplay else {}
+        found = display.from_estimator(model, X, y, pos_label=0, **options).result.to_dict()
+        assert found == display.from_predictions(1 - y, 1 - X[:, 0], **options).result.to_dict()
+        plt.close("all")
+        with pytest.raises(brolly.InputError, match="pos_label must be a class of the estimator"):
+            display.from_estimator(model, X, y, pos_label=2)
+
+    def test_three_classes_are_refused(self, display):
+        model = Stated().fit(np.zeros((3, 1)), [0, 1, 2])
+        with pytest.raises(brolly.InputError, match="estimator must have two classes; it has 3"):
+            display.from_estimator(model, np.zeros((3, 1)), [0, 1, 2])
+
+
+def test_without_scikit_learn_the_extra_is_named():
+    code = "import sys; sys.modules['sklearn'] = None; import brolly.sklearn"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'brolly[sklearn]'" in found.stderr
