@@ -87,9 +87,9 @@ $(VENV)/.installed: $(SOURCES)
 	$(BIN)/python -m pip install --quiet '.[files]'
 	@touch $@
 
-$(VENV)/.tested: $(SOURCES)
+$(VENV)/.tested: $(SOURCES) tests/requirements.txt
 	@$(MAKE) --no-print-directory $(VENV)/.made
-	$(BIN)/python -m pip install --quiet '.[test]'
+	$(BIN)/python -m pip install --quiet '.[test]' -r tests/requirements.txt
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.benched: $(VENV)/.tested benchmarks/requirements.txt
