@@ -100,9 +100,10 @@ def test_exponents_are_fitted_with_their_error():
 
 def test_figures_have_every_measure_and_both_regrets(folder):
     for name in ("figure2", "figure3"):
-        correlations, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
-        pairs = [(row["swap regret"], row["measure"]) for row in correlations]
-        assert pairs == [(regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)]
+        correlations, others, points = (table.records() for table in read_part(folder / f"{name}.json").tables)
+        pairs = {(row["swap regret"], row["measure"]) for row in (*correlations, *others)}
+        assert pairs == {(regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)}
+        assert len(correlations) == len(REGRETS) * (len(READINGS) + 1)
         assert {m.name for m in MEASURES.values()} >= set(brolly.list_measures())
         assert len(points) == 6
         for point in points:
@@ -110,7 +111,7 @@ def test_figures_have_every_measure_and_both_regrets(folder):
             assert point["swap regret in 10 bins"] <= point["swap regret per prediction"] + 1e-12
             assert point["swap regret per prediction"] <= point["CDL"] + 1e-12
             assert point["swap regret by true means"] <= point[TRUE_ECE]
-    assert points[0]["alpha"] == read_part(folder / "figure2.json").tables[1].records()[0]["alpha"]
+    assert points[0]["alpha"] == read_part(folder / "figure2.json").tables[2].records()[0]["alpha"]
 
 
 def test_regret_in_bins_and_by_true_means_by_hand():
@@ -253,6 +254,7 @@ def test_run_paper_writes_what_was_asked(tmp_path):
         "figure1.svg",
         "claims.csv",
         "claims.json",
+        "coverage.csv",
         "index.html",
         "pieces",
     }

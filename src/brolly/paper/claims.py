@@ -11,7 +11,7 @@ import numpy as np
 
 from brolly.errors import InputError
 from brolly.paper.chunks import Chunk, Runner
-from brolly.paper.mutants import Measures
+from brolly.paper.mutants import Measures, grouped
 from brolly.paper.results import Cell, PartResult, Table
 
 
@@ -131,13 +131,11 @@ def _check(name: str, seed: int, effort: int, measures: Measures) -> list[dict[s
     return [
         {
             "statement": one.name,
-            "says": one.says,
             "quantity": finding.quantity,
             "observed": finding.observed,
             "limit": finding.limit,
             "held": finding.held,
             "what was run": finding.run,
-            "note": one.note,
         }
         for finding in findings
     ]
@@ -151,13 +149,16 @@ def cover_claim(name: str, seed: int, effort: int) -> dict[str, list[dict[str, C
         mutant: bool(unexpected(check_claim(name, seed, _MUTANT_EFFORT, mutant))) for mutant in measures.mutants()
     }
     shares = [abs(float(row["observed"] or 0)) / float(row["limit"]) for row in rows if row["limit"]]
+    one = all_claims()[name]
     summary: dict[str, Cell] = {
         "statement": name,
-        "quantities": len(rows),
+        "says": one.says,
+        "checked": "; ".join(str(row["quantity"]) for row in rows),
         "held": not unexpected(rows),
         "tightest": max(shares) if shares else None,
-        "fails for": ", ".join(mutant for mutant, noticed in mutants.items() if noticed),
-        "holds for": ", ".join(mutant for mutant, noticed in mutants.items() if not noticed),
+        "fails for": grouped([mutant for mutant, noticed in mutants.items() if noticed]),
+        "holds for": grouped([mutant for mutant, noticed in mutants.items() if not noticed]),
+        "note": one.note,
     }
     return {"rows": rows, "summary": summary}
 

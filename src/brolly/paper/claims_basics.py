@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from brolly.core.arrays import Floats
 from brolly.core.regret import RegretCurve
 from brolly.decisions.task import DecisionTask
 from brolly.measures.soft_binned import soft_binned_cdl
@@ -26,6 +27,7 @@ HALF = Distribution.of([0.5], [1], [1.0])  # CDL = 1 = 2 sup R; CDL(D_m) = 2 SCD
 NEARLY = Distribution.of([0.5], [1], [0.501])
 SOME_SURE = Distribution.of([0.0, 1.0], [1 / 1023, 1022 / 1023], [1.0, 1.0])  # SCDL = CDL (1 - 1/1024)
 CALIBRATED = Distribution.of([0.25, 0.7], [0.4, 0.6], [0.25, 0.7])
+EVENTS_UP = Distribution.of([0.01, 0.06], [0.99, 0.01], [0.0, 1.0])  # smCE = (2 - 0.06) distCal
 IN_TURN = alternating(32)  # a small cutoff error, a large loss
 LEVEL = level_bias(0.05, 40)  # CDL of order ECE^2
 STARTS = (SURE, HALF, NEARLY, SOME_SURE, IN_TURN)
@@ -47,8 +49,8 @@ def search(
     return open_constant(quantity, value, where) if limit is None else at_most(quantity, value, limit, where)
 
 
-def _list(values: object) -> str:
-    return "(" + ", ".join(f"{v:.3g}" for v in np.asarray(values)) + ")"
+def _list(values: Floats) -> str:
+    return "(" + ", ".join(f"{v:.3g}" for v in values[:6]) + ", ..." * (len(values) > 6) + ")"
 
 
 @claim("Example 1", "A calibrated forecast of 20% and 80%: guessing rain above 50% earns 0.8, and no swap earns more.")
@@ -173,10 +175,16 @@ def _lemma_2_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     "distCal is exact here: a linear program that adds the points it needs, within 1e-9",
 )
 def _theorem_2_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
-    few = max(6, effort // 10)
+    def lower(dist: Distribution) -> float:
+        return ratio(on("distCal", dist), on("smCE", dist))
+
+    def upper(dist: Distribution) -> float:
+        return ratio(on("smCE", dist), on("distCal", dist))
+
+    few, starts = max(6, effort // 10), (*STARTS, EVENTS_UP)
     return [
-        search("distCal / smCE", 2, lambda dist: ratio(on("distCal", dist), on("smCE", dist)), rng, few),
-        search("smCE / distCal", 2, lambda dist: ratio(on("smCE", dist), on("distCal", dist)), rng, few),
+        search("distCal / smCE", 2, lower, rng, few, starts=starts),
+        search("smCE / distCal", 2, upper, rng, few, starts=starts),
     ]
 
 

@@ -126,7 +126,7 @@ def _remark_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[Find
     roots = min(on("SCDL", smooth_gap(eps)[0]) / math.sqrt(eps) for eps in gaps)
     level = f"every p too low by eps = {epsilons}, {points} points"
     return [
-        at_most("|CDL (1 - eps) / eps^2 - 1|", squares, 0, level, slack=0.05),
+        at_most("|CDL (1 - eps) / eps^2 - 1|", squares, 0.05, level),  # 0 in the limit of many points
         at_most("|distCal / eps - 1|", bias, 0, f"the same with 40 points, eps = {epsilons}", slack=1e-6),
         at_most("(1/4) / smallest SCDL / sqrt(eps)", ratio(0.25, roots), 1, f"D_1 of Theorem A.1, eps = {gaps}"),
         at_most(

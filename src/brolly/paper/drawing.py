@@ -77,8 +77,8 @@ def _curves(result: PartResult) -> Any:
 
 
 def _scatter(result: PartResult, names: Sequence[str], regrets: Sequence[str], columns: int) -> Any:
-    points = result.tables[1].records()
-    correlations = {(row["swap regret"], row["measure"]): row for row in result.tables[0].records()}
+    *both, last = (table.records() for table in result.tables)
+    points, correlations = last, {(row["swap regret"], row["measure"]): row for rows in both for row in rows}
     panels = [(name, regret) for regret in regrets for name in names]
     rows = -(-len(panels) // columns)
     figure, axes = _figure(rows, columns, 2.6 * columns, 2.3 * rows)

@@ -100,12 +100,18 @@ def _scatter(runner: Runner, name: str, title: str, flipped: bool, repeats: int,
     ]
     points = [row for chunk in runner(name, chunks) for row in chunk]
     rows = [_compared(points, regret, measure, flipped) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)]
-    correlations = Table.of(f"{name}_correlations", f"Spearman correlation over {repeats} values of alpha", rows)
+    title = f"Spearman correlation over {repeats} values of alpha"
+    others = [row for row in rows if not _row_of(str(row["measure"]))]
+    tables = (
+        Table.of(f"{name}_correlations", title, [row for row in rows if _row_of(str(row["measure"]))]),
+        Table.of(f"{name}_others", f"{title}, other measures", others, printed=False),
+        Table.of(f"{name}_points", "The points", points, printed=False),
+    )
     return PartResult(
         name=name,
         title=title,
         words=_SCATTER,
-        tables=(correlations, Table.of(f"{name}_points", "The points", points, printed=False)),
+        tables=tables,
         pictures=(name, f"{name}_all"),
         settings={"repeats": repeats, "seed": seed},
     )
@@ -116,10 +122,14 @@ def _compared(points: list[dict[str, float]], regret: str, measure: str, flipped
     values, regrets = ([point[column] for point in points] for column in (measure, _column(regret)))
     r, low, high = spearman(values, regrets)
     above = sum(value >= other for value, other in zip(values, regrets, strict=True)) / len(points)
-    row = "bECE" if measure == TRUE_ECE else READINGS[measure][0] if measure in READINGS else ""
-    said = _SAID["1-f" if flipped else "f"].get(row, "")
+    said = _SAID["1-f" if flipped else "f"].get(_row_of(measure), "")
     names = ("swap regret", "measure", "Spearman", "low", "high", "share at least the regret", "the paper says")
     return dict(zip(names, (regret, measure, r, low, high, above, said), strict=True))
+
+
+def _row_of(measure: str) -> str:
+    """Return the measure of the paper that this is a reading of; empty if of none."""
+    return "bECE" if measure == TRUE_ECE else READINGS[measure][0] if measure in READINGS else ""
 
 
 def _column(regret: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -108,6 +108,22 @@ class Measures:
     def mutants(self) -> list[str]:
         """Return the mutants of the measures that were used."""
         return [mutant for mutant, (name, _) in MUTANTS.items() if name in self.used]
+
+
+def grouped(mutants: Iterable[str]) -> str:
+    """Return a list of mutants, by measure.
+
+    Examples
+    --------
+    >>> from brolly.paper.mutants import grouped
+    >>> grouped(["CDL x 1.1", "CDL -> Cutoff", "smCE x 3"])
+    'CDL: x 1.1, -> Cutoff. smCE: x 3'
+    """
+    found: dict[str, list[str]] = {}
+    for mutant in mutants:
+        name = MUTANTS[mutant][0]
+        found.setdefault(name, []).append(mutant.removeprefix(name + " "))
+    return ". ".join(f"{name}: {', '.join(changes)}" for name, changes in found.items())
 
 
 def hardest_task(dist: Distribution, m: int) -> DecisionTask | None:

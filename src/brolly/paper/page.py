@@ -19,7 +19,7 @@ table { border-collapse: collapse; font-size: 0.85rem; margin: 0.5rem 0 1.5rem; 
 caption { text-align: left; font-weight: 600; padding-bottom: 0.3rem; }
 th, td { text-align: left; padding: 0.2rem 0.7rem; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.no { background: #f6d5d3; font-weight: 600; } td.long { min-width: 16rem; font-size: 0.8rem; }
+td.no { background: #f6d5d3; font-weight: 600; } td.long { min-width: 10rem; font-size: 0.8rem; }
 img { max-width: 100%; height: auto; } .small { color: #666; font-size: 0.85rem; }
 """
 _LONG = 40  # characters; longer cells get a minimum width

@@ -58,6 +58,12 @@ class Table:
         writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
         return out.getvalue()
 
+    def to_markdown(self, *columns: str) -> str:
+        """Return some columns as a table in Markdown."""
+        rows = [columns, ["---"] * len(columns)]
+        rows += [[shown(row[column]).replace("|", "\\|") for column in columns] for row in self.records()]
+        return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
     def __str__(self) -> str:
         rows = [self.columns, *([shown(cell) for cell in row] for row in self.rows)]
         widths = [min(60, max(map(len, column))) for column in zip(*rows, strict=True)]

@@ -36,7 +36,7 @@ PARTS: dict[str, Part] = {
     "figure1": Part(figure1, 1),
     "figure2": Part(figure2, 200, 4),
     "figure3": Part(figure3, 200, 4),
-    "claims": Part(claims, 2_000, 20),
+    "claims": Part(claims, 1_000, 20),
     "question1": Part(question1, 600, 20),
     "beyond": Part(beyond, 5_000),
 }

@@ -21,6 +21,7 @@ from brolly.paper.results import Cell, PartResult, Table
 FITTED, EVALUATED = 500, 1000
 ALPHAS = (0.0, 0.5, 0.8, 1.0)
 _CHUNK = 50
+_EVERY = 5  # repeats for each one with population values, which take most of the time
 _CELLS = 1 << 10  # intervals per population value, of which there are thousands: errors of at most 1e-3
 
 
@@ -64,7 +65,8 @@ _WORDS = (
     "1.1 is the smaller of that and 2/m on the same grid. Hard rounding comes close in two columns only, by "
     "coincidence.",
     "The last two columns, which are not in the paper, compare each estimate with the population value of the same "
-    "measure for the same fitted predictor: the mean of that value, and the root mean square error.",
+    "measure for the same fitted predictor, in every fifth repeat: the mean of that value, and the root mean square "
+    "error.",
 )
 
 
@@ -92,8 +94,8 @@ def table2(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     )
 
 
-def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, list[float]]]:
-    """Compute repeats start..stop at the k-th alpha: for each reading the estimate and the population value."""
+def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, list[float | None]]]:
+    """Compute repeats start..stop at the k-th alpha: for each reading the estimate, in some the population value."""
     model = ExampleModel(ALPHAS[k])
     rows = []
     for index in range(start, stop):
@@ -101,17 +103,16 @@ def repeat_table2(seed: int, k: int, start: int, stop: int) -> list[dict[str, li
         f = model.fit(FITTED, rng)
         x, y = model.sample(EVALUATED, rng)
         sample = Sample(y, f(x))
-        rows.append(
-            {
-                name: [measure(sample), population_value(model, f, measure, cells=_CELLS).value]
-                for name, (_, measure) in READINGS.items()
-            }
-        )
+        row: dict[str, list[float | None]] = {}
+        for name, (_, measure) in READINGS.items():
+            truth = population_value(model, f, measure, cells=_CELLS).value if index % _EVERY == 0 else None
+            row[name] = [measure(sample), truth]
+        rows.append(row)
     return rows
 
 
 def _cell(name: str, k: int, alpha: float, draws: list[dict[str, Any]]) -> dict[str, Cell]:
-    estimate, truth = np.array([row[name] for row in draws]).T
+    estimate, truth = np.array([row[name] for row in draws], np.float64).T
     mean, sd = float(estimate.mean()), float(estimate.std(ddof=1)) if len(draws) > 1 else math.nan
     paper_mean, paper_sd = PRINTED[READINGS[name][0]][k]
     return {
@@ -123,6 +124,6 @@ def _cell(name: str, k: int, alpha: float, draws: list[dict[str, Any]]) -> dict[
         "paper mean": paper_mean,
         "paper sd": paper_sd,
         "off by (printed sd)": (mean - paper_mean) / paper_sd,
-        "population mean": float(truth.mean()),
-        "rms error": float(np.sqrt(np.mean((estimate - truth) ** 2))),
+        "population mean": float(np.nanmean(truth)),
+        "rms error": float(np.sqrt(np.nanmean((estimate - truth) ** 2))),
     }
