@@ -130,7 +130,8 @@ def interval_loss(table: DistinctTable, r: int) -> IntervalLoss:
         ends = float(mu[a]), float(mu[b])
         sets = [curve.best(x) for x in ends]
         exact = [curve.regret(x, chosen) for x, chosen in zip(ends, sets, strict=True)]
-        if share * (bound[a] - exact[0]) + (1 - share) * (bound[b] - exact[1]) < _CLOSE:
+        gap = share * (bound[a] - exact[0]) + (1 - share) * (bound[b] - exact[1])
+        if gap < _CLOSE or known.keys() >= set(ends):  # the second in case that rounding alone keeps a gap
             break
         known |= {x: max(0.0, float(curve.gain(x)[chosen].sum())) for x, chosen in zip(ends, sets, strict=True)}
     value = 2 * (share * exact[0] + (1 - share) * exact[1])
