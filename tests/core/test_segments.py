@@ -124,7 +124,7 @@ def test_a_bad_row_changes_nothing():
             [1.0, 1.0],
             r"^y_prob must lie in \[0, 1\]; 1 value does not, the first is y_prob\[1\] = 1.5$",
         ),
-        ([0, 2], [0.2, 0.5], [1.0, 1.0], r"^y_true must be 0 or 1 .* the first is y_true\[1\] = 2$"),
+        ([0, 2], [0.2, 0.5], [1.0, 1.0], r"^y_true must be 0 or 1 .* the first is y_true\[1\] = 2;"),
         ([0, 1], [0.2, 0.5], [1.0, np.nan], r"^sample_weight must be finite and not negative; 1 value does not"),
         ([0, 1], [0.2, 0.5], [-1.0, 1.0], r"^sample_weight must be finite and not negative; 1 value does not"),
     ):

@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from brolly.errors import InputError
@@ -65,8 +65,7 @@ def write_errors(path: Path) -> Iterator[None]:
     """Raise what goes wrong inside as an `InputError` of one line that names the file."""
     try:
         yield
-    # A loop of links is a RuntimeError in Python 3.11, a NUL in the name a ValueError.
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
         if isinstance(error, InputError | UnicodeError):  # the file is not the cause
             raise
         raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
@@ -79,6 +78,8 @@ def _open_streams() -> list[str]:
 
 def _beside(path: Path) -> Path:
     """Create a file in the same folder, so that it can replace the other in one step."""
+    with suppress(FileNotFoundError):
+        path.stat()  # fails for a loop of links, which `resolve` lets pass since Python 3.13
     # Not the process id: a killed process may have had the same, and left its file.
     temporary = path.resolve().with_name(f".brolly-{secrets.token_hex(8)}.tmp")
     _unfinished.add(temporary)
