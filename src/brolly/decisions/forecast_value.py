@@ -281,7 +281,7 @@ def forecast_value(
         threshold=mu,
         value=value,
         value_recalibrated=_values(other, edges, rate)[0],
-        value_perfect=np.minimum(mu * (1 - rate), (1 - mu) * rate),
+        value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
         event_rate=rate,
     )
     kind: Recalibration = "isotonic" if recalibrated is None else "given"
@@ -312,7 +312,9 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
         saved = np.where(low, acted.true_negative, acted.true_positive)
         lost = np.where(low, acted.false_negative, acted.false_positive)
         price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
-        whole = np.where(low, 1 - rate, rate) if 0 < rate < 1 else np.full(len(mu), np.nan)
+        # All rows of the same outcome; 1 - rate would lose digits where almost every row is an event.
+        whole = saved + np.where(low, acted.false_positive, acted.false_negative)
+        whole = whole if 0 < rate < 1 else np.full(len(mu), np.nan)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             relative = (saved - np.where(lost > 0, lost * (other / price), 0.0)) / whole
         found.append((saved * price - lost * other, relative))
