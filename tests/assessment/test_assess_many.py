@@ -20,6 +20,7 @@ def rows(n=2000):
     return rng.random(n) < p, p
 
 
+@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_best_by_cost():
     y, p = rows()
     forecasts = {"plain": (y, p), "bold": (list(y), np.round(p))}
@@ -39,6 +40,7 @@ def test_the_best_by_cost():
     assert s["bold"].name == "bold"
 
 
+@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_rules_without_a_forecast_stand_beside_the_models():
     """All costs are of the same rows, so that they can be compared."""
     y, p = rows()
@@ -72,6 +74,7 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     )
 
 
+@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired Student interval, from the definition, at the level that two of three pairs leave to each."""
     y, p = rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -426,3 +427,14 @@ def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
             ties += soft_binned_oracle.loss(y, p, w, 2 * expected) == Fraction(1, expected)
             assert brolly.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
     assert ties > 5
+
+
+def test_classes_are_noticed():
+    y = [0, 1] * 20
+    with pytest.warns(brolly.ClassesWarning, match="every prediction is 0 or 1: these are classes, not probabilities"):
+        brolly.soft_binned_profile(brolly.Sample(y * 3, [0.0, 1.0] * 60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", brolly.ClassesWarning)
+        warnings.simplefilter("ignore", brolly.FewRowsWarning)
+        brolly.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
+        brolly.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
