@@ -257,3 +257,35 @@ def test_stores_that_cannot_be_read(store, monkeypatch):
     assert "sesame" not in str(caught.value)
     with pytest.raises(brolly.InputError, match=r"^cannot read abfs://box/a\.parquet: .*account.* AZURE_CLIENT_ID"):
         brolly.scan("abfs://box/a.parquet")
+
+
+def test_rows_of_every_database_on_the_command_line(tmp_path, monkeypatch, capsys, postgresql, postgresql_connection):
+    """Rows are fetched, a few at a time, where a command needs single ones."""
+    import duckdb
+
+    monkeypatch.setattr("brolly.engines.databases._FETCHED", 37)
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"p": P, "y": Y == 1, "town": [f"t{i % 50}" for i in range(N)]}), "rows.parquet")
+    rows = ", ".join(f"({p}, {bool(y)}, 't{i % 50}')" for i, (p, y) in enumerate(zip(P, Y, strict=True)))
+    make = f"CREATE TABLE drops AS SELECT * FROM (VALUES {rows}) AS t(p, y, town)"
+    postgresql_connection.execute(make)
+    with duckdb.connect("rain.duckdb") as connection:
+        connection.execute(make)
+    found = []
+    for source in (f"{postgresql}#drops", "duckdb:///rain.duckdb#drops", "rows.parquet"):
+        command = [
+            "recalibrate",
+            source,
+            "--prob",
+            "p",
+            "--outcome",
+            "y",
+            "--groups",
+            "town",
+            "-o",
+            "map.json",
+            "--json",
+        ]
+        assert main(command) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] == found[2]
