@@ -93,9 +93,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    parser, commands = _parser()
+    parser = _parser()
     try:
-        arguments = parser.parse_args(_with_command(sys.argv[1:] if argv is None else list(argv), commands))
+        arguments = parser.parse_args(
+            _with_command(sys.argv[1:] if argv is None else list(argv), parser.get_default("commands"))
+        )
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
@@ -118,7 +120,7 @@ def _with_command(argv: list[str], commands: Iterable[str]) -> list[str]:
     raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'brolly --help')")
 
 
-def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
+def _parser() -> argparse.ArgumentParser:
     from brolly.cli import (
         apply,
         assess,
@@ -165,7 +167,8 @@ def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
         completion,
     ):
         command.add_command(commands)
-    return parser, commands.choices
+    parser.set_defaults(commands=tuple(commands.choices))  # all there are, for a word that is none
+    return parser
 
 
 def _fail(message: str) -> int:
