@@ -23,7 +23,7 @@ def rows(n=2000):
 @pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_best_by_cost():
     y, p = rows()
-    forecasts = {"plain": (y, p), "bold": (list(y), np.round(p))}
+    forecasts = {"plain": (y, p), "bold": (list(y), np.round(p).clip(0.01, 0.99))}
     s = brolly.assess_many(forecasts, task=TASK, **FAST)
     assert s.best == "plain"
     assert s.ranking == ("plain", "bold")
@@ -44,7 +44,7 @@ def test_the_best_by_cost():
 def test_rules_without_a_forecast_stand_beside_the_models():
     """All costs are of the same rows, so that they can be compared."""
     y, p = rows()
-    s = brolly.assess_many({"plain": (y, p), "bold": (y, np.round(p))}, task=TASK, **FAST)
+    s = brolly.assess_many({"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST)
     costs = {one.name: one.cost.mean for one in s.references}
     expected = {"always act": np.mean(1.0 - y), "never act": np.mean(3.0 * y), "perfect foresight": 0.0}
     assert costs == pytest.approx(expected)
@@ -68,17 +68,20 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     s = brolly.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
     least = min(one.cost.mean for one in s.references[:2])
     first = {one.name: one for one in s.standings}[s.ranking[0]]
-    assert s.headline == (
-        f"{rule} costs least on these rows, {least:.4g} per case: no forecast gains you anything. The cheapest is "
-        f"{first.name}, {first.cost.mean:.4g} per case."
+    assert s.headline.startswith(
+        f"{rule} costs least on these rows, {least:.4g} per case: no forecast as it is gains you anything; the "
+        f"cheapest is {first.name}, {first.cost.mean:.4g}."
     )
+    cost, name = min((one.cost_recalibrated.mean, one.name) for one in s.standings)
+    better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)."
+    assert s.headline.endswith(better) == (cost < least)
 
 
 @pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired Student interval, from the definition, at the level that two of three pairs leave to each."""
     y, p = rows()
-    q, r = np.round(p), 1 - p
+    q, r = np.round(p).clip(0.01, 0.99), 1 - p
     s = brolly.assess_many({"p": (y, p), "q": (y, q), "r": (y, r)}, task=TASK, **FAST)
     cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, q, r)]
     for pair, (i, j) in zip(s.pairs, [(0, 1), (0, 2), (1, 2)], strict=True):

@@ -65,6 +65,7 @@ RUNS = [
     ("measure", ["measure", "sure.csv", "--prob", "q", "--outcome", "y", "--rounding", "hard"]),
     *(("switch", ["switch", f"{file}.csv", "--old", "p", "--new", "q", "--outcome", "y"]) for file in FILES),
     ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--weight", "w"]),
+    ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--groups", "day"]),
     ("monitor", ["monitor", "days"]),
     ("monitor", ["monitor", "days", "--independent-rows", "--window", "2"]),
     ("recalibrate", ["recalibrate", "usual.csv", *COLUMNS, "--by", "city", "-o", "map.json"]),

@@ -96,7 +96,7 @@ class AssessmentSet(Mapping[str, Assessment]):
         if len(self) == 1:
             return self.assessments[0].verdict.headline
         first = {one.name: one for one in self.standings}[self.ranking[0]]
-        return headline(self.ranking, self.best, first, self.references)
+        return headline(self.best, first, self.standings, self.references)
 
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""

@@ -241,7 +241,7 @@ def _changed_cost(task: FiniteTask, rows: HeldOut, held: HeldOut, action: Any, c
 def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Cost:
     half = float(student.ppf((1 + confidence_level) / 2, freedom)) * math.sqrt(variance)
     low, mean, high = np.clip([mean - half, mean, mean + half], possible.min(), possible.max()).tolist()
-    return Cost(mean=mean, low=low, high=high)
+    return Cost(mean=mean + 0.0, low=low + 0.0, high=high + 0.0)  # no -0
 
 
 def _spread(rows: HeldOut, *columns: Floats) -> tuple[list[float], Floats, int]:

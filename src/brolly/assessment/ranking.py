@@ -224,17 +224,33 @@ def ranked(standings: tuple[Standing, ...], pairs: tuple[Pair, ...]) -> tuple[st
     return tuple(one.name for one in sorted(standings, key=place))
 
 
-def headline(names: tuple[str, ...], best: str | None, first: Standing, others: tuple[ReferenceCost, ...]) -> str:
+def _without_forecast(
+    first: Standing, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+) -> str | None:
+    """What to say if always or never acting costs no more than the cheapest forecast."""
+    without = min(others[:2], key=lambda rule: rule.cost.mean, default=None)
+    if without is None or first.cost is None or without.cost.mean > first.cost.mean:
+        return None
+    rule = "Always acting" if without.name == "always act" else "Never acting"
+    known = [(one.cost_recalibrated.mean, one.name) for one in standings if one.cost_recalibrated is not None]
+    cost, name = min(known, default=(math.inf, ""))
+    better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)." if cost < without.cost.mean else ""
+    return (
+        f"{rule} costs least on these rows, {without.cost.mean:.4g} per case: no forecast as it is gains you anything; "
+        f"the cheapest is {first.name}, {first.cost.mean:.4g}.{better}"
+    )
+
+
+def headline(
+    best: str | None, first: Standing, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+) -> str:
     """Which forecast, in a sentence; `first` is the first of the ranking, `others` are rules without a forecast."""
+    names = [one.name for one in standings]
     if first.cost is not None:
         span = f"{first.cost.mean:.4g} per case"
-        without = min(others[:2], key=lambda rule: rule.cost.mean, default=None)
-        if without is not None and without.cost.mean <= first.cost.mean:
-            rule = "Always acting" if without.name == "always act" else "Never acting"
-            return (
-                f"{rule} costs least on these rows, {without.cost.mean:.4g} per case: no forecast gains you anything. "
-                f"The cheapest is {first.name}, {span}."
-            )
+        without = _without_forecast(first, standings, others)
+        if without is not None:
+            return without
         if best is not None:
             return f"For your costs the best of {len(names)} forecasts is {best}: {span}."
         return f"No forecast is proven to cost least; on these rows it is {first.name}, {span}."

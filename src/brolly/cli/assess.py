@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brolly.assessment.assess import assess
+from brolly.assessment.compute import with_warnings
 from brolly.assessment.result import Assessment
 from brolly.cli.colour import coloured
-from brolly.cli.next_step import chosen_options, recalibrate_lines, with_commands
+from brolly.cli.next_step import chosen_options, reading_options, recalibrate_lines, with_commands
 from brolly.cli.options import (
     add_assessment,
     add_columns,
@@ -22,6 +24,7 @@ from brolly.cli.options import (
 )
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
+from brolly.cli.repeats import repeated_ids
 from brolly.cli.results import say_paragraphs, write_json, written
 from brolly.cli.rows import read_rows
 from brolly.core.text import wrapped
@@ -110,7 +113,11 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             rng=arguments.seed,
             progress=progress,
         )
-    lines = recalibrate_lines(arguments.shown, arguments.prob, arguments.outcome, chosen_options(arguments))
+    columns = (arguments.prob, arguments.outcome)
+    lines = recalibrate_lines(arguments.shown, *columns, chosen_options(arguments), reading_options(arguments))
+    note = repeated_ids(arguments)
+    if note is not None:
+        found = replace(with_warnings(found, (note,)), warnings=(*found.warnings, note))
     return with_commands(found, lines)
 
 

@@ -24,6 +24,7 @@ from brolly.cli.options import (
 )
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
+from brolly.cli.repeats import note_repeated_ids
 from brolly.cli.results import say_paragraphs, write_json, written
 from brolly.cli.rows import keep
 from brolly.core.text import wrapped
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(names) < 2 or len(set(names)) < len(names):
         raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}")
     kept = [keep(arguments, name) for name in names]
+    note_repeated_ids(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
         found = assess_many(
             {name: (rows.sample.y_true, rows.sample.y_prob) for name, rows in zip(names, kept, strict=True)},

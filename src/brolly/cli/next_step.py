@@ -33,12 +33,21 @@ def chosen_options(arguments: argparse.Namespace) -> list[str]:
     return [part for option, value in named.items() if value is not None for part in (option, value)]
 
 
-def recalibrate_lines(files: Sequence[str], prob: str, outcome: str, options: Sequence[str] = ()) -> tuple[str, ...]:
+def reading_options(arguments: argparse.Namespace) -> list[str]:
+    """The options for how files are read."""
+    return [*([] if arguments.sep is None else ["--sep", arguments.sep]), *(["--percent"] if arguments.percent else [])]
+
+
+def recalibrate_lines(
+    files: Sequence[str], prob: str, outcome: str, options: Sequence[str] = (), reading: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The command lines that fit the map of the verdict to these files and, if it is one file, apply it."""
     columns = ["--prob", prob, "--outcome", outcome]
-    lines = [["brolly", "recalibrate", *files, *columns, *options, "-o", "map.json"]]
+    lines = [["brolly", "recalibrate", *files, *columns, *options, *reading, "-o", "map.json"]]
     path = Path(files[0])
     if len(files) == 1 and path.is_file():
         suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-        lines.append(["brolly", "apply", files[0], "--map", "map.json", "--prob", prob, "-o", f"better{suffix}"])
+        lines.append(
+            ["brolly", "apply", files[0], "--map", "map.json", "--prob", prob, *reading, "-o", f"better{suffix}"]
+        )
     return tuple(one_line(shlex.join(line)) for line in lines)

@@ -22,6 +22,7 @@ from brolly.cli.options import (
     new_command,
 )
 from brolly.cli.output import say
+from brolly.cli.repeats import note_repeated_ids
 from brolly.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
 from brolly.cli.rows import read_rows
 from brolly.core.sample.sample import Sample
@@ -80,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_plot(arguments)
     found, groups = read_rows(arguments)
     _check_weights(found)
+    note_repeated_ids(arguments)
     recalibrator = Recalibrator(
         arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
     )

@@ -97,7 +97,7 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     for y, s in zip(reversed(range(len(shown))), shown, strict=True):
         if s.loss is not None:
             _point(ax, y, s.loss, s.loss, s.loss_bound, *((VERMILION, "D") if s.flagged else (BLUE, "o")))
-    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss (share of what is at stake)")
+    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss, of what is at stake")
     _keys(ax, {"on these rows; line: to the bound": (BLUE, "o"), "miscalibrated beyond chance": (VERMILION, "D")})
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))

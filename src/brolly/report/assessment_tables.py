@@ -93,8 +93,9 @@ def costs(found: TaskResult, confidence_level: float) -> str:
         Column("High", lambda row: row[1].high, number),
     ]
     words = (
-        f"{found.task} Cost per case, in your units, on {rows_text(found.n)} that neither the map nor the cut-off was "
-        f"fitted to. Approximate {exact_percent(confidence_level)} intervals."
+        f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; what the map and the cut-off change was "
+        f"measured on {rows_text(found.n_held_out)} that they were not fitted to. Approximate "
+        f"{exact_percent(confidence_level)} intervals."
     )
     return (
         f'<h3>Cost per case</h3><figure><div class="chart" data-chart="costs"></div><figcaption>{escape(words)}'

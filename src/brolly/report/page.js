@@ -41,9 +41,9 @@
   function costs({ costs: c, at }, total) {
     if (!(total > 0)) return "";
     const none = Math.min(c.always[at], c.never[at]);
-    const found = { "as it is": none - c.value[at], recalibrated: none - c.value_recalibrated[at], "always acting": c.always[at], "never acting": c.never[at] };
+    const found = { "as it is": none - c.value[at], "always acting": c.always[at], "never acting": c.never[at] };
     const words = Object.entries(found).map(([name, cost]) => `${name} ${number(Math.max(0, cost) * total)}`);
-    return `Cost per case on these rows, in your units: ${words.join(", ")}. No intervals; recalibrated is optimistic, as the map was fitted to some of these rows.`;
+    return `Cost per case on these rows, in your units: ${words.join(", ")}. No intervals.`;
   }
 
   function decision(article, a, state) {

@@ -1,0 +1,51 @@
+"""Columns that look like ids and repeat: their rows may depend on each other, and --groups was not given."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from brolly.cli.output import one_line, say
+from brolly.core.text import rows
+from brolly.engines.checks import need_pyarrow
+
+_LOOKED_AT = 1 << 16  # rows
+_ID = re.compile(
+    r"(?i)(^|[_\W])(id|uuid|guid)$|^id[_\W]|(?-i:[a-z]I[dD]$)"
+    r"|^(patient|subject|person|customer|client|user|household|player|game|match|session|trajectory|episode)$"
+)
+
+
+def repeated_ids(arguments: argparse.Namespace) -> str | None:
+    """Return what to say about a column of ids whose values repeat; None if there is none, or if groups are given.
+
+    Only names can tell an id from another column, and only the first rows are looked at.
+    """
+    if arguments.groups is not None:
+        return None
+    need_pyarrow()
+    from brolly.engines.sources import first_rows  # which imports PyArrow
+
+    _, batch = first_rows(arguments.file, arguments.sep)
+    if batch is None:
+        return None
+    batch = batch.slice(0, _LOOKED_AT)
+    named = {arguments.outcome, arguments.weight, *(getattr(arguments, "by", None) or ())}
+    for name in batch.schema.names:
+        if _ID.search(name) and name not in named:
+            known = batch.column(name).drop_null()
+            distinct = len(known.unique())
+            if 1 < distinct < len(known):
+                return (
+                    f"{name!r} has {distinct:,} values in {rows(len(known))}: if rows with the same value depend on "
+                    f"each other, bounds and intervals are too narrow; --groups {name} allows for that"
+                )
+    return None
+
+
+def note_repeated_ids(arguments: argparse.Namespace) -> None:
+    """Say it on stderr, for commands whose result has no place for it."""
+    note = None if arguments.quiet else repeated_ids(arguments)
+    if note is not None:
+        say(sys.stderr, f"brolly: note: {one_line(note)}\n")
