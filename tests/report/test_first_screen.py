@@ -50,6 +50,11 @@ def test_forecasts_are_ranked_by_cost(browser, tmp_path):
     found = brolly.assess_many({"constant": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
     to_html(found, tmp_path / "ranked.html")
     browser.open(tmp_path / "ranked.html", size="phone")
-    assert browser.texts("table.models td:first-child") == list(found.ranking)
+    assert browser.texts("table.models td:first-child") == [
+        *found.ranking,
+        "always act",
+        "never act",
+        "perfect foresight",
+    ]
     assert browser.texts("table.models tr[data-row='0'] td:nth-child(2)") == ["Avoid"]
     assert browser.run(FITS)
