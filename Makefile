@@ -84,7 +84,7 @@ paper: $(VENV)/.papered
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)
 	@$(MAKE) --no-print-directory $(VENV)/.made
-	$(BIN)/python -m pip install --quiet '.[files]'
+	$(BIN)/python -m pip install '.[files]'
 	@touch $@
 
 $(VENV)/.tested: $(SOURCES) tests/requirements.txt
