@@ -119,6 +119,48 @@ def projected(const int64_t[::1] start, const number[:, ::1] amount, const doubl
     return result
 
 
+def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
+    """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
+    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop
+    cdef double total
+    result = np.empty((amount.shape[0], runs))
+    cdef double[:, ::1] out = result
+    with nogil:
+        for i in range(amount.shape[0]):
+            for k in range(runs):
+                stop = start[k + 1] if k + 1 < runs else n
+                total = 0.0
+                for r in range(start[k], stop):
+                    total += <double>amount[i, r]
+                out[i, k] = total
+    return result
+
+
+def weighted_sums(const number[:, ::1] amount, const double[::1] each):
+    """The sum of amount_ir each_r for each row i of amounts."""
+    cdef Py_ssize_t n = amount.shape[1], i, r
+    cdef double a0, a1, a2, a3
+    result = np.empty(amount.shape[0])
+    cdef double[::1] out = result
+    cdef const number* row
+    with nogil:
+        for i in range(amount.shape[0]):
+            row = &amount[i, 0]
+            a0 = a1 = a2 = a3 = 0.0
+            r = 0
+            while r + 4 <= n:
+                a0 += <double>row[r] * each[r]
+                a1 += <double>row[r + 1] * each[r + 1]
+                a2 += <double>row[r + 2] * each[r + 2]
+                a3 += <double>row[r + 3] * each[r + 3]
+                r += 4
+            while r < n:
+                a0 += <double>row[r] * each[r]
+                r += 1
+            out[i] = (a0 + a1) + (a2 + a3)
+    return result
+
+
 cdef void halve(const double* fine, double* coarse, Py_ssize_t cells, bint soft) noexcept nogil:
     """The sums on the grid of every second point: those between go half to each neighbour, or all down."""
     cdef Py_ssize_t j

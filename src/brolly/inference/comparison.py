@@ -221,7 +221,7 @@ def compare(
             ends = _both(a, b, measure, groups, confidence_level, size, generator, progress)
         else:
             one, units = (_together if paired else _apart)(a, b, statistic, groups)
-            draws = np.sort(draw_many(one, size, generator, progress)[:, 0])
+            draws = np.sort(draw_many(one, size, generator, progress, threads=statistic.threads)[:, 0])
             if units > 1 and np.isfinite(draws).all():
                 ends = Basic(value_a - value_b, draws, _student(units)).ends
     low, high = ends(confidence_level)
@@ -316,11 +316,11 @@ def _together(
     some = np.sort(rows_a)  # without the rows of weight zero
     unit = np.zeros(n, np.int64)
     unit[some] = np.arange(len(some)) if groups is None else as_groups(groups, n, some)
-    units = int(unit.max()) + 1
+    units, place_a, place_b = int(unit.max()) + 1, unit[rows_a], unit[rows_b]
 
     def one(stream: Rng) -> list[float]:
         times = repeats(stream.bit_generator.capsule, units)
-        drawn = [atoms.times(times[unit[rows]]) for atoms, rows in ((atoms_a, rows_a), (atoms_b, rows_b))]
+        drawn = [atoms.times(times[place]) for atoms, place in ((atoms_a, place_a), (atoms_b, place_b))]
         return [evaluate_a(drawn[0]) - evaluate_b(drawn[1])]
 
     return one, units

@@ -14,6 +14,7 @@ from brolly.core.grid.cells import CellTable, mean_prediction
 from brolly.core.sample.sample import Sample
 from brolly.errors import InputError
 from brolly.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
+from brolly.inference._soft_sums import run_sums
 from brolly.inference.clusters import numbered_groups
 
 Rng = np.random.Generator
@@ -192,7 +193,8 @@ class Atoms:
         amount = rows if self.unit is None else rows * self.unit
         if self.start is None:
             return amount
-        return np.add.reduceat(amount.astype(np.float64, copy=False), self.start, axis=-1)
+        sums = run_sums(amount if amount.ndim == 2 else amount[None], self.start)
+        return sums if amount.ndim == 2 else sums[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,6 +275,7 @@ def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
     order = np.argsort(prob, kind="stable")
     prob, some = prob[order], some[order]
     event = sample.y_true[some] == 1
+    start = np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]]))
     return Atoms(
         prob=prob,
         count=np.ones(len(some), np.int64),
@@ -280,7 +283,7 @@ def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
         single=event.astype(np.uint8),
         row=some,
         unit=None if weight is None else weight[some].astype(np.float64),
-        start=np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]])),
+        start=None if len(start) == len(prob) else start,
         group=None if groups is None else as_groups(groups, len(sample.y_prob), some),
     )
 

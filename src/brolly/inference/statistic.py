@@ -17,11 +17,12 @@ from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
 from brolly.errors import InputError
-from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with
+from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with, weighted_sums
 from brolly.inference.combined import Combined
 from brolly.inference.resampling_units import Atoms, Draw, as_atoms
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
+from brolly.measures.scores import LOSSES
 from brolly.measures.soft_binned import balancing_loss, soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
@@ -121,6 +122,28 @@ class Pooled:
         return Sample._from_distinct(table, self._n)
 
 
+class Score:
+    """A score: the sum of losses, which are computed once for each prediction and outcome."""
+
+    def __init__(self, atoms: Atoms, measure: Measure) -> None:
+        prob = atoms.distinct
+        losses = [LOSSES[measure.function](prob, np.full(len(prob), event)) for event in (False, True)]
+        self._weight = atoms.weight
+        self._impossible = [np.flatnonzero(np.isinf(loss)) for loss in losses]
+        self._without, self._with = (np.where(np.isinf(loss), 0.0, loss) for loss in losses)
+
+    def __call__(self, draw: Draw) -> float:
+        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
+
+    def many(self, draw: Draw) -> Floats:
+        weight, positive = self._weight if draw.weight is None else draw.weight, draw.spread()
+        of_all = float(weighted_sums(weight[None], self._without)[0])
+        value = (of_all + weighted_sums(positive, self._with - self._without)) / float(weight.sum())
+        no_event, event = self._impossible
+        infinite = (positive[:, event] > 0).any(axis=1) | (positive[:, no_event] < weight[no_event]).any(axis=1)
+        return np.where(infinite, math.inf, value)
+
+
 class SoftBinned:
     """SCDL from sums on a dense grid; finer grids only for resamples that do not balance on the first.
 
@@ -198,7 +221,10 @@ class _Places(NamedTuple):
         return found
 
 
-FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {soft_binned_cdl: SoftBinned}
+FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {
+    soft_binned_cdl: SoftBinned,
+    **dict.fromkeys(LOSSES, Score),
+}
 """Measures that are evaluated on resampled atoms by a class of their own."""
 
 STATISTICS: dict[str, Callable[[Atoms], Evaluate]] = {"combined": Combined}

@@ -132,7 +132,7 @@ def brier_score(
     0.125
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return _mean(_squared, (sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean(LOSSES[brier_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
 def log_score(
@@ -184,7 +184,7 @@ def log_score(
     inf
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return _mean(_surprise, (sample.y_true, sample.y_prob, sample.sample_weight))
+    return _mean(LOSSES[log_score], (sample.y_true, sample.y_prob, sample.sample_weight))
 
 
 def score_decomposition(
@@ -257,7 +257,7 @@ def score_decomposition(
         raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
-    loss = _squared if score == "brier" else _surprise
+    loss = LOSSES[brier_score if score == "brier" else log_score]
     of_p, of_h, of_mean = (_score_of(each, loss) for each in (table, recalibrated(table), merged(table)))
     return ScoreDecomposition(
         score=of_p,
@@ -308,3 +308,7 @@ def _mean(loss: _Loss, *parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any] | 
             sums.add(terms)
             weights.add(w)
     return sums.units() / weights.units()
+
+
+LOSSES: dict[Callable[..., float], _Loss] = {brier_score: _squared, log_score: _surprise}
+"""The loss of single rows, by the score that is its mean."""
