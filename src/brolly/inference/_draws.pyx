@@ -166,52 +166,68 @@ cdef double inverted(bitgen_t* source, double n, double p) noexcept nogil:
             return k
 
 
-cdef double rejected(bitgen_t* source, double n, double p) noexcept nogil:
-    """Binomial variable by transformed rejection (Hormann 1993, algorithm BTRS), for n p of 10 or more and p up to 1/2."""
-    cdef double spread = sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * spread
-    cdef double a = -0.0873 + 0.0248 * b + 0.01 * p, c = n * p + 0.5, box = 0.92 - 4.2 / b
-    cdef double u, v, us, k, m, odds, bar
+# A binomial law of 10 expected heads or more, with p up to 1/2, and the constants of algorithm BTRS.
+cdef struct Law:
+    double n, p, spread, a, b, c, box
+
+
+cdef Law btrs(double n, double p) noexcept nogil:
+    cdef Law law
+    law.n, law.p, law.spread = n, p, sqrt(n * p * (1 - p))
+    law.b = 1.15 + 2.53 * law.spread
+    law.a = -0.0873 + 0.0248 * law.b + 0.01 * p
+    law.c = n * p + 0.5
+    law.box = 0.92 - 4.2 / law.b
+    return law
+
+
+cdef double rejected(bitgen_t* source, const Law* law) noexcept nogil:
+    """Binomial variable by transformed rejection (Hormann 1993, algorithm BTRS)."""
+    cdef double u, v, us, k, m, odds, bar, n = law.n
     while True:
         u = source.next_double(source.state) - 0.5
         v = source.next_double(source.state)
         us = 0.5 - fabs(u)
-        k = floor((2 * a / us + b) * u + c)
-        if us >= 0.07 and v <= box:
+        k = floor((2 * law.a / us + law.b) * u + law.c)
+        if us >= 0.07 and v <= law.box:
             return k
         if k < 0 or k > n:
             continue
-        odds, m = p / (1 - p), floor((n + 1) * p)
+        odds, m = law.p / (1 - law.p), floor((n + 1) * law.p)
         bar = (
             (m + 0.5) * log((m + 1) / (odds * (n - m + 1)))
             + (n + 1) * log((n - m + 1) / (n - k + 1))
             + (k + 0.5) * log(odds * (n - k + 1) / (k + 1))
             + tail(m) + tail(n - m) - tail(k) - tail(n - k)
         )
-        if log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b)) <= bar:
+        if log(v * (2.83 + 5.1 / law.b) * law.spread / (law.a / (us * us) + law.b)) <= bar:
             return k
 
 
-cdef int64_t binomial(bitgen_t* source, int64_t n, double p) noexcept nogil:
+cdef void binomial(bitgen_t* source, int64_t n, double p, int64_t* out, Py_ssize_t times,
+                   Py_ssize_t step) noexcept nogil:
+    """Write `times` binomial variables, `step` apart."""
     cdef double small = min(p, 1 - p), k
-    if n <= 0 or small <= 0:
-        return n if p >= 1 and n > 0 else 0
-    if n * small < 10:
-        k = inverted(source, <double>n, small)
-    else:
-        k = rejected(source, <double>n, small)
-    return <int64_t>k if p <= 0.5 else n - <int64_t>k
+    cdef bint sure = n <= 0 or small <= 0, few = n * small < 10
+    cdef Law law = btrs(<double>n, small)
+    cdef Py_ssize_t i
+    for i in range(times):
+        if sure:
+            out[i * step] = n if p >= 1 and n > 0 else 0
+            continue
+        k = inverted(source, <double>n, small) if few else rejected(source, &law)
+        out[i * step] = <int64_t>k if p <= 0.5 else n - <int64_t>k
 
 
 def binomials(capsule, const int64_t[::1] count, const double[::1] chance, Py_ssize_t times):
     """Number of heads in repeated tosses of each coin; all a given number of times, one a row."""
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    result = np.empty((times, count.shape[0]), np.int64)
+    cdef Py_ssize_t size = count.shape[0], r
+    result = np.empty((times, size), np.int64)
     cdef int64_t[:, ::1] out = result
-    cdef Py_ssize_t i, r
     with nogil:
-        for i in range(times):
-            for r in range(count.shape[0]):
-                out[i, r] = binomial(source, count[r], chance[r])
+        for r in range(size):
+            binomial(source, count[r], chance[r], &out[0, r], times, size)
     return result
 
 
@@ -227,7 +243,9 @@ def multinomial(capsule, const int64_t[::1] count):
             left += count[r]
         places = left
         for r in range(count.shape[0]):
-            out[r] = binomial(source, left, <double>count[r] / <double>places) if count[r] else 0
+            out[r] = 0
+            if count[r]:
+                binomial(source, left, <double>count[r] / <double>places, &out[r], 1, 1)
             left -= out[r]
             places -= count[r]
     return result

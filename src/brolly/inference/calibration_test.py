@@ -24,7 +24,7 @@ from brolly.inference.resampling import (
     draw_batches,
     quantile,
 )
-from brolly.inference.resampling_units import as_atoms
+from brolly.inference.resampling_units import Coin, as_atoms
 from brolly.inference.statistic import Measuring, Statistic, as_statistic, as_test_statistic
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _CELLS_A_BIN = 8
 _AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache
+_CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -275,7 +276,7 @@ def exact_p_value(
         progress,
         width=len(functions),
         threads=min(statistic.threads for statistic in statistics),
-        at_once=max(1, _AT_ONCE // len(atoms.prob)),
+        at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _AT_ONCE // len(atoms.prob)),
     )
     as_large = int((~(draws[:, 0] < observed)).sum())  # NaN is no evidence
     return (1 + as_large) / (size + 1), np.sort(draws[:, -1])

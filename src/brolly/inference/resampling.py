@@ -89,7 +89,7 @@ def draw_batches(
     """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its own random numbers.
 
     The result does not depend on the number of threads: every block has its stream before any of them is drawn. Nor
-    does it depend on `at_once` if `some` takes random numbers in the order of the draws.
+    does it depend on `at_once` if `some` takes random numbers draw by draw.
     """
     found = np.empty((size, width))
     starts = range(0, size, BLOCK)
