@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import measures, recalibration, resampling, scan
+from benchmarks import assess, measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 
@@ -36,3 +36,16 @@ def file(tmp_path_factory):
 @pytest.mark.parametrize("task", scan.TASKS)
 def test_a_scan_that_is_timed(task, file):
     scan.TASKS[task](file, ROWS)
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.parametrize(
+    "name", [name for name in assess.jobs(300, 400, 3000) if "look" not in name and "scikit" not in name]
+)
+def test_a_job_that_is_timed(name):
+    assess.jobs(300, 400, 3000)[name]()
+
+
+def test_the_profile_of_an_assessment_names_its_parts():
+    found = {row[0] for row in assess.profile(make_data(300)).rows if row[1] != "0.000"}
+    assert {"guarantee", "fit", "calibration_test", "null_band", "rate_intervals"} <= found

@@ -226,3 +226,18 @@ def test_few_predictions_are_looked_at_in_every_direction():
     assert Combined(atoms)._along.shape == (3, 3)
     y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)  # up, down, up
     assert brolly.calibration_test(y, p, rng=0).p_value < 0.01
+
+
+def test_several_statistics_share_their_draws():
+    """Each result is that of the statistic alone with the same seed."""
+    rng = np.random.default_rng(4)
+    p = rng.random(300)
+    y = (rng.random(300) < p**1.2).astype(int)
+    names = ["combined", "smooth_calibration_error", "brier_score"]
+    together = brolly.calibration_test(y, p, statistic=names, n_resamples=99, rng=7)
+    assert list(together) == names
+    for name, found in together.items():
+        measure = "soft_binned_cdl" if name == "combined" else name
+        alone = brolly.calibration_test(y, p, statistic=name, measure=measure, n_resamples=99, rng=7)
+        assert found.to_dict() == alone.to_dict()
+        assert found.null.tolist() == alone.null.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from brolly.inference.resampling import (
     quantile,
 )
 from brolly.inference.resampling_units import Coin, as_atoms
-from brolly.inference.statistic import Measuring, Statistic, as_statistic, as_test_statistic
+from brolly.inference.statistic import STATISTICS, Measuring, Pooled, Statistic, as_statistic, as_test_statistic
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
@@ -140,6 +140,7 @@ class CalibrationTest:
         return paragraphs(str(self))
 
 
+@overload
 def calibration_test(
     y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
@@ -151,7 +152,32 @@ def calibration_test(
     n_resamples: int = 999,
     rng: Seed = None,
     progress: Progress | None = None,
-) -> CalibrationTest:
+) -> CalibrationTest: ...
+@overload
+def calibration_test(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    statistic: list[Any] | tuple[Any, ...],
+    measure: str | Measuring = "soft_binned_cdl",
+    n_resamples: int = 999,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> dict[str, CalibrationTest]: ...
+def calibration_test(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    statistic: str | Measuring | list[Any] | tuple[Any, ...] = "combined",
+    measure: str | Measuring = "soft_binned_cdl",
+    n_resamples: int = 999,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> CalibrationTest | dict[str, CalibrationTest]:
     r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every statistic.
 
     No sample has a miscalibration of exactly 0: chance always adds some. The test tells whether there is more than
@@ -168,9 +194,9 @@ def calibration_test(
         The weight of each row; taken as given, not as random.
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
-    statistic : str or callable
+    statistic : str or callable, or a list of them
         The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`, or a function
-        that takes one `Sample`. Large values must speak against calibration.
+        that takes one `Sample`. Large values must speak against calibration. Several are tested with the same draws.
     measure : str or callable
         The measure that is reported next to its values for calibrated forecasters: a name of `list_measures()`, or a
         function that takes one `Sample`. It does not change the p-value.
@@ -183,8 +209,10 @@ def calibration_test(
 
     Returns
     -------
-    CalibrationTest
-        The p-value, and the measure next to its values for calibrated forecasters.
+    CalibrationTest, or dict
+        The p-value, and the measure next to its values for calibrated forecasters. For several statistics a dict from
+        their names to results, in which a statistic that is a measure is also the measure reported. Each p-value is
+        that of the statistic by itself: the smallest of several is no p-value.
 
     Warns
     -----
@@ -238,37 +266,55 @@ def calibration_test(
     (0.001, True)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    tested, shown = as_test_statistic(statistic), as_statistic(measure)
+    alone = not isinstance(statistic, list | tuple)
+    tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
+    other = as_statistic(measure)
+    shown = [other if alone or one.name in STATISTICS else one for one in tested]
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng)
-    p_value, null = exact_p_value(sample, (tested, shown), size, generator, progress)
-    return CalibrationTest(
-        p_value=p_value,
-        statistic=tested.name,
-        measure=shown.name,
-        value=float(shown.function(sample)),
-        null_mean=float(null.mean()),
-        null_band=(quantile(null, 0.025), quantile(null, 0.975)),
-        null=null,
-        n_resamples=size,
-        n=sample.n,
-        seed=seed,
-        warnings=coarse(sample, shown, float(null.mean())),
-    )
+    statistics = {one.name: one for one in (*tested, *shown)}
+    observed, draws = redrawn(sample, list(statistics.values()), size, generator, progress)
+    column = {name: k for k, name in enumerate(statistics)}
+    found = {}
+    for one, beside in zip(tested, shown, strict=True):
+        null = np.sort(draws[:, column[beside.name]])
+        found[one.name] = CalibrationTest(
+            p_value=_p_value(observed[column[one.name]], draws[:, column[one.name]]),
+            statistic=one.name,
+            measure=beside.name,
+            value=float(beside.function(sample)),
+            null_mean=float(null.mean()),
+            null_band=(quantile(null, 0.025), quantile(null, 0.975)),
+            null=null,
+            n_resamples=size,
+            n=sample.n,
+            seed=seed,
+            warnings=coarse(sample, beside, float(null.mean())),
+        )
+    return found[tested[0].name] if alone else found
 
 
-def exact_p_value(
-    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng, progress: Progress | None = None
-) -> tuple[float, Floats]:
+def exact_p_value(sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng) -> tuple[float, Floats]:
     """The p-value of the first statistic, and the values of the last for calibrated forecasters, increasing."""
+    observed, draws = redrawn(sample, statistics, size, rng)
+    return _p_value(observed[0], draws[:, 0]), np.sort(draws[:, -1])
+
+
+def redrawn(
+    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng, progress: Progress | None = None
+) -> tuple[Floats, Floats]:
+    """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
     atoms = as_atoms(sample)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
 
+    pooled = next((function for function in functions if isinstance(function, Pooled)), None)
+
     def redraw(stream: Rng, times: int) -> Floats:
         draw = atoms.redraws(stream, coin, times)
-        return np.stack([function.many(draw) for function in functions], axis=1)
+        shared = [] if pooled is None else pooled.samples(draw)
+        columns = [each.of(shared) if isinstance(each, Pooled) else each.many(draw) for each in functions]
+        return np.stack(columns, axis=1)
 
-    observed = functions[0](atoms.observed())
     draws = draw_batches(
         redraw,
         size,
@@ -278,8 +324,12 @@ def exact_p_value(
         threads=min(statistic.threads for statistic in statistics),
         at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _AT_ONCE // len(atoms.prob)),
     )
-    as_large = int((~(draws[:, 0] < observed)).sum())  # NaN is no evidence
-    return (1 + as_large) / (size + 1), np.sort(draws[:, -1])
+    return np.array([function(atoms.observed()) for function in functions]), draws
+
+
+def _p_value(observed: float, draws: Floats) -> float:
+    as_large = int((~(draws < observed)).sum())  # NaN is no evidence
+    return (1 + as_large) / (len(draws) + 1)
 
 
 def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...]:

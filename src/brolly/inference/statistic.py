@@ -110,7 +110,15 @@ class Pooled:
         return float(self._function(self.sample(draw)))
 
     def many(self, draw: Draw) -> Floats:
-        return np.array([self(Draw(draw.weight, positive)) for positive in draw.spread()])
+        return self.of(self.samples(draw))
+
+    def of(self, samples: list[Sample]) -> Floats:
+        """The statistic of each sample."""
+        return np.array([float(self._function(sample)) for sample in samples])
+
+    def samples(self, draw: Draw) -> list[Sample]:
+        """Each row of ``draw.positive`` as a `Sample`, which several statistics can share."""
+        return [self.sample(Draw(draw.weight, positive)) for positive in draw.spread()]
 
     def sample(self, draw: Draw) -> Sample:
         """The resample as a `Sample`."""
