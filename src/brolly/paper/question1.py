@@ -33,7 +33,7 @@ from brolly.paper.search import random_distribution, ratio, worst_distribution
 from brolly.paper.table1 import MISCALIBRATED, POPULATIONS, fit_exponent
 
 SIZES = (300, 1_000, 3_000, 10_000, 30_000)
-GRIDS = (1 << 6, 1 << 10, 1 << 14)
+GRIDS = (1 << 10, 1 << 20, 1 << 30)
 _EIGHT = 8  # the grid, or the number of bins, in the search for the worst ratio of measures that have a fixed one
 _SLACK = (1.0, 1.4, 1.99)  # a response to alpha must be good for every law whose value is at most alpha
 _FINEST = 2.0**-30  # below, alpha counts as 0, for which the response is the best response to p
@@ -246,8 +246,10 @@ def limits_of_soft_loss(seed: int, laws: int) -> list[dict[str, Cell]]:
     highest = np.array([float(curve.corners.value.max()) for curve in curves])
     rows: list[dict[str, Cell]] = []
     for m in GRIDS:
-        off = highest - [law.soft_loss(m) for law in drawn]
-        rows.append({"quantity": f"sup R - SCDL_m, m = {m}", "smallest": float(off.min()), "largest": float(off.max())})
+        off = highest - [soft_loss(law.sample()._on_grid(m).rounded) for law in drawn]
+        rows.append(
+            {"quantity": f"sup R - SCDL_m, m = {m:,}", "smallest": float(off.min()), "largest": float(off.max())}
+        )
     some = highest > 1e-9
     share = highest[some] / [2 * curve.chord.value for curve, kept in zip(curves, some, strict=True) if kept]
     rows.append({"quantity": "sup R / CDL (1/2 to 1)", "smallest": float(share.min()), "largest": float(share.max())})
