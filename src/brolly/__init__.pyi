@@ -77,6 +77,8 @@ from brolly.inference.change_points import find_changes as find_changes
 from brolly.inference.comparison import Comparison as Comparison
 from brolly.inference.comparison import compare as compare
 from brolly.inference.discrimination import discrimination as discrimination
+from brolly.inference.grades import GradeTable as GradeTable
+from brolly.inference.grades import grade_table as grade_table
 from brolly.inference.guarantee import guarantee as guarantee
 from brolly.inference.guarantee_result import Guarantee as Guarantee
 from brolly.inference.influence import IntervalEstimate as IntervalEstimate

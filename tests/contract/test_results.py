@@ -80,6 +80,7 @@ def results(y, p):
     found += [brolly.monitor(days), brolly.SequentialTest().update(y, p), brolly.sample_size()]
     found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
     found += [brolly.clinical_performance(sample, rng=0), brolly.net_benefit(y, p, groups=by)]
+    found += [brolly.grade_table(y, p)]
     found += [brolly.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
     found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
     fitted = brolly.Recalibrator(rng=0).fit(p, y)

@@ -54,6 +54,7 @@ def results():
         "forecast_value": brolly.forecast_value(y, p),
         "net_benefit": brolly.net_benefit(y, {"one": p, "two": p**2}),
         "risk_coverage": brolly.risk_coverage(y, p),
+        "grades": brolly.grade_table(y, np.ceil(8 * p) / 8),
         "risk_distribution": assessment().histogram,
         "profile": brolly.soft_binned_profile(y, p),
         "grid_choice": brolly.choose_grid(y, p),

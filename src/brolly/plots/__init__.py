@@ -8,6 +8,7 @@ Matplotlib's settings are followed and not changed.
 from typing import TYPE_CHECKING
 
 from brolly.plots.clinical_plot import clinical, net_benefit, risk_distribution
+from brolly.plots.grade_plot import grades
 from brolly.plots.grid_curves import grid_choice, profile
 from brolly.plots.interval_plots import comparison, costs, measures, segments
 from brolly.plots.monitoring_plot import timeline
@@ -30,6 +31,7 @@ __all__ = [
     "costs",
     "decision_curve",
     "forecast_value",
+    "grades",
     "grid_choice",
     "measures",
     "net_benefit",
