@@ -8,7 +8,7 @@ import pytest
 import brolly
 from brolly.core.grid.rounded import RoundedSample
 from brolly.core.regret import RegretCurve
-from brolly.core.sample import sample as module
+from brolly.core.sample import grid_sums as module
 
 rng = np.random.default_rng(3)
 P = rng.random(3000)

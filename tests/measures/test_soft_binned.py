@@ -295,7 +295,7 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions have a fine m*: further passes find it."""
-    monkeypatch.setattr("brolly.core.sample.sample._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("brolly.core.sample.grid_sums._MANY_ROWS", 1 << 12)
     monkeypatch.setattr("brolly.core.sample.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)

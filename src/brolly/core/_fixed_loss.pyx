@@ -1,9 +1,16 @@
 """The soft-binned decision loss of a rounded sample over all thresholds."""
 
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
+cimport numpy as cnp
+
+from brolly.core.grid._rounding cimport most_bins, round_slots
+
 import numpy as np
+
+cnp.import_array()
 
 
 cdef inline Py_ssize_t first_at_least(const int64_t* i, Py_ssize_t size, bint dense, double x) noexcept nogil:
@@ -105,3 +112,29 @@ def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1
     with nogil:
         value = worst(&j[0], &pi[0], &s[0], bins, m, &candidate[0], &change[0], &threshold)
     return value, threshold
+
+
+def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.ndarray rise not None, int64_t m,
+                  int shift, bint soft):
+    """Return the same for the rows of these slots, rounded to the grid 1/m, which is 2^shift times coarser.
+
+    The arrays are contiguous, of int64 and of float64; as they are not converted, a small sample costs little.
+    """
+    cdef Py_ssize_t slots = cnp.PyArray_DIM(slot, 0), most = most_bins(slots, m), bins
+    cdef const int64_t* places = <const int64_t*>cnp.PyArray_DATA(slot)
+    cdef const double* weights = <const double*>cnp.PyArray_DATA(weight)
+    cdef const double* rises = <const double*>cnp.PyArray_DATA(rise)
+    cdef double loss
+    cdef int64_t i
+    cdef size_t size = most * (3 * sizeof(int64_t) + 2 * sizeof(double)) + (4 * most + 2) * sizeof(double)
+    cdef int64_t* index = <int64_t*>malloc(size)
+    if index == NULL:
+        raise MemoryError
+    cdef int64_t* candidate = index + most
+    cdef double* pi = <double*>(candidate + 2 * most)
+    cdef double* s = pi + most
+    with nogil:
+        bins = round_slots(places, weights, rises, slots, shift, soft, index, pi, s)
+        loss = worst(index, pi, s, bins, m, candidate, s + most, &i)
+        free(index)
+    return loss, i

@@ -15,13 +15,13 @@ Ints = NDArray[np.int64]
 def freeze(*arrays: NDArray[Any]) -> None:
     """Make the arrays of a result read-only."""
     for array in arrays:
-        array.flags.writeable = False
+        array.setflags(write=False)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view of an array of the caller, which stays as it is."""
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Frozen, freeze
 from brolly.core.grid.rounded import Rounding, check_rounding
+from brolly.core.sample.distinct import FINEST_GRID
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import rows
 from brolly.errors import (
@@ -31,6 +32,7 @@ Rule = Literal["balance", "first_crossing"]
 
 _TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
+_FINEST = 1100  # an exponent beyond those of doubles
 _FEW_ROWS = 100
 _MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
@@ -270,10 +272,10 @@ def soft_binned_profile(
         raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     search = _search(sample, rounding)
-    m = 2
-    while m <= min(2 * search.m_star, sample.grid or _SHOWN_GRID, _SHOWN_GRID):
-        search.loss(m)
-        m *= 2
+    finest = min(2 * search.m_star, sample.grid or math.inf)
+    for m in (1 << k for k in range(1, FINEST_GRID.bit_length())):
+        if m <= finest and (m <= _SHOWN_GRID or m >= search.m_star):
+            search.loss(m)
     notes = _notes(sample, search.m_star)
     for note in notes:
         warnings.warn(note, stacklevel=2)
@@ -305,10 +307,10 @@ def _first_crossing(search: GridSearch, finest: int | None) -> float:
 
 
 def _search(sample: Sample, rounding: Rounding) -> GridSearch:
-    check_rounding(rounding)
+    soft = check_rounding(rounding)
     # Of a compressed sample nothing finer is known: its own grid gives the best bound.
     return GridSearch(
-        lambda m: sample._on_grid(m, rounding).worst,
+        lambda m: sample._worst(m, soft),
         sample._grids(),
         sample.total_weight,
         otherwise=sample.grid or math.inf,
@@ -336,7 +338,7 @@ class GridSearch:
         self._worst = worst
         self._total = total
         self.tried: dict[int, tuple[float, int]] = {}  # by grid m: SCDL_m and its threshold i
-        self.m_star = self._bisect(grids, otherwise)
+        self.m_star = self._find(grids, otherwise)
 
     @property
     def value(self) -> float:
@@ -350,26 +352,38 @@ class GridSearch:
             self.tried[m] = loss / self._total, i
         return self.tried[m][0]
 
-    def _bisect(self, grids: Sequence[int], otherwise: int | float) -> int | float:
-        """Bisect, as SCDL_m never decreases with m (Lemma 3.2), on the cheapest grids first."""
-        low = 0
-        for grid in grids:
-            high = grid.bit_length() - 2  # exponents: 2^low is too coarse, 2^high the finest that this grid can check
-            if self._fine_enough(high):
-                while high - low > 1:
-                    middle = (low + high) // 2
-                    low, high = (low, middle) if self._fine_enough(middle) else (middle, high)
-                return 1 << high
-            low = high
-        return otherwise
+    def _find(self, grids: Sequence[int], otherwise: int | float) -> int | float:
+        """Find m* on the cheapest grids first, as SCDL_m never decreases with m (Lemma 3.2).
 
-    def _fine_enough(self, exponent: int) -> bool:
-        return bool(self.loss(2 << exponent) >= balancing_loss(exponent))
+        With ``e = _needed(SCDL_2m)``, ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than
+        2^e is, as SCDL is no larger there; otherwise 2^e is, as SCDL is no smaller there.
+        """
+        low = 0  # exponents: 2^low is too coarse
+        for grid in grids:
+            high = grid.bit_length() - 2  # the finest that this grid can check
+            found = high + 1  # the coarsest that is known to be fine enough, if any
+            guess = min((low + high + 5) // 2, high)
+            while low < min(found - 1, high):
+                needed = _needed(self.loss(2 << guess))
+                if needed <= guess:
+                    low, found = max(low, needed - 1), guess
+                    guess = low + 1
+                else:
+                    low, found = guess, min(found, needed)
+                    guess = max(found - 1, low + 1)
+            if found <= high:
+                return 1 << found
+        return otherwise
 
 
 def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
     """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good as."""
     return 0.5**exponent * (1 - _TIE)
+
+
+def _needed(loss: float) -> int:
+    """Return the smallest exponent whose `balancing_loss` is at most this."""
+    return 1 - math.frexp(loss / (1 - _TIE))[1] if loss > 0 else _FINEST
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:

@@ -3,53 +3,24 @@
 from libc.stdint cimport int64_t
 
 from brolly.core._double_double cimport add_exactly
+from brolly.core.grid._rounding cimport most_bins, round_slots
 
 import numpy as np
 
 
-cdef inline Py_ssize_t find(int64_t[::1] index, double[::1] weight, double[::1] positive,
-                            Py_ssize_t* size, int64_t j) noexcept nogil:
-    """Return the place of bin j: one of the last two, as cells are in order, or a new one at the end."""
-    cdef Py_ssize_t end = size[0]
-    if end > 0 and index[end - 1] == j:
-        return end - 1
-    if end > 1 and index[end - 2] == j:
-        return end - 2
-    index[end] = j
-    weight[end] = positive[end] = 0.0
-    size[0] = end + 1
-    return end
+def bins(const int64_t[::1] slot, const double[::1] weight, const double[::1] rise, int64_t m, int shift, bint soft):
+    """Round the rows of these slots to the grid 1/m, which is 2^shift times coarser; O(slots).
 
-
-def bins(const int64_t[::1] slot, const double[::1] weight, const double[::1] rise, int shift, bint soft):
-    """Round the rows of these slots to a grid 2^shift times coarser; O(slots).
-
-    A row with offset f in its coarse cell c goes to bin c with weight 1 - f and to bin c + 1 with
-    weight f (soft), or to bin c (hard). Returns the occupied bins in order: index j, weight pi_j and
-    weight of events s_j.
+    Returns the occupied bins in order: index j, weight pi_j and weight of events s_j.
     """
-    cdef Py_ssize_t k = slot.shape[0], r, at, size = 0
-    cdef int64_t cell, coarse
-    cdef double up, w, scale = 2.0 ** -shift
-    index_array = np.empty(2 * k, np.int64)
-    pi_array, s_array = np.empty(2 * k), np.empty(2 * k)
+    cdef Py_ssize_t size, slots = slot.shape[0], most = most_bins(slots, m)
+    index_array, pi_array, s_array = np.empty(most, np.int64), np.empty(most), np.empty(most)
     cdef int64_t[::1] index = index_array
     cdef double[::1] pi = pi_array, s = s_array
+    if not most:
+        return index_array, pi_array, s_array
     with nogil:
-        for r in range(k):
-            cell = slot[r] >> 1
-            coarse = cell >> shift
-            w = weight[r]
-            up = (rise[r] + <double>(cell - (coarse << shift)) * w) * scale if soft else 0.0
-            at = find(index, pi, s, &size, coarse)
-            pi[at] += w - up
-            if slot[r] & 1:
-                s[at] += w - up
-            if up > 0:
-                at = find(index, pi, s, &size, coarse + 1)
-                pi[at] += up
-                if slot[r] & 1:
-                    s[at] += up
+        size = round_slots(&slot[0], &weight[0], &rise[0], slots, shift, soft, &index[0], &pi[0], &s[0])
     return index_array[:size], pi_array[:size], s_array[:size]
 
 

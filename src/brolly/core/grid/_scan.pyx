@@ -318,11 +318,20 @@ def collect(cnp.ndarray table not None):
     cdef uint64_t rows, carry
     for r in range(size):
         k += heavy[r].rows > 0 if weighted else plain[r].head > 0
-    slot_array, count_array = np.empty(k, np.int64), np.empty(k, np.int64)
-    weight_array, rise_array, squares_array = np.zeros((2, k)), np.zeros((2, k)), np.empty(k)
-    cdef int64_t[::1] slot = slot_array, count = count_array
-    cdef double[:, ::1] weight = weight_array, rise = rise_array
-    cdef double[::1] squares = squares_array
+    # The C interface, as memoryviews would take longer than the rows of a small sample.
+    cdef cnp.npy_intp[2] shape = [2, k]
+    cdef cnp.ndarray slots = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_INT64, 0)
+    cdef cnp.ndarray counts = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_INT64, 0)
+    cdef cnp.ndarray weights = cnp.PyArray_ZEROS(2, shape, cnp.NPY_FLOAT64, 0)
+    cdef cnp.ndarray rises = cnp.PyArray_ZEROS(2, shape, cnp.NPY_FLOAT64, 0)
+    cdef cnp.ndarray all_squares = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_FLOAT64, 0)
+    cdef int64_t* slot = <int64_t*>cnp.PyArray_DATA(slots)
+    cdef int64_t* count = <int64_t*>cnp.PyArray_DATA(counts)
+    cdef double* weight = <double*>cnp.PyArray_DATA(weights)
+    cdef double* weight_low = weight + k
+    cdef double* rise = <double*>cnp.PyArray_DATA(rises)
+    cdef double* rise_low = rise + k
+    cdef double* squares = <double*>cnp.PyArray_DATA(all_squares)
     k = 0
     for r in range(size):
         if weighted:
@@ -330,22 +339,22 @@ def collect(cnp.ndarray table not None):
                 continue
             count[k] = <int64_t>heavy[r].rows
             squares[k] = heavy[r].squares
-            add_exactly(&weight[0, k], &weight[1, k], heavy[r].weight)
-            add_exactly(&weight[0, k], &weight[1, k], heavy[r].weight_low)
-            add_exactly(&rise[0, k], &rise[1, k], heavy[r].rise)
-            add_exactly(&rise[0, k], &rise[1, k], heavy[r].rise_low)
+            add_exactly(&weight[k], &weight_low[k], heavy[r].weight)
+            add_exactly(&weight[k], &weight_low[k], heavy[r].weight_low)
+            add_exactly(&rise[k], &rise_low[k], heavy[r].rise)
+            add_exactly(&rise[k], &rise_low[k], heavy[r].rise_low)
         else:
             if plain[r].head == 0:
                 continue
             rows, carry = plain[r].head & ((<uint64_t>1 << 40) - 1), plain[r].head >> 40
             count[k] = <int64_t>rows
-            weight[0, k] = squares[k] = <double>rows
-            rise[0, k] = <double>carry * 2.0 ** 12
-            add_exactly(&rise[0, k], &rise[1, k], <double>(plain[r].rise >> 32) * 2.0 ** -20)
-            rise[1, k] += <double>(plain[r].rise & <uint64_t>0xFFFFFFFF) * 2.0 ** -52
-            low = rise[1, k]
-            rise[1, k] = 0.0
-            add_exactly(&rise[0, k], &rise[1, k], low)
+            weight[k] = squares[k] = <double>rows
+            rise[k] = <double>carry * 2.0 ** 12
+            add_exactly(&rise[k], &rise_low[k], <double>(plain[r].rise >> 32) * 2.0 ** -20)
+            rise_low[k] += <double>(plain[r].rise & <uint64_t>0xFFFFFFFF) * 2.0 ** -52
+            low = rise_low[k]
+            rise_low[k] = 0.0
+            add_exactly(&rise[k], &rise_low[k], low)
         slot[k] = r
         k += 1
-    return slot_array, count_array, weight_array, rise_array, squares_array
+    return slots, counts, weights, rises, all_squares

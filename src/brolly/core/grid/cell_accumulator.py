@@ -79,16 +79,16 @@ def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) 
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `brolly.core.grid._scan`).
     """
-    threads = max(1, min(available_threads(), len(rows) // max(_ROWS_PER_THREAD, 4 * m)))
-    edges = [len(rows) * part // threads for part in range(threads + 1)]
-    slots = 2 * (m + 1)
-    shape, dtype = ((slots, 2), np.uint64) if rows.weight is None else ((slots, 6), np.float64)
-    tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
+    most = len(rows) // max(_ROWS_PER_THREAD, 4 * m)
+    threads = min(available_threads(), most) if most > 1 else 1
+    fields, dtype = (2, np.uint64) if rows.weight is None else (6, np.float64)
+    tables: list[Table] = [np.zeros((2 * (m + 1), fields), dtype) for _ in range(threads)]
 
     def work(part: int) -> bool:
-        return scan(rows.prob, rows.label, rows.weight, m, tables[part], edges[part], edges[part + 1], cut)
+        start, stop = len(rows) * part // threads, len(rows) * (part + 1) // threads
+        return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
 
-    if not run_in_threads(work, threads):
+    if not (work(0) if threads == 1 else run_in_threads(work, threads)):
         raise rows.explain()
     return tables
 
@@ -97,6 +97,7 @@ def sum_cells(rows: Rows, m: int) -> CellTable:
     """Return the sums of these rows on the grid ``1/m``, in one pass."""
     if not len(rows):
         raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
-    one = CellAccumulator(m)
-    one.add(rows)
-    return one.cells()
+    first, *others = scan_in_threads(rows, m)
+    for table in others:
+        absorb(first, table)
+    return CellTable.from_dense(m, first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from brolly.core.grid._scan import collect
 from brolly.errors import InputError
 
 LARGEST_GRID = 1 << 20
+_LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
 _EQUAL = 1e-9  # relative differences of weights that rounding explains
 
 
@@ -90,6 +92,19 @@ class CellTable(Frozen):
         each = weight / self.count
         alike = np.allclose(self.squares * self.count, weight**2, rtol=_EQUAL, atol=0)
         return bool(alike and np.ptp(each) <= _EQUAL * each.max())
+
+    def total_weight(self, name: str) -> float:
+        """Return the weight of all rows, or raise if it is not usable; `name` is what the caller calls the weights."""
+        total = float(self.weight[0].sum())
+        total = math.inf if math.isnan(total) else total  # the result of an overflow
+        if total == 0:
+            raise InputError(f"{name} must not be zero for every row")
+        if not _LIGHTEST < total < 1 / _LIGHTEST:
+            raise InputError(
+                f"{name} must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
+                "only the ratios of weights matter, so rescale them"
+            )
+        return total
 
     def fault(self) -> str | None:
         """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""

@@ -64,5 +64,5 @@ class RoundedSample:
     def from_sums(cls, sums: CellSums, m: int, rounding: Rounding = "soft") -> RoundedSample:
         """Round to the grid ``1/m``, which must not be finer than that of the sums."""
         shift = sums.m.bit_length() - m.bit_length()
-        index, weight, positive = bins(sums.slot, sums.weight, sums.rise, shift, check_rounding(rounding))
+        index, weight, positive = bins(sums.slot, sums.weight, sums.rise, m, shift, check_rounding(rounding))
         return cls(m=m, index=index, weight=weight, positive=positive)

@@ -35,7 +35,10 @@ class ColumnNames:
         return f"{name}[{self.first + row}]{self.source and f' of {self.source}'}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+_NAMES = ColumnNames()
+
+
+@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
 class Rows:
     """Arrays of one length and of types that the kernel reads in place; their values are not checked yet."""
 
@@ -105,9 +108,10 @@ def as_rows(
     names: ColumnNames | None = None,
 ) -> Rows:
     """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
-    names = names or ColumnNames()
-    for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
-        refuse_reordered(names.label, y_true, name, other)
+    names = names or _NAMES
+    if hasattr(y_true, "index"):
+        for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
+            refuse_reordered(names.label, y_true, name, other)
     if pos_label is None:
         label, other = _label(_vector(y_true, names.label), names), None
     else:
@@ -206,7 +210,7 @@ def _array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
-    array = _array(values, name)
+    array: NDArray[Any] = values if type(values) is np.ndarray else _array(values, name)
     if array.ndim != 1:
         hint = ""
         if array.ndim == 2 and array.shape[1] == 2:
@@ -242,7 +246,7 @@ def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
 def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
     if array.dtype == np.bool_:
         return array.view(np.uint8)
-    texts = [v for v in array[:1] if isinstance(v, str | bytes)]
+    texts = [] if array.dtype.kind in "biuf" else [v for v in array[:1] if isinstance(v, str | bytes)]
     if array.dtype.kind in "US" or texts:
         example = f" such as {plain(texts[0])!r}" if texts else ""
         raise InputError(

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import Floats, freeze, read_only
+from brolly.core.arrays import freeze, read_only
 from brolly.core.grid.cell_accumulator import sum_cells
-from brolly.core.grid.cells import LARGEST_GRID, CellSums, CellTable, check_grid
-from brolly.core.grid.rounded import RoundedSample, Rounding
-from brolly.core.grid_loss import GridLoss
+from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.input.multiclass import check_view, read_classes, top_label
 from brolly.core.input.rows import ColumnNames, Rows, as_rows
-from brolly.core.sample.bins import BinSums
-from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
+from brolly.core.sample.distinct import DistinctTable
+from brolly.core.sample.grid_sums import GridSums, first_grid
 from brolly.errors import InputError
 
 if TYPE_CHECKING:
     from brolly.core.sample.segments import Segments
 
-_QUICK_GRID = 1 << 12  # the finest grid whose table fits into the second-level cache
-_KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
-_MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
-_LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
 
-
-class Sample:
+class Sample(GridSums):
     """Predicted probabilities and outcomes, checked once, or their exact compression.
 
     Every function of brolly takes either ``(y_true, y_prob)`` or one `Sample`. Making a sample reads the rows
@@ -81,11 +74,6 @@ class Sample:
     y_prob: NDArray[Any]
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
-    _passes: dict[int, CellTable]
-    _distinct: DistinctTable | None
-    _fine: CellSums | None
-    _by_grid: dict[tuple[int, Rounding], GridLoss]
-    _rows: Rows | None
 
     def __init__(
         self,
@@ -105,7 +93,7 @@ class Sample:
         return self
 
     def _read(self, rows: Rows) -> None:
-        self._hold(sum_cells(rows, _grid(8, max(64, len(rows)), _QUICK_GRID)), rows, rows.names.weight)
+        self._hold(sum_cells(rows, first_grid(len(rows))), rows, rows.names.weight)
 
     @overload
     @classmethod
@@ -203,8 +191,9 @@ class Sample:
         self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
-        self._first_grid = _grid(8, max(64, len(rows)), _QUICK_GRID)
-        self._passes, self._by_grid, self._rows, self._distinct, self._fine = {}, {}, rows, table, None
+        self._first_grid = first_grid(len(rows))
+        self._rows, self._distinct, self._passes = rows, table, {}
+        self._sums, self._by_grid, self._losses = {}, {}, {}
         self._show(rows)
         return self
 
@@ -232,26 +221,14 @@ class Sample:
         return cls._from_cells(sums.store.cells(0))
 
     def _hold(self, cells: CellTable, rows: Rows | None, weight_name: str) -> None:
-        total = float(cells.weight[0].sum())
-        total = math.inf if math.isnan(total) else total  # the result of an overflow
-        if total == 0:
-            raise InputError(f"{weight_name} must not be zero for every row")
-        if not _LIGHTEST < total < 1 / _LIGHTEST:
-            raise InputError(
-                f"{weight_name} must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
-                "only the ratios of weights matter, so rescale them"
-            )
-        self.total_weight = total
-        self.n = int(cells.count.sum())
-        event = cells.slot & 1 == 1
-        self._events = int(cells.count[event].sum())
-        weight = cells.weight[0]
-        self.event_rate = self._events / self.n if self._events in (0, self.n) else float(weight[event].sum()) / total
-        self.effective_n = total**2 / float(cells.squares.sum())
+        if rows is not None and rows.weight is None:
+            self.n, self.total_weight = len(rows), float(len(rows))
+        else:
+            self.n, self.total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
         self._first_grid = cells.m
         self._passes = {cells.m: cells}
         self._rows = rows
-        self._distinct, self._fine, self._by_grid = None, None, {}
+        self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
         if rows is None:
             self.grid = cells.m
             self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
@@ -264,23 +241,30 @@ class Sample:
         self.y_true, self.y_prob = read_only(rows.label), read_only(rows.prob)
         self.sample_weight = None if rows.weight is None else read_only(rows.weight)
 
+    @cached_property
+    def _events(self) -> int:
+        """The number of rows with the event."""
+        cells = self._cells
+        return int(cells.count[cells.slot & 1 == 1].sum())
+
+    @cached_property
+    def event_rate(self) -> float:
+        """The weighted share of rows with the event."""
+        if self._events in (0, self.n):
+            return self._events / self.n
+        cells = self._cells
+        return float(cells.weight[0][cells.slot & 1 == 1].sum()) / self.total_weight
+
+    @cached_property
+    def effective_n(self) -> float:
+        """The effective sample size ``(sum w)^2 / sum w^2``."""
+        return self.total_weight**2 / float(self._cells.squares.sum())
+
     @property
     def _weighted(self) -> bool:
         """Whether rows have weights, other than the numbers of rows in cells."""
         weights = self.sample_weight
         return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
-
-    def _pass(self, m: int) -> CellTable:
-        """Return the sums of a pass over the rows at `m`, which are kept."""
-        if m not in self._passes:
-            assert self._rows is not None
-            self._passes[m] = sum_cells(self._rows, m)
-        return self._passes[m]
-
-    @property
-    def _cells(self) -> CellTable:
-        """The sums of a compressed sample, or of the first pass over the rows."""
-        return self._pass(self._first_grid)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._from_parts, (self._cells, self._rows)  # not what can be computed from them again
@@ -311,66 +295,6 @@ class Sample:
     def __radd__(self, other: object) -> Sample:
         return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
 
-    def _grids(self) -> list[int]:
-        """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the finest.
-
-        For many rows two further passes come before the sort that the finest grid needs. A compressed sample
-        has its own grid only.
-        """
-        if self._rows is None:
-            return [self._first_grid]
-        passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
-        return [self._first_grid, *passes, FINEST_GRID]
-
-    def _cell_sums(self, m: int) -> CellSums:
-        """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
-
-        The grid depends on `m` and the rows alone, so that no earlier call, nor one in another thread, can
-        change the last bit.
-        """
-        grid = next((g for g in self._grids() if g >= m), FINEST_GRID)
-        if grid < FINEST_GRID:
-            return self._pass(grid).sums()
-        if self._fine is None:
-            self._fine = self._distinct_table().sums()
-        return self._fine
-
-    def _on_grid(self, m: int, rounding: Rounding = "soft") -> GridLoss:
-        """Return the sample rounded to ``1/m``, with its losses; it is kept unless it is large."""
-        found = self._by_grid.get((m, rounding))
-        if found is None:
-            found = GridLoss(RoundedSample.from_sums(self._cell_sums(m), m, rounding), self.total_weight)
-            if len(found.rounded.index) <= _KEPT_POINTS:
-                self._by_grid[m, rounding] = found
-        return found
-
-    def _cell_table(self, m: int) -> CellTable:
-        """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
-        return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
-
-    def _bin_sums(self, n: int, edges: Floats) -> BinSums:
-        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
-
-        After compression all predictions of a cell go to the bin of their mean.
-        """
-        if self._rows is None:
-            return BinSums.from_distinct(self._distinct_table(), edges)
-        return BinSums.from_rows(self._rows, n, edges)
-
-    def _distinct_table(self) -> DistinctTable:
-        """Return the sample with equal predictions pooled, in increasing order; it is kept.
-
-        After compression all predictions of a cell are replaced by their mean.
-        """
-        if self._distinct is None:
-            rows = self._rows
-            self._distinct = (
-                DistinctTable.from_cells(self._cells)
-                if rows is None
-                else DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
-            )
-        return self._distinct
-
     def __repr__(self) -> str:
         cells = self._cells
         grid = "" if self.grid is None else f", grid={self.grid}"
@@ -393,8 +317,3 @@ def as_sample(
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
     return Sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-
-
-def _grid(fineness: int, n: int, finest: int) -> int:
-    """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n) cells."""
-    return min(finest, 1 << math.ceil(math.log2(fineness * math.sqrt(n))))
