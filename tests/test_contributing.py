@@ -109,6 +109,7 @@ def copied(folder):
     """Copy the repository, with the compiled kernels beside their sources."""
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.png", "*.egg-info", "node_modules")
     shutil.copytree(ROOT, folder, ignore=left_out)
+    shutil.copy(importlib.import_module("brolly._cyutility").__file__, folder / "src" / "brolly")  # what they share
     for kernel in (ROOT / "src").rglob("*.pyx"):
         name = ".".join(kernel.relative_to(ROOT / "src").with_suffix("").parts)
         shutil.copy(importlib.import_module(name).__file__, folder / kernel.relative_to(ROOT).parent)

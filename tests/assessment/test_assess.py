@@ -145,7 +145,7 @@ def test_progress_counts_up_to_the_end():
 
 
 def test_confidence_and_tolerance_have_their_effect():
-    y, p = forecasts(4000, overconfident)
+    y, p = forecasts(20_000, overconfident)
     a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence_level=0.8, tolerance=0.8, **FAST)
     assert (a.verdict.grade, b.verdict.grade) == ("recalibrate", "use")
     assert b.guarantee.bound < a.guarantee.bound

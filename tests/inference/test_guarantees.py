@@ -180,7 +180,7 @@ def test_what_it_says():
     )  # fmt: skip
     assert str(g) == (
         "With 90% confidence, the expected loss of everybody who acts on these predictions, rounded at random to "
-        f"multiples of 1/4, is at most {at_most(g.bound)} of what is at stake.\n"
+        f"multiples of 1/4, is at most {at_most(g.bound)} of what is at stake (their best minus their worst payoff).\n"
         "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with the "
         "best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. On the "
         f"1,000 rows it is 0.00%; {g.bound:.2%} is the allowance for chance.\n"

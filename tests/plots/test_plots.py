@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brolly
 from brolly import plots
-from brolly.assessment.costs import NAMES
+from brolly.assessment.costs import LABELS
 from brolly.core.sample.segments import Segments
 
 mpl.use("Agg")
@@ -226,7 +226,7 @@ def test_measures_draws_values_but_no_scores():
 def test_costs_draws_what_each_rule_costs():
     found = assessment().task
     ax = plots.costs(found)
-    costs = [getattr(found, name) for name in NAMES]
+    costs = [getattr(found, name) for name in LABELS]
     assert points_and_spans(ax) == ([cost.mean for cost in costs], [[cost.low, cost.high] for cost in costs])
     assert [t.get_text() for t in ax.get_yticklabels()][::5] == ["Forecast as it is", "Perfect foresight"]
     without = plots.costs(replace(found, cost_best_cutoff=None))

