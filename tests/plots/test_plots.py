@@ -255,6 +255,12 @@ def test_too_many_segments_are_said_to_be_left_out():
     assert ax.get_title() == "Segments (5 more not shown)"
 
 
+def test_grades_have_a_marker_for_each_light():
+    found = brolly.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
+    assert [text.get_text() for text in found.plot().get_legend().get_texts()] == ["as predicted", "green", "red"]
+    assert brolly.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
+
+
 def test_several_decision_curves_share_the_lines_of_treating_all_and_none():
     found = results()["net_benefit"]
     ax = found.plot()
