@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.metadata import version
@@ -229,6 +228,8 @@ def assess_many(
     if not isinstance(forecasts, Mapping) or not forecasts:
         raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
     generator, seed = as_seed(rng)
+    # The same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to spawn.
+    start = int(generator.integers(2**63)) if seed is None else seed
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
     samples = {name: read(*row, sample_weight, pos_label, by, groups) for name, row in rows.items()}
@@ -240,7 +241,7 @@ def assess_many(
     for name, (sample, segments) in samples.items():
         group = read_groups(groups, sample)
         with collect_warnings() as own:
-            found = compute(sample, segments, group, settings, deepcopy(generator), step)
+            found = compute(sample, segments, group, settings, np.random.default_rng(start), step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
     standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], task) for a in assessments]
