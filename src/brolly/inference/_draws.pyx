@@ -83,7 +83,7 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
                 size += left
                 r += 1
                 left = repeated[r] if r < n else 0
-            if size == 0:  # one row fills the room and more
+            if size == 0 and r < n:  # one row fills the room and more (at the end rows that are not drawn are left)
                 for k in range(ROOM):
                     place[k] = r
                 size = ROOM
