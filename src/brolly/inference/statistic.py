@@ -21,9 +21,10 @@ from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with, weig
 from brolly.inference.combined import Combined
 from brolly.inference.resampling_units import Atoms, Draw, as_atoms
 from brolly.measures.catalogue import CATALOGUE
+from brolly.measures.grid_search import balancing_loss
 from brolly.measures.measure import Measure
 from brolly.measures.scores import LOSSES
-from brolly.measures.soft_binned import balancing_loss, soft_binned_cdl
+from brolly.measures.soft_binned import soft_binned_cdl
 
 Measuring = Callable[[Sample], float]
 

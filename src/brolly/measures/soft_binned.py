@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -24,15 +23,14 @@ from brolly.errors import (
     OneClassWarning,
     ResolutionWarning,
 )
+from brolly.measures.grid_search import TIE, GridSearch
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
 Rule = Literal["balance", "first_crossing"]
 
-_TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _SHOWN_GRID = 1 << 16  # a profile has every grid up to this one, and finer ones if the search needed them
-_FINEST = 1100  # an exponent beyond those of doubles
 _FEW_ROWS = 100
 _MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
@@ -299,7 +297,7 @@ def _first_crossing(search: GridSearch, finest: int | None) -> float:
     m = search.m_star
     if isinstance(m, float):
         return 0.0
-    if search.loss(m) < (1 - _TIE) / m:
+    if search.loss(m) < (1 - TIE) / m:
         m *= 2
     if finest is not None and m > finest:
         raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {finest:,}")
@@ -315,75 +313,6 @@ def _search(sample: Sample, rounding: Rounding) -> GridSearch:
         sample.total_weight,
         otherwise=sample.grid or math.inf,
     )
-
-
-class GridSearch:
-    """The search for m*, the smallest m = 2, 4, ... with SCDL_{2m} >= 1/m (Definition 3.2).
-
-    Parameters
-    ----------
-    worst : callable
-        Returns for a grid m the loss, as a sum over the rows, and its threshold i.
-    grids : list of int
-        The grids at which computing the loss becomes more expensive, increasing; none finer than the last is tried.
-    total : float
-        The weight of all rows.
-    otherwise : int or float
-        m* if no grid has SCDL_{2m} >= 1/m.
-    """
-
-    def __init__(
-        self, worst: Callable[[int], tuple[float, int]], grids: Sequence[int], total: float, otherwise: int | float
-    ) -> None:
-        self._worst = worst
-        self._total = total
-        self.tried: dict[int, tuple[float, int]] = {}  # by grid m: SCDL_m and its threshold i
-        self.m_star = self._find(grids, otherwise)
-
-    @property
-    def value(self) -> float:
-        """SCDL."""
-        return 0.0 if isinstance(self.m_star, float) else max(self.loss(self.m_star), 1 / self.m_star)
-
-    def loss(self, m: int) -> float:
-        """Return SCDL_m, computed once."""
-        if m not in self.tried:
-            loss, i = self._worst(m)
-            self.tried[m] = loss / self._total, i
-        return self.tried[m][0]
-
-    def _find(self, grids: Sequence[int], otherwise: int | float) -> int | float:
-        """Find m* on the cheapest grids first, as SCDL_m never decreases with m (Lemma 3.2).
-
-        With ``e = _needed(SCDL_2m)``, ``m = 2^guess`` is fine enough if ``e <= guess``. Then no coarser grid than
-        2^e is, as SCDL is no larger there; otherwise 2^e is, as SCDL is no smaller there.
-        """
-        low = 0  # exponents: 2^low is too coarse
-        for grid in grids:
-            high = grid.bit_length() - 2  # the finest that this grid can check
-            found = high + 1  # the coarsest that is known to be fine enough, if any
-            guess = min((low + high + 5) // 2, high)
-            while low < min(found - 1, high):
-                needed = _needed(self.loss(2 << guess))
-                if needed <= guess:
-                    low, found = max(low, needed - 1), guess
-                    guess = low + 1
-                else:
-                    low, found = guess, min(found, needed)
-                    guess = max(found - 1, low + 1)
-            if found <= high:
-                return 1 << found
-        return otherwise
-
-
-def balancing_loss(exponent: int | NDArray[np.int64]) -> Any:
-    """Return the loss that grid 2m must have for m = 2^exponent to be fine enough: 1/m, or as good as."""
-    return 0.5**exponent * (1 - _TIE)
-
-
-def _needed(loss: float) -> int:
-    """Return the smallest exponent whose `balancing_loss` is at most this."""
-    return 1 - math.frexp(loss / (1 - _TIE))[1] if loss > 0 else _FINEST
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[BrollyWarning]:
