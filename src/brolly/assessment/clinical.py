@@ -12,7 +12,7 @@ from brolly.assessment.components import Histogram
 from brolly.assessment.reliability import Reliability, reliability_curve
 from brolly.core.arrays import Frozen
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import percent, rows
+from brolly.core.text import html_rows, percent, rows
 from brolly.inference.discrimination import auroc_estimate
 from brolly.inference.influence import Entries, IntervalEstimate
 from brolly.inference.net_benefit import NetBenefit, net_benefit
@@ -107,10 +107,9 @@ class ClinicalPerformance(Frozen):
         return "\n".join([self._caption(), *lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in line)}</tr>" for line in self.table())
+        lines = html_rows(["measure", "estimate", "perfect"], self.table())
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        head = "<tr><th>measure</th><th>estimate</th><th>perfect</th></tr>"
-        return f"<table><caption>{escape(self._caption())}</caption>{head}{lines}</table>{notes}"
+        return f"<table><caption>{escape(self._caption())}</caption>{lines}</table>{notes}"
 
     def _caption(self) -> str:
         of = f" in {self.groups:,} groups" if self.groups is not None else ""

@@ -12,7 +12,7 @@ from brolly.assessment.costs import Cost, mean_cost, paid, simple_actions
 from brolly.assessment.result import Assessment
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
-from brolly.core.text import at_least, at_most, finite
+from brolly.core.text import aligned, at_least, at_most, finite
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.task import DecisionTask
 from brolly.inference.discrimination import auroc
@@ -269,13 +269,7 @@ def table(standings: tuple[Standing, ...], ranking: tuple[str, ...], others: tup
     lines = [("forecast", *(head for head, _ in shown))]
     lines += [(name, *(show(by_name[name]) for _, show in shown)) for name in ranking]
     lines += [(f"({rule.name})", interval(rule.cost), *("" for _ in shown[1:])) for rule in others]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    return "\n".join(aligned(lines, left=1))
 
 
 def interval(cost: Cost | None) -> str:

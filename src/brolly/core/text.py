@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from html import escape
 from typing import Any
@@ -34,6 +35,22 @@ def rows(n: float) -> str:
 def short(name: str, most: int = 60) -> str:
     """Return a name cut to at most so many characters, with dots at the end if it was longer."""
     return name if len(name) <= most else f"{name[: most - 3]}..."
+
+
+def aligned(table: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """Return the rows of a table as lines with columns of one width; the first `left` columns are aligned left."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    cells = (
+        [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        for row in table
+    )
+    return ["  ".join(row).rstrip() for row in cells]
+
+
+def html_rows(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return the rows of a table in HTML: the first holds the names of the columns."""
+    rows = [("th", head), *(("td", row) for row in body)]
+    return "".join(f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>" for tag, row in rows)
 
 
 def paragraphs(text: str) -> str:

@@ -14,7 +14,7 @@ from brolly.core.arrays import Floats, Frozen, Ints, freeze
 from brolly.core.input.labels import code_labels
 from brolly.core.input.rows import check_probabilities
 from brolly.core.sample.sample import Sample
-from brolly.core.text import percent, rows, short
+from brolly.core.text import aligned, html_rows, percent, rows, short
 from brolly.errors import InputError
 from brolly.inference.resampling import check_share
 
@@ -82,15 +82,11 @@ class GradeTable(Frozen):
 
     def __str__(self) -> str:
         head, body = self._table()
-        wide = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-        lines = ("  ".join(f"{cell:>{w}}" for cell, w in zip(line, wide, strict=True)) for line in (head, *body))
-        return "\n".join([*lines, self._note()])
+        return "\n".join([*aligned([head, *body]), self._note()])
 
     def _repr_html_(self) -> str:
         head, body = self._table()
-        cells = [("th", head), *(("td", line) for line in body)]
-        lines = "".join(f"<tr>{''.join(f'<{tag}>{escape(x)}</{tag}>' for x in line)}</tr>" for tag, line in cells)
-        return f"<table>{lines}</table><p>{escape(self._note())}</p>"
+        return f"<table>{html_rows(head, body)}</table><p>{escape(self._note())}</p>"
 
     def _note(self) -> str:
         level, total = percent(self.confidence_level), rows(int(self.n.sum()))

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.input.rows import check_probabilities
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite, percent, rows, short
+from brolly.core.text import aligned, finite, html_rows, percent, rows, short
 from brolly.errors import InputError
 from brolly.inference.influence import Entries
 from brolly.inference.resampling import check_share
@@ -80,15 +80,11 @@ class NetBenefit(Frozen):
 
     def __str__(self) -> str:
         head, body = self._table()
-        wide = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-        lines = ("  ".join(f"{cell:>{w}}" for cell, w in zip(line, wide, strict=True)) for line in (head, *body))
-        return "\n".join([self._caption(), *lines])
+        return "\n".join([self._caption(), *aligned([head, *body])])
 
     def _repr_html_(self) -> str:
         head, body = self._table()
-        cells = [("th", head), *(("td", line) for line in body)]
-        lines = "".join(f"<tr>{''.join(f'<{tag}>{escape(x)}</{tag}>' for x in line)}</tr>" for tag, line in cells)
-        return f"<table><caption>{escape(self._caption())}</caption>{lines}</table>"
+        return f"<table><caption>{escape(self._caption())}</caption>{html_rows(head, body)}</table>"
 
     def _caption(self) -> str:
         of = f" in {self.groups:,} groups" if self.groups is not None else ""

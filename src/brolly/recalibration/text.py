@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from brolly.core.text import at_least, at_most, short, wrapped
+from brolly.core.text import aligned, at_least, at_most, short, wrapped
 from brolly.recalibration.segments import SegmentMap
 from brolly.recalibration.selection import Candidate
 
@@ -73,9 +73,4 @@ def _name(key: Any) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = []
-    for row in (head, *rows):
-        others = (f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join([f"{row[0]:<{widths[0]}}", *others]).rstrip() + "\n")
-    return "".join(lines)
+    return "".join(f"{line}\n" for line in aligned([head, *rows], left=1))
