@@ -36,6 +36,16 @@ def test_rates_shares_and_mean_predictions_are_the_definitions(sample):
     assert np.all((bins.event_rate - 1e-12 <= bins.high) & (bins.high <= bins.high_all) & (bins.high_all <= 1))
 
 
+def test_a_bin_that_only_the_last_bit_reaches_counts_as_one_row():
+    """The fine cells round the mean of these two predictions to 1/2, so that nothing is left in the bin of 3/4."""
+    bins = soft_bins(brolly.Sample([0, 0], [0.5, np.nextafter(0.5, 1)]), 4)
+    assert_allclose(bins.prediction, [0.5, 0.75])
+    assert_allclose(bins.effective, [2, 1])
+    assert_allclose(bins.mean_prediction, 0.5)
+    assert_allclose(bins.low, 0)
+    assert_allclose(bins.high, [1 - 0.025**0.5, 0.975])
+
+
 def test_for_whole_rows_the_interval_is_clopper_and_pearsons():
     y, p = [1, 0, 0, 0, 0, 0, 1, 1, 1, 1], [0.25] * 6 + [0.75] * 4
     bins = soft_bins(brolly.Sample(y, p), 4, confidence_level=0.9)

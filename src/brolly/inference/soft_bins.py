@@ -108,7 +108,8 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
     squares, predictions = (column[index] for column in _sums(sample, grid))
-    effective = np.maximum(1.0, weight**2 / squares)
+    # the cells see nothing of a bin that only the last bit of a prediction reaches: it counts as one row
+    effective = np.maximum(1.0, np.divide(weight**2, squares, out=np.ones_like(weight), where=squares > 0))
     low, high = clopper_pearson(rate, effective, 1 - confidence_level)
     low_all, high_all = clopper_pearson(rate, effective, (1 - confidence_level) / len(index))
     return SoftBins(
@@ -116,7 +117,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
         prediction=index / grid,
         share=weight / sample.total_weight,
         effective=effective,
-        mean_prediction=predictions / weight,
+        mean_prediction=np.clip(predictions / weight, *np.clip([index - 1, index + 1], 0, grid) / grid),
         event_rate=rate,
         low=low,
         high=high,
