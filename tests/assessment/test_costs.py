@@ -10,7 +10,8 @@ from scipy.stats import t as student
 
 import brolly
 from brolly.assessment.costs import LABELS, Cost, Split, TaskResult
-from brolly.recalibration.training import FitRows, HeldOut
+from brolly.inference.forecasts import Forecasts
+from brolly.recalibration.training import FitRows
 
 TASK = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
 
@@ -29,7 +30,7 @@ def cost_of(act, y):
 
 
 def result(sample, parts, task=TASK, group=None):
-    return TaskResult.of(sample, task, 8, HeldOut.all_of(sample, group), parts, 0.95)
+    return TaskResult.of(sample, task, 8, Forecasts.all_of(sample, group), parts, 0.95)
 
 
 def test_every_rule_costs_what_it_says():
@@ -104,7 +105,7 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     fitted, _ = FitRows.read(sample, None, None, None, None, None).split(rng)
     held = fitted.held_out[0]
     found = result(sample, Split(fitted=fitted, held=held, map=brolly.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
-    rows = HeldOut.all_of(sample, None)
+    rows = Forecasts.all_of(sample, None)
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
     assert found.cost.mean == pytest.approx(cost.mean())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brolly.inference.worth import Forecasts, _bound, worth, worth_of_choice
+from brolly.inference.forecasts import Forecasts
+from brolly.inference.worth import _bound, worth, worth_of_choice
 
 
 def true_value(p, rate, mu, *, relative):

@@ -7,10 +7,10 @@ import pytest
 
 import brolly
 from brolly.errors import FewRowsWarning
+from brolly.inference.forecasts import Forecasts
 from brolly.recalibration.held_out_rates import held_out_rates
 from brolly.recalibration.segments import SegmentMap
 from brolly.recalibration.text import segment_table
-from brolly.recalibration.training import HeldOut
 
 
 def draw(n, seed=0):
@@ -54,7 +54,7 @@ def test_segments_are_listed():
 
 
 def held(**columns):
-    return HeldOut(**{"weight": None, "counts": None, "group": None, **columns})
+    return Forecasts(**columns)
 
 
 def test_event_rates_of_bins():

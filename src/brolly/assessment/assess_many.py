@@ -34,9 +34,9 @@ from brolly.core.sample.segments import Segments
 from brolly.core.text import percent, wrapped
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.resampling import Progress, Seed, as_seed
 from brolly.inference.switching import switch_guarantee
-from brolly.recalibration.training import HeldOut
 
 if TYPE_CHECKING:
     from brolly.plots import Figure
@@ -237,7 +237,7 @@ def assess_many(
     step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
     assessments, notes = [], dict[str, BrollyWarning]()
     whole = {name: _whole(rows[name], sample, sample_weight, pos_label) for name, (sample, _) in samples.items()}
-    everything = {name: HeldOut.all_of(sample, read_groups(groups, sample)) for name, sample in whole.items()}
+    everything = {name: Forecasts.all_of(sample, read_groups(groups, sample)) for name, sample in whole.items()}
     for name, (sample, segments) in samples.items():
         group = read_groups(groups, sample)
         with collect_warnings() as own:

@@ -18,7 +18,7 @@ from brolly.assessment.reliability import GRIDS, Reliability, for_resampling, sh
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import SegmentTable, judge_segments
 from brolly.assessment.verdict import Evidence, Sentence, judge
-from brolly.core.arrays import Floats, Ints
+from brolly.core.arrays import Ints
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
@@ -29,18 +29,18 @@ from brolly.errors import InputError
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import calibration_test
 from brolly.inference.discrimination import auroc
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.guarantee import guarantee
 from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.soft_bins import soft_bins
 from brolly.inference.switch_inputs import Pairs
 from brolly.inference.switching import harm_bound
-from brolly.inference.worth import Forecasts, Worth, worth, worth_of_choice
+from brolly.inference.worth import Worth, worth, worth_of_choice
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
 from brolly.measures.soft_binned import soft_binned_profile
 from brolly.recalibration.methods import METHODS
 from brolly.recalibration.recalibrator import Recalibrator
-from brolly.recalibration.training import HeldOut
 
 _STEPS = 6  # of the computation beside segments
 _SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
@@ -190,7 +190,7 @@ class _Recalibration:
     worth: Worth | None = None
     worth_recalibrated: Worth | None = None
     ignored: float | None = None
-    rows: HeldOut | None = None
+    rows: Forecasts | None = None
     split: Split | None = None
 
 
@@ -202,8 +202,8 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
         sample, groups=group
     )  # with a seed: the same as by itself
     (stream,) = rng.spawn(1)
-    everything = HeldOut.all_of(sample, group)
-    value = worth(_forecasts(everything), level, stream)
+    everything = Forecasts.all_of(sample, group)
+    value = worth(everything, level, stream)
     fitted = found._training
     if fitted is None:
         return _Recalibration(recalibrator=found, worth=value, rows=everything)
@@ -222,14 +222,14 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
     return _Recalibration(
         recalibrator=found,
         worth=value,
-        worth_recalibrated=worth_of_choice(chooser, _forecasts(held, recalibrated), level),
+        worth_recalibrated=worth_of_choice(chooser, replace(held, prob=recalibrated), level),
         ignored=_ignored(everything, pairs, 1 - level),
         rows=everything,
         split=Split(fitted=fitted, held=held, map=found.map_),
     )
 
 
-def _ignored(rows: HeldOut, pairs: Pairs, delta: float) -> float:
+def _ignored(rows: Forecasts, pairs: Pairs, delta: float) -> float:
     """Nobody loses more than this by ignoring the recalibrated forecast.
 
     If all predictions are equal, others are at most as likely as an event that n draws have not shown.
@@ -237,16 +237,6 @@ def _ignored(rows: HeldOut, pairs: Pairs, delta: float) -> float:
     if np.ptp(rows.prob) == 0:
         return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
     return harm_bound(pairs.curve(), *pairs.sizes(), delta)
-
-
-def _forecasts(rows: HeldOut, prob: Floats | None = None) -> Forecasts:
-    return Forecasts(
-        event=rows.event,
-        prob=rows.prob if prob is None else prob,
-        weight=rows.weight,
-        group=rows.group,
-        counts=rows.counts,
-    )
 
 
 def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:

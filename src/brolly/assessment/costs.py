@@ -17,7 +17,8 @@ from brolly.core.text import rows as count_rows
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.swap import SwapRegret, swap_regret
 from brolly.decisions.task import DecisionTask
-from brolly.recalibration.training import HeldOut, Training
+from brolly.inference.forecasts import Forecasts
+from brolly.recalibration.training import Training
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
@@ -92,7 +93,7 @@ class TaskResult:
         sample: Sample,
         task: DecisionTask,
         grid: int,
-        rows: HeldOut | None,
+        rows: Forecasts | None,
         split: Split | None,
         confidence_level: float,
     ) -> TaskResult:
@@ -171,11 +172,11 @@ class Split:
     """Rows that a map was fitted to, rows held out, and the map."""
 
     fitted: Training
-    held: HeldOut
+    held: Forecasts
     map: PiecewiseMap
 
 
-def simple_actions(task: FiniteTask, rows: HeldOut) -> dict[str, Any]:
+def simple_actions(task: FiniteTask, rows: Forecasts) -> dict[str, Any]:
     """The index of the action for each row, by rules that are not fitted."""
     best = task.matrix.argmax(axis=0)
     return {
@@ -204,13 +205,13 @@ def _best_cutoff(task: FiniteTask, rows: Training) -> float:
     return float(np.append(rows.prob, 2.0)[int(np.argmax(total))])
 
 
-def paid(task: FiniteTask, action: Any, rows: HeldOut) -> Floats:
+def paid(task: FiniteTask, action: Any, rows: Forecasts) -> Floats:
     """The cost of each row by its action."""
     cost: Floats = -task.matrix[action, rows.event.astype(np.intp)]
     return cost
 
 
-def mean_cost(cost: Floats, possible: Floats, rows: HeldOut, confidence_level: float) -> Cost | None:
+def mean_cost(cost: Floats, possible: Floats, rows: Forecasts, confidence_level: float) -> Cost | None:
     """The mean and a Student interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have.
@@ -223,7 +224,9 @@ def mean_cost(cost: Floats, possible: Floats, rows: HeldOut, confidence_level: f
     return _interval(mean, square[0, 0] * n / (n - 1), n - 1, possible, confidence_level)
 
 
-def _changed_cost(task: FiniteTask, rows: HeldOut, held: HeldOut, action: Any, confidence_level: float) -> Cost | None:
+def _changed_cost(
+    task: FiniteTask, rows: Forecasts, held: Forecasts, action: Any, confidence_level: float
+) -> Cost | None:
     """The cost of a fitted rule: that of the forecast on all rows, and what the rule changes on rows held out."""
     possible = -task.matrix
     (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
@@ -231,7 +234,7 @@ def _changed_cost(task: FiniteTask, rows: HeldOut, held: HeldOut, action: Any, c
     (_, change), product, k = _spread(held, old, paid(task, action, held) - old)
     if k < 2:
         return None
-    share = _weights(held).sum() / _weights(rows).sum()
+    share = held.masses().sum() / rows.masses().sum()
     most = np.ptp(task.matrix, axis=0).max()
     variance = square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * share * product[0, 1]) * k / (k - 1)
     variance += (np.abs(possible - mean).max() / n) ** 2 + (most / k) ** 2  # one more case, as in `mean_cost`
@@ -244,9 +247,9 @@ def _interval(mean: float, variance: float, freedom: int, possible: Floats, conf
     return Cost(mean=mean + 0.0, low=low + 0.0, high=high + 0.0)  # no -0
 
 
-def _spread(rows: HeldOut, *columns: Floats) -> tuple[list[float], Floats, int]:
+def _spread(rows: Forecasts, *columns: Floats) -> tuple[list[float], Floats, int]:
     """The means of columns, the sums over draws of products of their deviations, and the number of draws."""
-    weight = _weights(rows)
+    weight = rows.masses()
     means = [float(weight @ column) / float(weight.sum()) for column in columns]
     parts = np.array([weight * (x - mean) / weight.sum() for x, mean in zip(columns, means, strict=True)])
     if rows.counts is not None:
@@ -255,9 +258,3 @@ def _spread(rows: HeldOut, *columns: Floats) -> tuple[list[float], Floats, int]:
         group = np.unique(rows.group, return_inverse=True)[1]
         parts = np.array([np.bincount(group, part) for part in parts])
     return means, parts @ parts.T, parts.shape[1]
-
-
-def _weights(held: HeldOut) -> Floats:
-    if held.counts is not None:
-        return held.counts.astype(np.float64)
-    return np.ones(len(held.prob)) if held.weight is None else held.weight

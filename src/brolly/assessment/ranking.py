@@ -16,9 +16,9 @@ from brolly.core.text import aligned, at_least, at_most, finite
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.task import DecisionTask
 from brolly.inference.discrimination import auroc
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.switching import SwitchGuarantee
 from brolly.measures.scores import brier_score, log_score
-from brolly.recalibration.training import HeldOut
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class Standing:
     auroc: float | None
 
     @classmethod
-    def of(cls, a: Assessment, sample: Sample, rows: HeldOut, task: DecisionTask | None) -> Standing:
+    def of(cls, a: Assessment, sample: Sample, rows: Forecasts, task: DecisionTask | None) -> Standing:
         """Compute the costs and scores of a forecast."""
         cost = None
         if isinstance(task, FiniteTask):
@@ -97,7 +97,7 @@ class ReferenceCost:
 _REFERENCES = {"always act": "cost_always", "never act": "cost_never", "perfect foresight": "cost_perfect"}
 
 
-def references(task: DecisionTask | None, rows: HeldOut, confidence_level: float) -> tuple[ReferenceCost, ...]:
+def references(task: DecisionTask | None, rows: Forecasts, confidence_level: float) -> tuple[ReferenceCost, ...]:
     """What always and never acting, and perfect foresight, cost; nothing if the decision has no list of actions."""
     if not isinstance(task, FiniteTask):
         return ()
@@ -189,7 +189,7 @@ def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
 
 
 def cost_difference(
-    task: DecisionTask | None, a: HeldOut, b: HeldOut, confidence_level: float, *, paired: bool
+    task: DecisionTask | None, a: Forecasts, b: Forecasts, confidence_level: float, *, paired: bool
 ) -> Cost | None:
     """The cost of a minus that of b, row by row where the rows are the same."""
     if not isinstance(task, FiniteTask):
@@ -206,7 +206,7 @@ def cost_difference(
     return Cost(mean=mean, low=mean - half, high=mean + half)
 
 
-def _costs(task: FiniteTask, rows: HeldOut) -> Floats:
+def _costs(task: FiniteTask, rows: Forecasts) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
     return paid(task, task.best_index(rows.prob), rows)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brolly.core.arrays import Floats, Ints
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.loss_at_least import BETS
 
 _THRESHOLDS = 256  # that the rows choose from
@@ -51,40 +51,6 @@ class Worth:
     def to_dict(self) -> dict[str, float | None]:
         """Return the result in built-in types, ready for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Forecasts:
-    """Predictions with their outcomes: one per draw, or `counts` of each; `weight` is None if all are 1."""
-
-    event: NDArray[np.bool_]
-    prob: Floats
-    weight: Floats | None = None
-    group: Ints | None = None
-    counts: Ints | None = None
-
-    def masses(self) -> Floats:
-        """The weight of each entry."""
-        mass = self.weight if self.counts is None else self.counts.astype(np.float64)
-        return np.ones(len(self.prob)) if mass is None else mass
-
-    def halves(self, rng: np.random.Generator) -> tuple[Forecasts, Forecasts]:
-        """Toss a coin for each row, or each group."""
-        if self.counts is not None:
-            first = rng.binomial(self.counts, 0.5)
-            return tuple(self._part(part > 0, part) for part in (first, self.counts - first))  # type: ignore[return-value]
-        coins = rng.integers(0, 2, len(self.prob) if self.group is None else int(self.group.max()) + 1)
-        first = (coins if self.group is None else coins[self.group]) == 1
-        return self._part(first), self._part(~first)
-
-    def _part(self, rows: NDArray[np.bool_], counts: Ints | None = None) -> Forecasts:
-        return Forecasts(
-            event=self.event[rows],
-            prob=self.prob[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            group=None if self.group is None else self.group[rows],
-            counts=None if counts is None else counts[rows],
-        )
 
 
 def worth(rows: Forecasts, confidence_level: float, rng: np.random.Generator) -> Worth:

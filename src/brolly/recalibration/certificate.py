@@ -11,10 +11,10 @@ from brolly.core.arrays import Floats
 from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
 from brolly.core.text import at_least, at_most, percent, rows
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.guarantee import guarantee
 from brolly.inference.switch_gain import ChosenGain, PairDraws, gain_of_choice
 from brolly.inference.switching import harm_bound
-from brolly.recalibration.training import HeldOut
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,7 +89,7 @@ class Certificate:
 
 
 def certify(
-    held: HeldOut, recalibrated: Floats | None, chooser: PairDraws | None, confidence_level: float
+    held: Forecasts, recalibrated: Floats | None, chooser: PairDraws | None, confidence_level: float
 ) -> Certificate:
     """Prove what the recalibrated predictions of the rows held out do; None if the map changes nothing anywhere.
 
@@ -119,7 +119,7 @@ def _rounded(grid: int | None) -> str:
     return "" if grid is None else f", for probabilities rounded down to multiples of 1/{grid} before the map"
 
 
-def _sample(held: HeldOut, prob: Floats) -> Sample:
+def _sample(held: Forecasts, prob: Floats) -> Sample:
     if held.counts is None:
         return Sample(held.event, prob, sample_weight=held.weight)
     grid, weight = 1 << 16, held.counts.astype(np.float64)

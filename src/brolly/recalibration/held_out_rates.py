@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from brolly.core.arrays import Floats, Frozen, freeze
-from brolly.recalibration.training import HeldOut
+from brolly.inference.forecasts import Forecasts
 
 _BINS = 10
 
@@ -31,10 +31,9 @@ class HeldOutRates(Frozen):
         freeze(self.prediction, self.event_rate, self.low, self.high)
 
 
-def held_out_rates(held: HeldOut, confidence_level: float) -> HeldOutRates | None:
+def held_out_rates(held: Forecasts, confidence_level: float) -> HeldOutRates | None:
     """Pool rows with neighbouring predictions; None without rows."""
-    rows = np.ones(len(held.prob)) if held.counts is None else held.counts.astype(np.float64)
-    weight = rows if held.weight is None else held.weight
+    weight = held.masses()
     if not weight.sum() > 0:
         return None
     order = np.argsort(held.prob, kind="stable")

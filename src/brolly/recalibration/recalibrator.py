@@ -21,6 +21,7 @@ from brolly.core.piecewise import PiecewiseMap, checked_probabilities
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.resampling import Seed, as_seed, check_share
 from brolly.recalibration import text
 from brolly.recalibration.certificate import Certificate, certify
@@ -31,7 +32,7 @@ from brolly.recalibration.segments import SegmentMap, correct
 from brolly.recalibration.selection import Candidate, CrossValidation, choose
 from brolly.recalibration.sql import columns_of, recalibrated
 from brolly.recalibration.storage import Fitted, as_text
-from brolly.recalibration.training import FitRows, HeldOut, Training, named_columns
+from brolly.recalibration.training import FitRows, Training, named_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -171,7 +172,7 @@ class Recalibrator:
         same = method == "none" and not maps
         chooser = None if same else whole.pairs(IDENTITY, found).draws()
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
-        self.certificate_ = certify(HeldOut.join([part for _, part in held]), None if same else value, chooser, level)
+        self.certificate_ = certify(Forecasts.join([part for _, part in held]), None if same else value, chooser, level)
         self.candidates_, self.method_, self.map_ = candidates, method, found
         self._by, self._maps, self.segments_ = rows.by, maps, judged
         self._training, self._rates = whole, held_out_rates(whole.held_out[0], level)

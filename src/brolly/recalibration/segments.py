@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from brolly.core.piecewise import PiecewiseMap
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.switch_gain import gain_of_choice
 from brolly.inference.switching import harm_bound
 from brolly.recalibration.methods import IDENTITY, correction
-from brolly.recalibration.training import HeldOut, Training
+from brolly.recalibration.training import Training
 
 _FEWEST = 50  # rows to fit a correction to
 
@@ -67,6 +68,6 @@ def _enough(rows: Training) -> bool:
     return bool(negative + positive >= _FEWEST and negative > 0 and positive > 0)
 
 
-def _harm(held: HeldOut, used: PiecewiseMap, delta: float) -> float:
+def _harm(held: Forecasts, used: PiecewiseMap, delta: float) -> float:
     pairs = held.pairs(held.prob, used(held.prob))
     return harm_bound(pairs.curve(), *pairs.sizes(), delta) if held.n else 1.0

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Ints
-from brolly.core.grid.cells import CellTable
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.input.rows import ColumnNames, as_rows, refuse_reordered
 from brolly.core.piecewise import PiecewiseMap
@@ -20,67 +19,13 @@ from brolly.core.sample.segments import Segments
 from brolly.core.text import rows
 from brolly.errors import BrollyWarning, FewRowsWarning, InputError, OneClassWarning
 from brolly.inference.clusters import numbered_groups
+from brolly.inference.forecasts import Forecasts
 from brolly.inference.switch_inputs import Pairs
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
 _HELD_OUT = 0.25  # of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
 _ENTRIES = 1 << 15  # of a table; with more rows, neighbouring predictions are pooled
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HeldOut:
-    """Rows that no map was fitted to: one per draw, or one per cell and outcome of a compressed sample."""
-
-    event: NDArray[np.bool_]
-    prob: Floats
-    weight: Floats | None
-    counts: Ints | None
-    group: Ints | None
-    grid: int | None = None  # of the cells
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return len(self.prob) if self.counts is None else int(self.counts.sum())
-
-    @classmethod
-    def all_of(cls, sample: Sample, group: Ints | None) -> HeldOut:
-        """All rows of a sample."""
-        if sample.grid is not None:
-            return cls.from_cells(sample._cells, sample._cells.count)
-        event, prob, weight = sample.y_true, sample.y_prob, sample.sample_weight
-        return cls(
-            event=np.asarray(event) == 1,
-            prob=np.asarray(prob, np.float64),
-            weight=None if weight is None else np.asarray(weight, np.float64),
-            counts=None,
-            group=group,
-        )
-
-    @classmethod
-    def from_cells(cls, cells: CellTable, counts: Ints) -> HeldOut:
-        """So many rows of each slot, at the lower edge of their cell: a mean would depend on the rows."""
-        some = counts > 0
-        slot = cells.slot[some]
-        prob = (slot >> 1) / cells.m
-        return cls(event=slot & 1 == 1, prob=prob, weight=None, counts=counts[some], group=None, grid=cells.m)
-
-    def pairs(self, old: Floats, new: Floats) -> Pairs:
-        """The rows with two predictions."""
-        group = None if self.group is None else np.unique(self.group, return_inverse=True)[1].reshape(-1)
-        return Pairs(self.event, old, new, self.weight, group, self.counts)
-
-    @classmethod
-    def join(cls, parts: Sequence[HeldOut]) -> HeldOut:
-        """The rows of all parts."""
-
-        def column(name: str) -> Any:
-            found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else np.concatenate(found)
-
-        columns = {name: column(name) for name in ("event", "prob", "weight", "counts", "group")}
-        return cls(**columns, grid=parts[0].grid)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,13 +39,13 @@ class Training:
     weight : ndarray of shape (folds, 2, k)
         How many rows of each fold have them, without the event and with it. Unequal weights are scaled to the effective
         number of rows.
-    held_out : tuple of HeldOut
+    held_out : tuple of Forecasts
         The other rows: for the certificate and, where there are segments, for the choice of their maps.
     """
 
     prob: Floats
     weight: Floats
-    held_out: tuple[HeldOut, ...]
+    held_out: tuple[Forecasts, ...]
 
     def pairs(self, old: PiecewiseMap, new: PiecewiseMap) -> Pairs:
         """The rows with the predictions of two maps; the weights need not be exact, as nothing is proven on them."""
@@ -170,9 +115,9 @@ class FitRows:
             return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
         return None
 
-    def everything(self) -> HeldOut:
+    def everything(self) -> Forecasts:
         """All rows, for a certificate where nothing is fitted."""
-        return HeldOut.join([HeldOut.all_of(sample, self.group) for sample in self.samples.values()])
+        return Forecasts.join([Forecasts.all_of(sample, self.group) for sample in self.samples.values()])
 
     def split(self, rng: np.random.Generator) -> tuple[Training, dict[Any, Training]]:
         """Divide the rows at random: all of them, and those of each segment."""
@@ -192,24 +137,18 @@ def _split_rows(
     sample: Sample, group: Ints | None, segment: Mapping[Any, Ints], rng: np.random.Generator
 ) -> tuple[Training, dict[Any, Training]]:
     """Divide rows at random, whole groups at a time: all of them, and those of each segment, given by their places."""
-    prob = np.asarray(sample.y_prob, np.float64)
-    event = np.asarray(sample.y_true, np.int64)
-    weight = None if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+    everything = Forecasts.all_of(sample, group)
+    prob, event, weight = everything.prob, everything.event, everything.weight
     part = _parts(len(prob) if group is None else int(group.max()) + 1, 2 if segment else 1, rng)
     part = part if group is None else part[group]
     parts = FOLDS + (2 if segment else 1)
 
     def training(rows: Ints) -> Training:
         rows = rows if weight is None else rows[weight[rows] > 0]
-        held_out = []
-        for number in range(FOLDS, parts):
-            held = rows[part[rows] == number]
-            own = None if weight is None else weight[held]
-            codes = None if group is None else group[held]
-            held_out.append(HeldOut(event=event[held] == 1, prob=prob[held], weight=own, counts=None, group=codes))
+        held_out = tuple(everything.at(rows[part[rows] == number]) for number in range(FOLDS, parts))
         used = rows[part[rows] < FOLDS]
         share = None if weight is None else weight[used] * (weight[used].sum() / (weight[used] ** 2).sum())
-        return _pooled(prob[used], event[used], part[used], share, tuple(held_out))
+        return _pooled(prob[used], event[used], part[used], share, held_out)
 
     return training(np.arange(len(prob))), {key: training(rows) for key, rows in segment.items()}
 
@@ -221,7 +160,9 @@ def _parts(units: int, proofs: int, rng: np.random.Generator) -> Ints:
     return np.where(place < proofs * held, FOLDS + place // max(held, 1), place % FOLDS)
 
 
-def _pooled(prob: Floats, event: Ints, part: Ints, weight: Floats | None, held_out: tuple[HeldOut, ...]) -> Training:
+def _pooled(
+    prob: Floats, event: NDArray[np.bool_], part: Ints, weight: Floats | None, held_out: tuple[Forecasts, ...]
+) -> Training:
     order = np.argsort(prob)
     ordered = prob[order]
     rank = np.flatnonzero(np.diff(ordered, prepend=-1.0))  # where each distinct prediction begins
@@ -242,7 +183,7 @@ def _split_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Train
     event = cells.slot & 1
     fit = (1 - proofs * _HELD_OUT) / FOLDS
     numbers = rng.multinomial(cells.count, [fit] * FOLDS + [_HELD_OUT] * proofs)
-    held_out = [HeldOut.from_cells(cells, column) for column in numbers.T[FOLDS:]]
+    held_out = [Forecasts.from_cells(cells, column) for column in numbers.T[FOLDS:]]
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     table = np.zeros((FOLDS, 2, len(cell)))
     table[:, event, entry] = numbers[:, :FOLDS].T
@@ -255,7 +196,7 @@ def _merged(parts: Sequence[Training]) -> Training:
     if len(parts) == 1:
         return parts[0]
     prob, at = np.unique(np.concatenate([part.prob for part in parts]), return_inverse=True)
-    held_out = tuple(map(HeldOut.join, zip(*(part.held_out for part in parts), strict=True)))
+    held_out = tuple(map(Forecasts.join, zip(*(part.held_out for part in parts), strict=True)))
     together = np.concatenate([part.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
     sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(np.float64)
     return Training(prob=prob, weight=sums.reshape(FOLDS, 2, -1), held_out=held_out)
