@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import assess, measures, recalibration, resampling, scan
+from benchmarks import assess, clinical, measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 
@@ -17,6 +17,7 @@ CALLS = [
     measures.SWITCH_WEIGHTED,
     *RESAMPLED,
     *recalibration.CONTESTANTS,
+    *clinical.CONTESTANTS,
 ]
 ROWS = 200_000  # so many that each of the 10,000 segments has some
 

@@ -131,6 +131,44 @@ def test_the_standard_errors_are_those_of_the_definition():
     assert found.treat_all_high[0] - found.treat_all[0] == pytest.approx(Z * spread)
 
 
+def slow_net_benefit(y, p, w, mu, groups):
+    """The net benefit and its standard error, row by row."""
+    share = w / w.sum()
+    gain = (p >= mu) * np.where(y == 1, 1.0, -mu / (1 - mu))
+    value = share @ gain
+    if groups is None:
+        return value, np.sqrt((share**2 * (gain - value) ** 2).sum())
+    sums = np.array([(share * (gain - value))[groups == g].sum() for g in np.unique(groups[w > 0])])
+    return value, np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "ties", "extreme", "one class", "heavy", "two rows"])
+def test_net_benefit_is_that_of_the_definition(kind, grouped):
+    rng = np.random.default_rng(8)
+    n = 2 if kind == "two rows" else 70
+    p, w, y = rng.random(n), np.ones(n), rng.integers(0, 2, n)
+    if kind == "ties":
+        p, w = rng.integers(0, 11, n) / 10, rng.integers(0, 3, n).astype(float)
+    if kind == "extreme":
+        p = rng.choice([0.0, 1.0, 1e-12, 0.1, np.nextafter(0.1, 0)], n)
+    if kind == "one class":
+        y[:] = 0
+    if kind == "heavy":
+        w = 10.0 ** rng.integers(-6, 7, n)
+    groups = np.arange(n) // 2 * 3 if kind != "two rows" else np.arange(n)
+    thresholds = [0.9, 0.1, 1e-12, 0.3, 0.1]  # in no order, one twice
+    found = brolly.net_benefit(y, p, thresholds, sample_weight=w, groups=groups if grouped else None)
+    for k, mu in enumerate(thresholds):
+        value, error = slow_net_benefit(y, p, w, mu, groups if grouped else None)
+        scale = mu / (1 - mu)
+        assert found.value[0, k] == pytest.approx(value, abs=1e-12)
+        assert found.high[0, k] - found.value[0, k] == pytest.approx(Z * error, rel=1e-6, abs=1e-7 * (1 + scale))
+        value, error = slow_net_benefit(y, np.ones(n), w, mu, groups if grouped else None)
+        assert found.treat_all[k] == pytest.approx(value, abs=1e-12)
+        assert found.treat_all[k] - found.treat_all_low[k] == pytest.approx(Z * error, rel=1e-6, abs=1e-7 * (1 + scale))
+
+
 @pytest.mark.parametrize(
     ("y", "p", "missing", "note"),
     [

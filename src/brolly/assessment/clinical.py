@@ -15,7 +15,7 @@ from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import html_rows, percent, rows
 from brolly.inference.discrimination import auroc_estimate
 from brolly.inference.influence import Entries, IntervalEstimate
-from brolly.inference.net_benefit import NetBenefit, net_benefit
+from brolly.inference.net_benefit import NetBenefit, check_thresholds, decision_curves
 from brolly.inference.performance import brier, calibration_line, observed_expected
 from brolly.inference.resampling import Seed, check_share
 
@@ -186,7 +186,7 @@ def clinical_performance(
     Brier score                  0.171 (0.165 to 0.177)           perfect: 0
     Brier skill (scaled Brier)   0.225 (0.189 to 0.261)           perfect: 1
     """
-    level = check_share(confidence_level, "confidence_level")
+    level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     entries = Entries.of(sample, groups)
     line = calibration_line(entries, level)
@@ -199,7 +199,7 @@ def clinical_performance(
         calibration_slope=None if line is None else line[1],
         brier_score=score,
         brier_skill=skill,
-        net_benefit=net_benefit(sample, None, thresholds, groups=groups, confidence_level=level),
+        net_benefit=decision_curves({"forecast": entries}, mu, level, sample.n),
         reliability=reliability_curve(sample, confidence_level=level, rng=rng),
         risk_distribution=Histogram.of(sample),
         event_rate=sample.event_rate,

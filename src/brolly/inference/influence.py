@@ -74,14 +74,14 @@ class Entries:
     group: Ints | None = None
 
     @classmethod
-    def of(cls, sample: Sample, groups: ArrayLike | None = None) -> Entries:
-        """Pool equal predictions where rows have no weights and no groups.
+    def of(cls, sample: Sample, groups: ArrayLike | None = None, *, pool: bool = True) -> Entries:
+        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
 
         A compressed sample does not keep the weights of its rows: their squares are those of `effective_n` equal ones.
         """
         if groups is not None and sample.grid is not None:
             raise InputError("groups need rows: a compressed sample does not keep them")
-        if groups is None and (sample.grid is not None or not sample._weighted):
+        if groups is None and (sample.grid is not None or (pool and not sample._weighted)):
             table = sample._distinct_table()
             share = np.concatenate([table.negative, table.positive]) / sample.total_weight
             event = np.repeat([False, True], len(table.prob))
