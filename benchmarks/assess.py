@@ -31,7 +31,7 @@ _SEGMENTS, _SEGMENT_ROWS = 10_000, 10**5
 _TEST_DRAWS = 19  # of each measure: the ratio does not depend on their number
 _BEFORE = {"assess, 1e8 compressed": "27 s", "confidence_interval": "1.5 s", "compare": "5.5 s"}
 _PARTS = (
-    "guarantee", "_rounded", "regret_curve", "fit", "worth", "calibration_test", "soft_bins", "null_band",
+    "guarantee", "_rounded", "regret_curve", "fit", "worth", "quick_test", "soft_bins", "null_band",
     "rate_intervals", "advise", "soft_binned_profile", "judge", "_value",
 )  # fmt: skip
 _INTRODUCTION = """# Benchmarks: an assessment

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pytest
 
 import brolly
-from brolly.inference.combined import Combined
-from brolly.inference.resampling_units import as_atoms
+from brolly.inference.calibration_test import quick_test
+from brolly.inference.combined import Combined, with_fewer_cells
+from brolly.inference.resampling_units import Atoms, as_atoms
 from brolly.inference.statistic import as_test_statistic
 from brolly.measures.catalogue import CATALOGUE
 
@@ -241,3 +243,54 @@ def test_several_statistics_share_their_draws():
         alone = brolly.calibration_test(y, p, statistic=name, measure=measure, n_resamples=99, rng=7)
         assert found.to_dict() == alone.to_dict()
         assert found.null.tolist() == alone.null.tolist()
+
+
+CELLS = {"uniform": (0, 2**16), "rare": (0, 3000), "narrow": (2**15, 2**15 + 3000), "certain": (0, 2**16)}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
+    """Runs and the statistic stay, and the variance of each pool's events is that of its cells to 1e-6."""
+    rng, cell = np.random.default_rng(5), np.arange(*CELLS[kind])
+    prob = (cell + np.where(cell > 0 if kind == "certain" else True, 0.5, 0.0)) / 2**16
+    rows = rng.multinomial(10**7, np.full(len(cell), 1 / len(cell)))
+    events = rng.binomial(rows, prob)
+    atoms = Atoms(prob, rows, events, None, None)
+    fewer = with_fewer_cells(atoms)
+    assert len(fewer.prob) < 2400 < len(prob)
+    assert (fewer.prob == 0).sum() == (prob == 0).sum()
+    pool = np.searchsorted(np.cumsum(fewer.count), np.cumsum(rows) - rows, "right")
+    count, happened, mean, variance = (
+        np.bincount(pool, x) for x in (rows, events, rows * prob, rows * prob * (1 - prob))
+    )
+    assert (fewer.count == count).all()
+    assert (fewer.events == happened).all()
+    np.testing.assert_allclose(fewer.prob, mean / count, rtol=1e-12)
+    np.testing.assert_allclose(fewer.count * fewer.prob * (1 - fewer.prob), variance, rtol=1e-6)
+    coarse, fine = Combined(fewer), Combined(atoms)
+    assert len(coarse._start) == len(fine._start)
+    assert coarse(fewer.observed()) == pytest.approx(fine(atoms.observed()), abs=1e-4)
+
+
+def test_atoms_that_cannot_be_pooled_are_kept():
+    rng = np.random.default_rng(6)
+    p = rng.random(20_000)
+    uneven, even = rng.exponential(size=20_000), np.full(20_000, 2.0)
+    for weight, grid in ((None, None), (uneven, 2**12), (even, 2**12), (None, 64)):
+        sample = brolly.Sample((rng.random(20_000) < p).astype(int), p, sample_weight=weight)
+        atoms = as_atoms(sample if grid is None else sample.compress(grid))
+        assert with_fewer_cells(atoms) is atoms
+
+
+def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn():
+    rng = np.random.default_rng(7)
+    p = rng.random(500)
+    sample = brolly.Sample((rng.random(500) < p**1.2).astype(int), p)
+    found = quick_test(sample, 99, np.random.default_rng(3))
+    again = brolly.calibration_test(sample, n_resamples=99, rng=np.random.default_rng(3))
+    stored = pickle.loads(pickle.dumps(found))
+    for one in (found, stored):
+        assert one.to_dict() == again.to_dict()
+        assert one.null.tolist() == again.null.tolist()
+    assert not found.null.flags.writeable
+    assert b"_draw" not in pickle.dumps(found)  # the rows

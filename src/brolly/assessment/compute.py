@@ -27,7 +27,7 @@ from brolly.decisions.grid import choose_grid
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 from brolly.inference.bands import NullBand, null_band
-from brolly.inference.calibration_test import calibration_test
+from brolly.inference.calibration_test import quick_test
 from brolly.inference.discrimination import auroc
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.guarantee import guarantee
@@ -109,7 +109,7 @@ def compute(
     step()
     recalibration = _recalibrate(sample, group, level, rng)
     step()
-    test = None if group is not None else calibration_test(sample, n_resamples=settings.n_resamples, rng=rng)
+    test = None if group is not None else quick_test(sample, settings.n_resamples, rng)
     step()
     reliability, null, advice = _against_chance(sample, group, curve, settings, rng)
     step()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import finite, paragraphs, rows
 from brolly.errors import ResolutionWarning
+from brolly.inference.combined import with_fewer_cells
 from brolly.inference.resampling import (
     Progress,
     Rng,
@@ -23,6 +25,7 @@ from brolly.inference.resampling import (
     check_share,
     draw_batches,
     quantile,
+    spawned,
 )
 from brolly.inference.resampling_units import Coin, as_atoms
 from brolly.inference.statistic import STATISTICS, Measuring, Pooled, Statistic, as_statistic, as_test_statistic
@@ -33,6 +36,23 @@ if TYPE_CHECKING:
 _CELLS_A_BIN = 8
 _AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache
 _CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
+
+
+class NullValues:
+    """The values of the measure for calibrated forecasters, increasing; drawn when they are first asked for."""
+
+    def __init__(self, draw: Callable[[], Floats]) -> None:
+        self._draw = draw
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"values": self.values}  # not the rows
+
+    @cached_property
+    def values(self) -> Floats:
+        """All of them."""
+        values = np.sort(self._draw())
+        freeze(values)
+        return values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -70,16 +90,36 @@ class CalibrationTest:
     statistic: str
     measure: str
     value: float
-    null_mean: float
-    null_band: tuple[float, float]
-    null: Floats
     n_resamples: int
     n: int
     seed: int | None
-    warnings: tuple[str, ...]
+    _null: NullValues = field(repr=False)
+    _cells: int | None = field(repr=False)  # the grid of a compressed sample, if the measure can be too small for it
 
-    def __post_init__(self) -> None:
-        freeze(self.null)
+    @property
+    def null(self) -> Floats:
+        """All values of the measure that were drawn, increasing."""
+        return self._null.values
+
+    @property
+    def null_mean(self) -> float:
+        """The mean of the measure for calibrated forecasters."""
+        return float(self.null.mean())
+
+    @property
+    def null_band(self) -> tuple[float, float]:
+        """The interval that contains 95% of their values."""
+        return quantile(self.null, 0.025), quantile(self.null, 0.975)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to read the result with care."""
+        if self._cells is None or self.null_mean * self._cells >= _CELLS_A_BIN:
+            return ()
+        return (
+            f"SCDL redrawn from cells is about {self.null_mean:.2g}, too small for grid = {self._cells:,}: the rows of "
+            f"a cell are treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more",
+        )
 
     @property
     def excess(self) -> float:
@@ -134,7 +174,7 @@ class CalibrationTest:
             f"{verdict.capitalize()} (p = {self.p_value:.3g}, statistic: {self.statistic}, {rows(self.n)}).\n"
             f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
             f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
-        )
+        ) + "".join(f"\nNote: {note}." for note in self.warnings)
 
     def _repr_html_(self) -> str:
         return paragraphs(str(self))
@@ -277,34 +317,58 @@ def calibration_test(
     column = {name: k for k, name in enumerate(statistics)}
     found = {}
     for one, beside in zip(tested, shown, strict=True):
-        null = np.sort(draws[:, column[beside.name]])
-        found[one.name] = CalibrationTest(
-            p_value=_p_value(observed[column[one.name]], draws[:, column[one.name]]),
-            statistic=one.name,
-            measure=beside.name,
-            value=float(beside.function(sample)),
-            null_mean=float(null.mean()),
-            null_band=(quantile(null, 0.025), quantile(null, 0.975)),
-            null=null,
-            n_resamples=size,
-            n=sample.n,
-            seed=seed,
-            warnings=coarse(sample, beside, float(null.mean())),
-        )
+        p_value = _p_value(observed[column[one.name]], draws[:, column[one.name]])
+        null = NullValues(partial(draws.__getitem__, (slice(None), column[beside.name])))
+        found[one.name] = _result(sample, p_value, one, beside, null, size, seed)
+        for note in found[one.name].warnings:
+            warnings.warn(ResolutionWarning(note), stacklevel=2)
     return found[tested[0].name] if alone else found
 
 
-def exact_p_value(sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng) -> tuple[float, Floats]:
+def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
+    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
+    size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
+    streams = spawned(rng, size)
+    null = NullValues(partial(_redrawn_later, sample, beside, size, [s.bit_generator.seed_seq for s in streams]))
+    return _result(sample, exact_p_value(sample, [tested], size, streams)[0], tested, beside, null, size, None)
+
+
+def _redrawn_later(sample: Sample, statistic: Statistic, size: int, seeds: list[Any]) -> Floats:
+    """The statistic of calibrated forecasters, from the random numbers of streams with these seeds."""
+    return redrawn(sample, [statistic], size, [np.random.default_rng(seed) for seed in seeds])[1][:, 0]
+
+
+def _result(
+    sample: Sample, p_value: float, tested: Statistic, beside: Statistic, null: NullValues, size: int, seed: int | None
+) -> CalibrationTest:
+    return CalibrationTest(
+        p_value=p_value,
+        statistic=tested.name,
+        measure=beside.name,
+        value=float(beside.function(sample)),
+        n_resamples=size,
+        n=sample.n,
+        seed=seed,
+        _null=null,
+        _cells=sample.grid if beside.soft_binned else None,
+    )
+
+
+def exact_p_value(
+    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng]
+) -> tuple[float, Floats]:
     """The p-value of the first statistic, and the values of the last for calibrated forecasters, increasing."""
     observed, draws = redrawn(sample, statistics, size, rng)
     return _p_value(observed[0], draws[:, 0]), np.sort(draws[:, -1])
 
 
 def redrawn(
-    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng, progress: Progress | None = None
+    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
 ) -> tuple[Floats, Floats]:
     """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
     atoms = as_atoms(sample)
+    if all(statistic.name in STATISTICS for statistic in statistics):
+        atoms = with_fewer_cells(atoms)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
 
     pooled = next((function for function in functions if isinstance(function, Pooled)), None)
@@ -330,15 +394,3 @@ def redrawn(
 def _p_value(observed: float, draws: Floats) -> float:
     as_large = int((~(draws < observed)).sum())  # NaN is no evidence
     return (1 + as_large) / (len(draws) + 1)
-
-
-def coarse(sample: Sample, statistic: Statistic, value: float) -> tuple[str, ...]:
-    """Warn if redrawn SCDL is so small that the cells of the sample are too coarse for it."""
-    if sample.grid is None or not statistic.soft_binned or value * sample.grid >= _CELLS_A_BIN:
-        return ()
-    note = ResolutionWarning(
-        f"SCDL redrawn from cells is about {value:.2g}, too small for grid = {sample.grid:,}: the rows of a cell are "
-        f"treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more"
-    )
-    warnings.warn(note, stacklevel=3)
-    return (str(note),)

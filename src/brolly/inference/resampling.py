@@ -59,6 +59,11 @@ def check_share(value: float, name: str) -> float:
     return float(value)
 
 
+def spawned(rng: Rng, size: int) -> list[Rng]:
+    """A stream of random numbers for each block of so many draws."""
+    return rng.spawn(len(range(0, size, BLOCK)))
+
+
 def draw_many(
     one: Callable[[np.random.Generator], Sequence[float] | Floats],
     size: int,
@@ -79,7 +84,7 @@ def draw_many(
 def draw_batches(
     some: Callable[[np.random.Generator, int], Sequence[Sequence[float] | Floats] | Floats],
     size: int,
-    rng: np.random.Generator,
+    rng: Rng | list[Rng],
     progress: Progress | None = None,
     *,
     width: int = 1,
@@ -88,12 +93,13 @@ def draw_batches(
 ) -> Floats:
     """Call `some` for up to `at_once` draws at a time until there are `size`; each block has its own random numbers.
 
-    The result does not depend on the number of threads: every block has its stream before any of them is drawn. Nor
-    does it depend on `at_once` if `some` takes random numbers draw by draw.
+    `rng` can be the streams of the blocks (`spawned`). The result does not depend on the number of threads: every block
+    has its stream before any of them is drawn. Nor does it depend on `at_once` if `some` takes random numbers draw by
+    draw.
     """
     found = np.empty((size, width))
     starts = range(0, size, BLOCK)
-    streams, done = rng.spawn(len(starts)), [0] * len(starts)
+    streams, done = rng if isinstance(rng, list) else spawned(rng, size), [0] * len(starts)
     threads = min(threads, len(starts))
     failed = False
 

@@ -174,11 +174,17 @@ class Atoms:
         weight = self.weight
         share = (np.cumsum(weight) - weight / 2) / weight.sum()
         pool = np.unique((share * most).astype(np.int64), return_inverse=True)[1].reshape(-1)
+        return self.merged(pool), pool
+
+    def merged(self, pool: Ints) -> Atoms:
+        """Pool the predictions by the number of the pool of each distinct one, which never decreases."""
+        weight = self.weight
         of_row = pool if self.start is None else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
         count, events = (np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events))
         held = np.bincount(pool, weight)
         prob = np.bincount(pool, weight * self.distinct) / held
-        return Atoms(prob, count, events, held / count, None), pool
+        unit = held / count
+        return Atoms(prob, count, events, None if (unit == 1.0).all() else unit, None)
 
     def times(self, times: NDArray[Any]) -> Draw:
         """The sample with each atom repeated that often, if every atom is one row."""
