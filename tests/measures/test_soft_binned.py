@@ -245,14 +245,22 @@ def test_the_worst_possible_sample():
     assert brolly.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
 
 
+def test_calibrated_rows_need_one_pass():
+    rng = np.random.default_rng(1)
+    p = rng.random(1 << 20)
+    sample = brolly.Sample(rng.random(1 << 20) < p, p)
+    assert brolly.soft_binned_profile(sample).m_star <= 4096
+    assert list(sample._passes) == [8192]
+
+
 def test_many_rows_need_a_second_pass():
-    """A calibrated forecaster with many rows balances on a grid finer than the first pass uses."""
+    """Many rows of a calibrated forecaster of rare events balance on a grid finer than the first pass uses."""
     rng = np.random.default_rng(1)
     n = 1 << 20
-    p = rng.random(n)
+    p = rng.beta(1, 99, n)
     y = rng.random(n) < p
     prof = brolly.soft_binned_profile(y, p)
-    assert prof.m_star >= 1 << 12
+    assert prof.m_star >= 1 << 13
     fine = brolly.Sample(y, p).compress(1 << 20)
     assert brolly.soft_binned_cdl(fine) == pytest.approx(prof.value, abs=1e-13)
     assert_allclose(brolly.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)

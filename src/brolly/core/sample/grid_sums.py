@@ -14,7 +14,8 @@ from brolly.core.input.rows import Rows
 from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
 
-_QUICK_GRID = 1 << 12  # the finest grid whose table fits into the second-level cache
+_QUICK_GRID = 1 << 14  # a finer grid's table, of 32 bytes a cell, leaves the second-level cache
+_SMALL_GRID = 1 << 12  # the grid of the first pass over 2^18 rows
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
@@ -117,8 +118,8 @@ class GridSums:
 
 
 def first_grid(n: int) -> int:
-    """Return the grid of the first pass over n rows."""
-    return _grid(8, max(64, n), _QUICK_GRID)
+    """Return the grid of the first pass over n rows: for many, one just fine enough if predictions are calibrated."""
+    return _grid(8, max(64, n), _SMALL_GRID) if n < _MANY_ROWS else _grid(5, n, _QUICK_GRID)
 
 
 def _grid(fineness: int, n: int, finest: int) -> int:
