@@ -114,9 +114,9 @@ def worst_threshold(const int64_t[::1] j, const double[::1] pi, const double[::1
     return value, threshold
 
 
-def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.ndarray rise not None, int64_t m,
-                  int shift, bint soft):
-    """Return the same for the rows of these slots, rounded to the grid 1/m, which is 2^shift times coarser.
+def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.ndarray rise not None, int64_t grid,
+                  int64_t m, bint soft):
+    """Return the same for the rows of these slots of a grid, rounded to the grid 1/m, which is not finer.
 
     The arrays are contiguous, of int64 and of float64; as they are not converted, a small sample costs little.
     """
@@ -126,6 +126,9 @@ def worst_on_grid(cnp.ndarray slot not None, cnp.ndarray weight not None, cnp.nd
     cdef const double* rises = <const double*>cnp.PyArray_DATA(rise)
     cdef double loss
     cdef int64_t i
+    cdef int shift = 0
+    while m << shift < grid:
+        shift += 1
     cdef size_t size = most * (3 * sizeof(int64_t) + 2 * sizeof(double)) + (4 * most + 2) * sizeof(double)
     cdef int64_t* index = <int64_t*>malloc(size)
     if index == NULL:

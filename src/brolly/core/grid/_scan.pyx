@@ -309,7 +309,7 @@ def absorb(cnp.ndarray into not None, cnp.ndarray table not None):
 def collect(cnp.ndarray table not None):
     """Return the occupied slots of a table: slot, count, weight, rise and squared weights.
 
-    Weight and rise have two rows, as pairs `sum + low`; for an unweighted table they are exact.
+    Weight and rise have two rows, as pairs `sum + low`; for an unweighted table they are exact. All are read-only.
     """
     cdef Py_ssize_t size = table.shape[0], r, k = 0
     cdef bint weighted = cnp.PyArray_TYPE(table) == cnp.NPY_FLOAT64
@@ -325,7 +325,7 @@ def collect(cnp.ndarray table not None):
     cdef cnp.ndarray counts = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_INT64, 0)
     cdef cnp.ndarray weights = cnp.PyArray_ZEROS(2, shape, cnp.NPY_FLOAT64, 0)
     cdef cnp.ndarray rises = cnp.PyArray_ZEROS(2, shape, cnp.NPY_FLOAT64, 0)
-    cdef cnp.ndarray all_squares = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_FLOAT64, 0)
+    cdef cnp.ndarray all_squares = cnp.PyArray_EMPTY(1, shape + 1, cnp.NPY_FLOAT64, 0), made
     cdef int64_t* slot = <int64_t*>cnp.PyArray_DATA(slots)
     cdef int64_t* count = <int64_t*>cnp.PyArray_DATA(counts)
     cdef double* weight = <double*>cnp.PyArray_DATA(weights)
@@ -358,4 +358,6 @@ def collect(cnp.ndarray table not None):
             add_exactly(&rise[k], &rise_low[k], low)
         slot[k] = r
         k += 1
+    for made in (slots, counts, weights, rises, all_squares):
+        cnp.PyArray_CLEARFLAGS(made, cnp.NPY_ARRAY_WRITEABLE)
     return slots, counts, weights, rises, all_squares

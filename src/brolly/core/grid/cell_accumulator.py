@@ -79,23 +79,36 @@ def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) 
 
     The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `brolly.core.grid._scan`).
     """
-    most = len(rows) // max(_ROWS_PER_THREAD, 4 * m)
+    n = len(rows.prob)
+    most = n // max(_ROWS_PER_THREAD, 4 * m)
     threads = min(available_threads(), most) if most > 1 else 1
-    fields, dtype = (2, np.uint64) if rows.weight is None else (6, np.float64)
-    tables: list[Table] = [np.zeros((2 * (m + 1), fields), dtype) for _ in range(threads)]
-
-    def work(part: int) -> bool:
-        start, stop = len(rows) * part // threads, len(rows) * (part + 1) // threads
-        return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
-
-    if not (work(0) if threads == 1 else run_in_threads(work, threads)):
+    if threads == 1:  # without what only threads need: for a small sample that would take longer than its rows
+        tables = [_new_table(rows, m)]
+        good = scan(rows.prob, rows.label, rows.weight, m, tables[0], 0, n, cut)
+    else:
+        tables, good = _scan_parts(rows, m, cut, threads)
+    if not good:
         raise rows.explain()
     return tables
 
 
+def _scan_parts(rows: Rows, m: int, cut: NDArray[np.float64] | None, threads: int) -> tuple[list[Table], bool]:
+    n, tables = len(rows), [_new_table(rows, m) for _ in range(threads)]
+
+    def work(part: int) -> bool:
+        start, stop = n * part // threads, n * (part + 1) // threads
+        return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
+
+    return tables, run_in_threads(work, threads)
+
+
+def _new_table(rows: Rows, m: int) -> Table:
+    return np.zeros((2 * m + 2, 2), np.uint64) if rows.weight is None else np.zeros((2 * m + 2, 6))
+
+
 def sum_cells(rows: Rows, m: int) -> CellTable:
     """Return the sums of these rows on the grid ``1/m``, in one pass."""
-    if not len(rows):
+    if not len(rows.prob):
         raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
     first, *others = scan_in_threads(rows, m)
     for table in others:

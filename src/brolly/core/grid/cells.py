@@ -56,7 +56,7 @@ class CellSums:
     rise: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
 class CellTable(Frozen):
     """The sums of the rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
 
@@ -82,8 +82,10 @@ class CellTable(Frozen):
     @classmethod
     def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
         """Make it from the occupied slots of a table that `brolly.core.grid._scan` filled."""
-        slot, count, weight, rise, squares = collect(table)
-        return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+        self = object.__new__(cls)  # the arrays are read-only already
+        self.m = m
+        self.slot, self.count, self.weight, self.rise, self.squares = collect(table)
+        return self
 
     @property
     def has_equal_weights(self) -> bool:

@@ -122,7 +122,7 @@ def as_rows(
         weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
         check_same_length(names.label, label, names.weight, weight)
     check_same_length(names.label, label, names.prob, prob)
-    return Rows(label=label, prob=prob, weight=weight, names=names, other=other)
+    return Rows(label, prob, weight, names, other)
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -244,14 +244,17 @@ def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
 
 
 def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
-    if array.dtype == np.bool_:
+    kind = array.dtype.kind
+    if kind == "b":
         return array.view(np.uint8)
-    texts = [] if array.dtype.kind in "biuf" else [v for v in array[:1] if isinstance(v, str | bytes)]
-    if array.dtype.kind in "US" or texts:
-        example = f" such as {plain(texts[0])!r}" if texts else ""
-        raise InputError(
-            f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the event"
-        )
+    if kind not in "iuf":
+        texts = [v for v in array[:1] if isinstance(v, str | bytes)]
+        if kind in "US" or texts:
+            example = f" such as {plain(texts[0])!r}" if texts else ""
+            raise InputError(
+                f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the "
+                "event"
+            )
     return _number(array, names.label, _LABELS)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from brolly.core._fixed_loss import worst_on_grid
 from brolly.core.arrays import Floats
 from brolly.core.grid.cell_accumulator import sum_cells
@@ -53,8 +51,9 @@ class GridSums:
         """
         if self._rows is None:
             return [self._first_grid]
-        passes = [_grid(16, self.n, LARGEST_GRID), LARGEST_GRID] if len(self._rows) >= _MANY_ROWS else []
-        return [self._first_grid, *passes, FINEST_GRID]
+        if len(self._rows.prob) < _MANY_ROWS:
+            return [self._first_grid, FINEST_GRID]
+        return [self._first_grid, _grid(16, self.n, LARGEST_GRID), LARGEST_GRID, FINEST_GRID]
 
     def _cell_sums(self, m: int) -> CellSums:
         """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
@@ -85,8 +84,7 @@ class GridSums:
         if found is None:
             # The first row of a table's pairs is the sum itself.
             sums = self._cells if m <= self._first_grid else self._cell_sums(m)
-            shift = sums.m.bit_length() - m.bit_length()
-            found = self._losses[m, soft] = worst_on_grid(sums.slot, sums.weight, sums.rise, m, shift, soft)
+            found = self._losses[m, soft] = worst_on_grid(sums.slot, sums.weight, sums.rise, sums.m, m, soft)
         return found
 
     def _cell_table(self, m: int) -> CellTable:
@@ -124,4 +122,5 @@ def first_grid(n: int) -> int:
 
 def _grid(fineness: int, n: int, finest: int) -> int:
     """Return a grid for n rows: of calibrated predictions, SCDL is balanced at a few times sqrt(n) cells."""
-    return min(finest, 1 << math.ceil(math.log2(fineness * math.sqrt(n))))
+    exponent = (fineness**2 * n - 1).bit_length()  # 2^exponent is the next power of two; its root is what is asked for
+    return min(finest, 1 << (exponent + 1) // 2)

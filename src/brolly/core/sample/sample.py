@@ -70,8 +70,6 @@ class Sample(GridSums):
     """
 
     grid: int | None
-    y_true: NDArray[Any]
-    y_prob: NDArray[Any]
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
 
@@ -238,8 +236,19 @@ class Sample(GridSums):
 
     def _show(self, rows: Rows) -> None:
         self.grid = self.counts = None
-        self.y_true, self.y_prob = read_only(rows.label), read_only(rows.prob)
         self.sample_weight = None if rows.weight is None else read_only(rows.weight)
+
+    @cached_property
+    def y_true(self) -> NDArray[Any]:
+        """The outcomes, 0 or 1."""
+        assert self._rows is not None  # a compressed sample has set its own
+        return read_only(self._rows.label)
+
+    @cached_property
+    def y_prob(self) -> NDArray[Any]:
+        """The predicted probabilities of the event."""
+        assert self._rows is not None
+        return read_only(self._rows.prob)
 
     @cached_property
     def _events(self) -> int:
