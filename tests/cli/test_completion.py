@@ -56,4 +56,4 @@ def test_without_shtab_the_error_names_the_command(capsys, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr("brolly.cli.completion.find_spec", lambda name: None if name == "shtab" else found(name))
     assert main(["completion", "bash"]) == 2
-    assert capsys.readouterr().err == "brolly: error: completion needs shtab: pip install 'brolly[completion]'\n"
+    assert capsys.readouterr().err == "brolly: error: completion needs shtab: pip install shtab\n"

@@ -246,4 +246,4 @@ def test_a_full_disk_is_said_of_the_file_that_is_written(tmp_path, target):
 def test_without_pyarrow_the_command_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["decide", "a.csv", "--policy", "policy.json", "--prob", "p", "-o", "b.csv"]) == 2
-    assert "needs pyarrow: pip install 'brolly[files]'" in capsys.readouterr().err
+    assert "needs PyArrow: pip install pyarrow" in capsys.readouterr().err

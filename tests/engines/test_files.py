@@ -174,6 +174,6 @@ def test_memory_follows_the_batch_and_not_the_file(tmp_path):
 
 def test_without_pyarrow_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = r"^reading data frames and files needs pyarrow: pip install 'brolly\[files\]'$"
+    message = r"^reading data frames and files needs PyArrow: pip install pyarrow$"
     with pytest.raises(brolly.MissingExtraError, match=message):
         scan(tmp_path / "a.csv", prob="p", outcome="y")

@@ -115,7 +115,7 @@ def test_spreadsheets_that_are_wrong(tmp_path, monkeypatch):
         brolly.scan(path)
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(
-        brolly.MissingExtraError, match=r"^reading a spreadsheet needs python-calamine: pip install 'brolly\[excel\]'$"
+        brolly.MissingExtraError, match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$"
     ):
         brolly.scan(path)
 

@@ -234,7 +234,7 @@ def test_spark_keeps_the_rows_where_they_are(spark):
 
 def test_without_narwhals_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
-    with pytest.raises(brolly.MissingExtraError, match=r"narwhals: pip install 'brolly\[frames\]'$"):
+    with pytest.raises(brolly.MissingExtraError, match=r"narwhals: pip install narwhals pyarrow$"):
         pushdown.aggregate(pl.LazyFrame({"p": P, "y": Y}), ColumnSpec(prob="p", outcome="y"), 256)
 
 

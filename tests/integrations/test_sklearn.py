@@ -233,4 +233,4 @@ class TestDisplays:
 def test_without_scikit_learn_the_extra_is_named():
     code = "import sys; sys.modules['sklearn'] = None; import brolly.sklearn"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'brolly[sklearn]'" in found.stderr
+    assert "pip install scikit-learn" in found.stderr

@@ -21,7 +21,7 @@ except brolly.MissingExtraError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == 2 * "drawing needs Matplotlib: pip install 'brolly[plots]'\n", done.stderr
+    assert done.stdout == 2 * "drawing needs Matplotlib: pip install matplotlib\n", done.stderr
 
 
 def test_assessing_does_not_load_matplotlib():

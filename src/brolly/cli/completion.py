@@ -24,7 +24,7 @@ examples:
   brolly completion zsh > ~/.zfunc/_brolly             (a folder in your $fpath)
   brolly completion fish > ~/.config/fish/completions/brolly.fish
 
-Needs shtab: pip install 'brolly[completion]'. The script itself needs nothing.
+Needs shtab: pip install shtab. The script itself needs nothing.
 """
 
 
@@ -38,7 +38,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the script from the parser itself, so that the two cannot differ."""
     if find_spec("shtab") is None:
-        raise MissingExtraError("completion", "shtab", "completion")
+        raise MissingExtraError("completion", "shtab", "shtab")
     shtab = import_module("shtab")
     _complete_files(arguments.parser, shtab)
     say(sys.stdout, shtab.complete(arguments.parser, arguments.shell))

@@ -29,7 +29,7 @@ examples:
   brolly paper claims --only "Lemma 4.3"
 
 Writes one page, index.html, and for each part tables (CSV) and pictures (PNG,
-SVG; they need matplotlib: pip install 'brolly[plots]'). A run that was stopped
+SVG; they need Matplotlib: pip install matplotlib). A run that was stopped
 goes on where it was. The same seed gives the same numbers.
 Exit code: 0 if all was computed and every statement held but for the slips that
 are known, 1 if another one did not hold, 2 if there is an error (one line on

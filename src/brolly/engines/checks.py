@@ -15,7 +15,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise MissingExtraError("reading data frames and files", "pyarrow", "files") from None
+        raise MissingExtraError("reading data frames and files", "PyArrow", "pyarrow") from None
 
 
 def check_columns(source: str, columns: list[str], available: list[str]) -> None:

@@ -157,7 +157,7 @@ def _connect_postgresql(address: str) -> Any:
     try:
         import psycopg
     except ImportError:
-        raise MissingExtraError("reading a PostgreSQL table", "psycopg", "postgresql") from None
+        raise MissingExtraError("reading a PostgreSQL table", "psycopg", "'psycopg[binary]'") from None
     connection = psycopg.connect(address)
     connection.read_only = True
     return connection

@@ -60,7 +60,7 @@ def read_frame(source: Any, spec: ColumnSpec, m: int) -> GroupedCells:
     try:
         import narwhals.stable.v2 as nw
     except ImportError:
-        raise MissingExtraError(f"reading a frame of {_package(source)}", "narwhals", "frames") from None
+        raise MissingExtraError(f"reading a frame of {_package(source)}", "narwhals", "narwhals pyarrow") from None
     from brolly.engines.narwhals_backend import grouped
 
     frame = nw.from_native(nw.to_native(source, pass_through=True)).lazy()

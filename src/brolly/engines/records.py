@@ -74,7 +74,7 @@ def read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterat
     try:
         import python_calamine
     except ImportError:
-        raise MissingExtraError("reading a spreadsheet", "python-calamine", "excel") from None
+        raise MissingExtraError("reading a spreadsheet", "python-calamine", "python-calamine") from None
     try:
         with file.open() as stream:
             rows = python_calamine.load_workbook(stream).get_sheet_by_index(0).to_python()

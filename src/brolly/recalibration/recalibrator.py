@@ -260,7 +260,7 @@ class Recalibrator:
         """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
 
         onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
-        ``pip install 'brolly[onnx]'``.
+        ``pip install onnx``.
 
         Raises
         ------

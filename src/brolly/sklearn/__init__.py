@@ -1,6 +1,6 @@
 """brolly for scikit-learn: scorers, a recalibrated classifier, and displays.
 
-``import brolly.sklearn`` needs scikit-learn (``pip install 'brolly[sklearn]'``); `import brolly` does not.
+``import brolly.sklearn`` needs scikit-learn (``pip install scikit-learn``); `import brolly` does not.
 """
 
 from brolly.errors import MissingExtraError
@@ -8,7 +8,7 @@ from brolly.errors import MissingExtraError
 try:
     import sklearn as _sklearn  # noqa: F401
 except ImportError as error:
-    raise MissingExtraError("brolly.sklearn", "scikit-learn", "sklearn") from error
+    raise MissingExtraError("brolly.sklearn", "scikit-learn", "scikit-learn") from error
 
 from brolly.sklearn.classifier import RecalibratedClassifier
 from brolly.sklearn.displays import DecisionCurveDisplay, RegretDisplay, ReliabilityDisplay
