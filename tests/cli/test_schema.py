@@ -57,6 +57,7 @@ RUNS = [
     ("assess", ["assess", "usual.csv", *COLUMNS, "--groups", "day", "--weight", "w"]),
     ("assess", ["assess", "sure.csv", "--prob", "q", "--outcome", "y"]),
     ("assess", ["report", "usual.csv", *COLUMNS, "-o", "report.html"]),
+    ("assess", ["report", "one.csv", *COLUMNS, "-o", "clinical.html", "--preset", "clinical"]),
     ("assess", ["demo", "demo"]),
     *(("compare", ["compare", f"{file}.csv", *FORECASTS]) for file in FILES),
     ("compare", ["compare", "usual.csv", *FORECASTS, *COSTS, "--groups", "day"]),

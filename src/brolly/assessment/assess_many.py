@@ -9,7 +9,7 @@ from html import escape
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,11 +101,16 @@ class AssessmentSet(Mapping[str, Assessment]):
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
         return {name: a.plot(figsize=figsize, dpi=dpi) for name, a in self.items()}
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
-        """Return the report as one self-contained HTML page, and write it to `path` if one is given."""
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
+    ) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
+
+        The preset "clinical" has the core set of measures for clinical prediction models first.
+        """
         from brolly.report import to_html
 
-        return to_html(self, path, title=title)
+        return to_html(self, path, title=title, preset=preset)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""

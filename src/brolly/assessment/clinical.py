@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from brolly.assessment.components import Histogram
+from brolly.assessment.components import BARS, Histogram
 from brolly.assessment.reliability import Reliability, reliability_curve
-from brolly.core.arrays import Frozen
+from brolly.core.arrays import Floats, Frozen
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.text import html_rows, percent, rows
 from brolly.inference.discrimination import auroc_estimate
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from brolly.plots import Figure
 
 # Name, what it is called, what is perfect.
-_NUMBERS = (
+NUMBERS = (
     ("auroc", "AUROC (C-statistic)", "1"),
     ("observed_expected", "observed : expected events", "1"),
     ("calibration_intercept", "calibration intercept", "0"),
@@ -32,6 +34,7 @@ _NUMBERS = (
     ("brier_skill", "Brier skill (scaled Brier)", "1"),
 )
 
+_RARE, _MOST_BARS = 0.05, 1024
 _FEW = 20  # rows of an outcome, or groups: with fewer the normal approximation is poor
 
 
@@ -89,7 +92,7 @@ class ClinicalPerformance(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON."""
-        numbers = {name: (found := getattr(self, name)) and found.to_dict() for name, _, _ in _NUMBERS}
+        numbers = {name: (found := getattr(self, name)) and found.to_dict() for name, _, _ in NUMBERS}
         about = {name: getattr(self, name) for name in ("event_rate", "confidence_level", "n", "groups")}
         parts = {name: getattr(self, name).to_dict() for name in ("net_benefit", "reliability", "risk_distribution")}
         return {"result": "clinical_performance", **about, **numbers, **parts, "notes": list(self.notes)}
@@ -99,7 +102,7 @@ class ClinicalPerformance(Frozen):
 
     def table(self) -> list[tuple[str, str, str]]:
         """Return name, estimate with interval, and the value of a perfect forecast, as text."""
-        found = ((text, getattr(self, name), perfect) for name, text, perfect in _NUMBERS)
+        found = ((text, getattr(self, name), perfect) for name, text, perfect in NUMBERS)
         return [(text, "not defined" if value is None else str(value), perfect) for text, value, perfect in found]
 
     def __str__(self) -> str:
@@ -188,26 +191,59 @@ def clinical_performance(
     """
     level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    plot = reliability_curve(sample, confidence_level=level, rng=rng)
+    return core_set(sample, groups, mu, level, plot)
+
+
+def core_set(
+    sample: Sample,
+    groups: ArrayLike | None,
+    mu: Floats,
+    confidence_level: float,
+    reliability: Reliability,
+) -> ClinicalPerformance:
+    """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
     entries = Entries.of(sample, groups)
-    line = calibration_line(entries, level)
-    score, skill = brier(entries, level)
-    found = auroc_estimate(sample, entries, level)
+    line = calibration_line(entries, confidence_level)
+    score, skill = brier(entries, confidence_level)
+    found = auroc_estimate(sample, entries, confidence_level)
     return ClinicalPerformance(
         auroc=found,
-        observed_expected=observed_expected(entries, level),
+        observed_expected=observed_expected(entries, confidence_level),
         calibration_intercept=None if line is None else line[0],
         calibration_slope=None if line is None else line[1],
         brier_score=score,
         brier_skill=skill,
-        net_benefit=decision_curves({"forecast": entries}, mu, level, sample.n),
-        reliability=reliability_curve(sample, confidence_level=level, rng=rng),
-        risk_distribution=Histogram.of(sample),
+        net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample.n),
+        reliability=reliability,
+        risk_distribution=Histogram.of(sample, _bars(float(entries.share @ entries.prob))),
         event_rate=sample.event_rate,
-        confidence_level=level,
+        confidence_level=confidence_level,
         n=sample.n,
         groups=entries.draws,
         notes=_notes(found is None, entries, line),
     )
+
+
+def _bars(mean: float) -> int:
+    """How many bars show the distribution of predictions with this mean: near 0 and 1 narrow ones are needed."""
+    room = max(min(mean, 1 - mean), 1e-9)
+    return min(BARS << max(0, math.ceil(math.log2(_RARE / room))), _MOST_BARS)
+
+
+class ClinicalValues:
+    """The core set of an assessment, computed when it is first asked for: the verdict needs none of it."""
+
+    def __init__(self, *parts: Any) -> None:
+        self._parts = parts
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"found": self.found}  # not the rows
+
+    @cached_property
+    def found(self) -> ClinicalPerformance:
+        """The core set."""
+        return core_set(*self._parts)
 
 
 def _notes(

@@ -19,7 +19,7 @@ from brolly.measures.measure import Measure
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
-_BARS = 64
+BARS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,9 +109,9 @@ class Histogram:
         freeze(self.edges, self.share, self.share_events)
 
     @classmethod
-    def of(cls, sample: Sample) -> Histogram:
+    def of(cls, sample: Sample, bars: int = BARS) -> Histogram:
         """Count rows by bar; exact for compressed samples too. A prediction of 1 is in the last bar."""
-        bars = min(_BARS, sample.grid or _BARS)
+        bars = min(bars, sample.grid or bars)
         cells = sample.compress(bars)
         assert cells.sample_weight is not None
         at = np.minimum((cells.y_prob * bars).astype(np.intp), bars - 1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from brolly.assessment import text
 from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
+from brolly.assessment.clinical import ClinicalValues
 from brolly.assessment.components import DataSummary, Histogram, MeasureValues
 from brolly.assessment.costs import Split, TaskResult
 from brolly.assessment.discrimination import is_reversed
@@ -146,6 +147,7 @@ def compute(
         verdict=judge(evidence, own, _more(table)),
         evidence=evidence,
         _measure_values=MeasureValues(settings.measures, sample),
+        _clinical_values=ClinicalValues(sample, group, np.array([a.threshold for a in advice]), level, reliability),
         reliability=reliability,
         histogram=Histogram.of(sample),
         value=value,

@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from brolly.assessment.advice import ThresholdAdvice
+from brolly.assessment.clinical import ClinicalPerformance, ClinicalValues
 from brolly.assessment.components import DataSummary, Estimate, Histogram, MeasureValues
 from brolly.assessment.costs import TaskResult
 from brolly.assessment.reliability import Reliability
@@ -92,6 +93,7 @@ class Assessment:
     verdict: Verdict
     evidence: Evidence
     _measure_values: MeasureValues
+    _clinical_values: ClinicalValues
     reliability: Reliability
     histogram: Histogram
     value: ForecastValue
@@ -117,6 +119,11 @@ class Assessment:
         return self._measure_values.estimates
 
     @property
+    def clinical(self) -> ClinicalPerformance:
+        """What reports on clinical prediction models give (see `clinical_performance`); computed when asked for."""
+        return self._clinical_values.found
+
+    @property
     def shown_grid(self) -> int:
         """The grid of the reliability diagram and of the regret curve."""
         return self.reliability.grid
@@ -134,11 +141,16 @@ class Assessment:
 
         return overview(self, figsize=figsize, dpi=dpi)
 
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str:
-        """Return the report as one self-contained HTML page, and write it to `path` if one is given."""
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
+    ) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
+
+        The preset "clinical" has the core set of measures for clinical prediction models first.
+        """
         from brolly.report import to_html
 
-        return to_html(self, path, title=title)
+        return to_html(self, path, title=title, preset=preset)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""

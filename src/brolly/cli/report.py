@@ -7,7 +7,7 @@ import json
 import sys
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from brolly.assessment.result import Assessment
 from brolly.cli.assess import assess_files, say_verdict
@@ -33,6 +33,8 @@ examples:
       --cost-fp 35 --cost-fn 65 -o report.html
   brolly report loans.parquet --prob p_default --outcome status \\
       --pos-label default --weight amount -o report.html --json > numbers.json
+  brolly report visits.csv --prob risk --outcome died --groups patient \\
+      --preset clinical -o report.html
 
 Files are read in pieces: they may be larger than memory.
 Exit code: 0 if there is a report, 2 if there is an error (one line on stderr).
@@ -46,6 +48,11 @@ def add_command(commands: Commands) -> None:
     add_columns(parser, guess=True)
     add_assessment(parser)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
+    parser.add_argument(
+        "--preset",
+        choices=["clinical"],
+        help="clinical: measures and plots of the STRATOS core set first, and the TRIPOD+AI items they serve",
+    )
     add_page(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the page to write (.html)")
     add_quiet(parser)
@@ -60,15 +67,23 @@ def add_page(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Assess the files and write the page."""
     assessment = assess_files(arguments)
-    finish(assessment, arguments, arguments.output, arguments.title or f"{files_read(arguments)}: {arguments.prob}")
+    title = arguments.title or f"{files_read(arguments)}: {arguments.prob}"
+    finish(assessment, arguments, arguments.output, title, arguments.preset)
     return 0
 
 
-def finish(assessment: Assessment, arguments: argparse.Namespace, path: Path, title: str) -> None:
+def finish(
+    assessment: Assessment,
+    arguments: argparse.Namespace,
+    path: Path,
+    title: str,
+    preset: Literal["clinical"] | None = None,
+) -> None:
     """Write the page, print the verdict, and open the page if asked to."""
-    assessment.to_html(path, title=title)
+    assessment.to_html(path, title=title, preset=preset)
     if arguments.json:
-        say(sys.stdout, json.dumps(assessment.to_dict(), indent=2, allow_nan=False) + "\n")
+        more = {"clinical": assessment.clinical.to_dict()} if preset else {}
+        say(sys.stdout, json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n")
     elif not arguments.quiet:
         say_verdict(assessment)
         say_paragraphs([written("Report", path)])

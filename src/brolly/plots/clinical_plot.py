@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.assessment.clinical import ClinicalPerformance
-from brolly.assessment.components import Histogram
+from brolly.assessment.components import BARS, Histogram
 from brolly.inference.net_benefit import NetBenefit
 from brolly.plots.reliability_diagram import reliability
 from brolly.plots.style import BLUE, GREEN, GREY, ORANGE, VERMILION, as_axes, legend, new_figure, plain
@@ -71,7 +71,9 @@ def risk_distribution(found: Histogram, ax: Axes | None = None) -> Axes:
         height = sign * share / max(float(share.max()), np.finfo(float).tiny)
         ax.bar(found.edges[:-1], height, np.diff(found.edges), align="edge", color=colour, linewidth=0, label=label)
     ax.axhline(0, color=GREY, linewidth=1)
-    ax.set(xlim=(0, 1), ylim=(-1.1, 1.35), yticks=[], xlabel="prediction", ylabel="share of rows")
+    some = np.flatnonzero(found.share)  # narrow bars: all risks are low, or all high
+    ends = (found.edges[some[0]], found.edges[some[-1] + 1]) if len(found.share) > BARS else (0, 1)
+    ax.set(xlim=ends, ylim=(-1.1, 1.35), yticks=[], xlabel="prediction", ylabel="share of rows")
     ax.set_title("Risk distribution by outcome")
     legend(ax, "upper right", ncols=2)
     return ax

@@ -287,5 +287,5 @@ globalThis.brolly = (() => {
   const charts = {
     value, reliability, histogram, regret, strip, profile, measures, costs, segments, "all-value": (s, w) => together(s, w, "value"), "all-reliability": (s, w) => together(s, w, "reliability"),
   };
-  return { charts, number, models, dashes };
+  return { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf };
 })();

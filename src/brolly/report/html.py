@@ -14,7 +14,7 @@ from importlib.resources import files
 from operator import attrgetter
 from pathlib import Path
 from string import Template
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from brolly.assessment.assess_many import AssessmentSet
 from brolly.assessment.components import Estimate
@@ -22,16 +22,27 @@ from brolly.assessment.ranking import ReferenceCost, Standing
 from brolly.assessment.result import Assessment
 from brolly.core.atomic_write import write_atomic
 from brolly.core.text import short
+from brolly.errors import InputError
+from brolly.report import clinical_page
 from brolly.report.assessment_page import GRADES, downloads, fields
 from brolly.report.assessment_tables import MAX_SEGMENTS, by_loss, values_at_thresholds
 from brolly.report.html_tables import Column, folded, items, number, percent, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
+_PRESETS = (None, "clinical")
+_DECISION_CURVES = (
+    '<div class="chart" data-chart="all-value"></div><figcaption><strong>Decision curves</strong>: gain per case over '
+    "no forecast, by the probability from which you act. Higher is better.</figcaption>"
+)
 _LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
 
 
 def to_html(
-    assessment: Assessment | AssessmentSet, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    assessment: Assessment | AssessmentSet,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    preset: Literal["clinical"] | None = None,
 ) -> str:
     """Return the report as the text of one HTML page, and write it to `path` if one is given.
 
@@ -46,6 +57,9 @@ def to_html(
         The file to write, completely or not at all.
     title : str, optional
         The title of the page, such as the name of the forecast or of the file.
+    preset : {None, "clinical"}
+        "clinical": after the verdict come the measures and plots that reports on clinical prediction models give, in
+        the order of the STRATOS core set, and a table of the items of TRIPOD+AI that they serve.
 
     Returns
     -------
@@ -57,24 +71,31 @@ def to_html(
     Nothing is estimated here or in the page. The slider looks up the nearest threshold that the assessment holds advice
     for; costs are scaled to the user's units.
     """
+    if preset not in _PRESETS:
+        raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
     if isinstance(assessment, AssessmentSet):
         models = tuple(map(_with_few_segments, assessment.assessments))
-        data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment)
+        data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
         hidden = [_segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)]
     else:
         models = (_with_few_segments(assessment),)
         data, top, hidden = models[0].to_dict(), "", [_segments(assessment) - _segments(models[0])]
     articles = (
-        fields(a, index, alone=not top, hidden_segments=more)
+        _article(a, index, preset, alone=not top, hidden_segments=more)
         for index, (a, more) in enumerate(zip(models, hidden, strict=True))
     )
-    style, scripts = _read("page.css"), [_read(name) for name in _SCRIPTS]
+    style, names = _read("page.css"), list(_SCRIPTS)
+    if preset == "clinical":
+        style, names[-1:] = style + _read("clinical.css"), ["clinical.js", names[-1]]
+        for one, a in zip(data["assessments"] if top else [data], models, strict=True):
+            one["clinical"] = a.clinical.to_dict()
+    scripts = [_read(name) for name in names]
     page = Template(_read("page.html")).substitute(
         policy=_policy(style, scripts),
         version=escape(data["brolly"]),
         title=escape(title or "Can these probabilities be acted on?"),
         style=style,
-        main=top + "".join(map(Template(_read("article.html")).substitute, articles)),
+        main=top + "".join(articles),
         licences=escape(_read("vendor/LICENCES.txt")),
         data=embedded(data),
         more=embedded([{"files": downloads(a), "costs": values_at_thresholds(a)} for a in models]),
@@ -84,6 +105,15 @@ def to_html(
     if path is not None:
         write_atomic(Path(path), text)
     return text
+
+
+def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> str:
+    """The part of the page on one assessment; the preset decides what comes after the verdict."""
+    found = fields(a, index, **options)
+    clinical = preset == "clinical"
+    first = Template(_read("clinical.html" if clinical else "overview.html"))
+    found["first"] = first.substitute(clinical_page.fields(a, index) if clinical else found)
+    return Template(_read("article.html")).substitute(found)
 
 
 def embedded(data: Any) -> str:
@@ -125,11 +155,13 @@ def _segments(a: Assessment) -> int:
     return 0 if a.segments is None else len(a.segments.rows)
 
 
-def _comparison(found: AssessmentSet) -> str:
+def _comparison(found: AssessmentSet, preset: str | None) -> str:
     """The part of the page above the single assessments where there are several."""
+    clinical = preset == "clinical"
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
-        forecasts=_forecasts_table(found),
+        forecasts=_forecasts_table(found) + (clinical_page.comparison(found) if clinical else ""),
+        decision_curves=clinical_page.DECISION_CURVES if clinical else _DECISION_CURVES,
         measures=folded("All measures of all forecasts", _measures_table(found)),
         pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),

@@ -1,0 +1,148 @@
+"""The clinical preset: the core set in the order of STRATOS, several models, and the items of TRIPOD+AI."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+from helpers import report_cases
+from helpers.browser import FITS, TEXTS_OUTSIDE
+
+import brolly
+from brolly.cli import main
+from brolly.report import to_html
+
+NUMBERS = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
+
+
+def data_of(page):
+    return json.loads(page.split('id="data">')[1].split("</script>")[0])
+
+
+def texts(page, pattern):
+    return [re.sub("<[^>]*>", "", found) for found in re.findall(pattern, page, re.DOTALL)]
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Three models of the same patients, who were seen three times each."""
+    y, bold, calm, _ = report_cases.rows()
+    models = {"bold": (y, bold.clip(0.001, 0.999)), "calm": (y, calm), "constant": (y, np.full(len(y), 0.4))}
+    with report_cases.quickly():
+        return brolly.assess_many(
+            models, measures=report_cases.QUICK, n_resamples=19, rng=0, groups=np.arange(len(y)) // 3
+        )
+
+
+def test_sections_come_in_the_order_of_the_core_set():
+    page = to_html(report_cases.single(), preset="clinical")
+    heads = texts(page, "<h2[^>]*>(.*?)</h2>")
+    places = [
+        heads.index(head)
+        for head in (
+            "Calibration plot",
+            "Decision curve: net benefit",
+            "Risk distribution by outcome",
+            "TRIPOD+AI: what this page provides",
+            "Your decision",
+            "Segments",
+        )
+    ]
+    assert places == sorted(places)
+    assert texts(page, "<dt>(.*?)</dt>")[0] == "AUROC"
+    assert page.index(">AUROC<") < page.index(">Calibration plot<")
+    assert '<div class="chart" data-chart="value">' not in page  # the decision curve is there once
+
+
+def test_the_numbers_are_those_of_clinical_performance():
+    y, _, calm, _ = report_cases.rows()
+    calm = calm.clip(0.001, 0.999)
+    groups = np.arange(len(y)) // 3
+    with report_cases.quickly():
+        a = brolly.assess(y, calm, groups=groups, measures=[], n_resamples=19, rng=0)
+    mine = [each.threshold for each in a.advice]
+    alone = brolly.clinical_performance(y, calm, groups=groups, thresholds=mine, rng=0)
+    for name in NUMBERS:
+        assert getattr(a.clinical, name).to_dict() == getattr(alone, name).to_dict()
+    found = data_of(a.to_html(preset="clinical"))["clinical"]
+    assert found["net_benefit"] == alone.net_benefit.to_dict() == a.clinical.net_benefit.to_dict()
+    assert found["risk_distribution"] == alone.risk_distribution.to_dict()
+    assert found["auroc"]["value"] == alone.auroc.value
+    assert a.clinical.reliability is a.reliability
+    assert "clinical" not in data_of(a.to_html())
+    again = pickle.loads(pickle.dumps(a))
+    assert again.clinical.to_dict() == a.clinical.to_dict()
+
+
+def test_what_is_not_defined_is_said():
+    page = to_html(report_cases.single(), preset="clinical")  # some of its predictions are 0 or 1
+    assert '<dd class="value">not defined</dd>' in page
+    assert "Calibration intercept and slope are not defined: some predictions are 0 or 1." in page
+
+
+def test_items_follow_what_was_given(three):
+    single = texts(to_html(report_cases.single(), preset="clinical"), '<table class="tripod".*?</table>')[0]
+    assert "Rows are treated as independent" in single
+    assert "4 segments: loss and SCDL of each" in single
+    assert "1,272 with the event and 1,728 without" in single
+    grouped = texts(to_html(three["constant"], preset="clinical"), '<table class="tripod".*?</table>')[0]
+    assert "dependence within 1,000 groups" in grouped
+    assert "No subgroups were given." in grouped
+    assert "Not examined." in grouped
+    with report_cases.quickly():
+        few = brolly.assess(
+            [0, 1, 1, 0], [0.2, 0.6, 0.7, 0.4], sample_weight=[1, 2, 3, 4], measures=[], n_resamples=19, rng=0
+        )
+    assert "5 with the event and 5 without (sums of weights)" in to_html(few, preset="clinical")
+
+
+def test_a_preset_that_does_not_exist_is_refused():
+    with pytest.raises(brolly.InputError, match="preset must be None or 'clinical'; it is 'legal'"):
+        report_cases.single().to_html(preset="legal")
+
+
+@pytest.mark.parametrize(("size", "dark"), [("desk", False), ("desk", True), ("phone", False)])
+def test_several_models_in_a_browser(browser, tmp_path, three, size, dark):
+    to_html(three, tmp_path / "three.html", preset="clinical", title="Three models")
+    browser.open(tmp_path / "three.html", size=size, dark=dark)
+    browser.picture(f"clinical-three-{size}-{'dark' if dark else 'light'}")
+    assert browser.complaints() == []
+    assert browser.faults() == []
+    assert browser.run(FITS)
+    assert browser.run(TEXTS_OUTSIDE) == []
+    lines = "return document.querySelectorAll('[data-chart=\"all-net-benefit\"] g[fill=none] path').length"
+    assert browser.run(lines) >= 4  # three models and treating all
+    rows = browser.texts("table.core-set")[0]
+    assert all(name in rows for name in three)
+
+
+def test_one_model_with_rare_events_in_a_browser(browser, tmp_path):
+    to_html(report_cases.rare(), tmp_path / "rare.html", preset="clinical")
+    browser.open(tmp_path / "rare.html")
+    browser.picture("clinical-rare-desk-light")
+    assert browser.complaints() == []
+    ticks = browser.texts('[data-chart="risks"] svg text')
+    assert "1.0" not in ticks  # nobody has a risk near 1
+    assert browser.run("return document.querySelectorAll('[data-chart=\"risks\"] rect').length") > 40
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    p = rng.random(400).round(3)
+    y = (rng.random(400) < p).astype(int)
+    (tmp_path / "visits.csv").write_text(
+        "p,y,who\n" + "".join(f"{a},{b},{i // 2}\n" for i, (a, b) in enumerate(zip(p, y, strict=True)))
+    )
+    command = ["report", "visits.csv", "--prob", "p", "--outcome", "y", "--groups", "who", "-o", "page.html"]
+    assert main([*command, "--preset", "clinical", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["clinical"]["groups"] == 200
+    assert "TRIPOD+AI" in (tmp_path / "page.html").read_text()
+    assert main([*command, "--json"]) == 0
+    assert "clinical" not in json.loads(capsys.readouterr().out)
+    assert main([*command, "--preset", "legal"]) == 2
+    assert "invalid choice: 'legal'" in capsys.readouterr().err
