@@ -49,4 +49,4 @@ def test_a_job_that_is_timed(name):
 
 def test_the_profile_of_an_assessment_names_its_parts():
     found = {row[0] for row in assess.profile(make_data(300)).rows if row[1] != "0.000"}
-    assert {"guarantee", "fit", "calibration_test", "null_band", "rate_intervals"} <= found
+    assert {"guarantee", "fit", "quick_test", "null_band", "rate_intervals"} <= found

@@ -28,6 +28,18 @@ def test_every_measure_is_the_same(sample):
     assert pooled.effective_n == made.n
 
 
+@given(samples(weighted=False))
+@settings(max_examples=50)
+def test_rows_that_need_no_pooling(sample):
+    y, p, _ = sample
+    p, first = np.unique(p, return_index=True)
+    made = Sample(np.asarray(y)[first], p)
+    pooled = Sample._from_distinct(made._distinct_table(), made.n, made.y_true.astype(np.uint8))
+    for name in QUICK:
+        assert CATALOGUE[name](pooled) == pytest.approx(CATALOGUE[name](made), abs=1e-12), name
+    assert (pooled.n, pooled.sample_weight) == (made.n, None)
+
+
 def test_it_can_be_compressed_and_shown():
     made = brolly.Sample([0, 1, 1], [0.25, 0.25, 0.75])
     pooled = Sample._from_distinct(made._distinct_table(), 3)

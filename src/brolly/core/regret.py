@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core._regret import bridge, limits
+from brolly.core._regret import bridge, highest_chord, limits, swapped
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.rounded import RoundedSample
 from brolly.core.input.rows import as_numbers, check_probabilities
@@ -93,7 +93,12 @@ class Chord:
 def ends_of_chord(mu: Floats, value: Floats) -> tuple[int, int, float]:
     """Return where the edge over 1/2 of a curve's concave envelope begins and ends, and the weight of its beginning."""
     a, b = bridge(mu, value)
-    return a, b, 1.0 if a == b else float((mu[b] - 0.5) / (mu[b] - mu[a]))
+    return a, b, _share(float(mu[a]), float(mu[b]))
+
+
+def _share(mu_a: float, mu_b: float) -> float:
+    """The weight of the first of two thresholds in a mixture with mean 1/2."""
+    return 1.0 if mu_a == mu_b else (mu_b - 0.5) / (mu_b - mu_a)
 
 
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
@@ -150,7 +155,10 @@ class RegretCurve(Frozen):
     @cached_property
     def corners(self) -> CurvePoints:
         """The curve at 0, 1 and each distinct prediction, where it can touch its envelope or be largest."""
-        return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
+        return self._sweep(self._corners())
+
+    def _corners(self) -> Floats:
+        return np.concatenate([[0.0], self.table.prob, [1.0]])
 
     def breakpoints(self) -> CurvePoints:
         """Evaluate the curve at every p and h: between two of them it is the line from `right` to `left`.
@@ -167,11 +175,9 @@ class RegretCurve(Frozen):
         """
         table, h = self.table, self.recalibrated
         below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
-        high = h >= mu if above else h > mu
-        up, down = high[:below], ~high[below:]  # multiplication takes half the time of selection
-        gain_up = (table.positive[:below] * up).sum() * (1 - mu) - (table.negative[:below] * up).sum() * mu
-        gain_down = (table.negative[below:] * down).sum() * mu - (table.positive[below:] * down).sum() * (1 - mu)
-        return (max(0.0, float(gain_up)) + max(0.0, float(gain_down))) / self.total
+        up_events, up_others, down_events, down_others = swapped(table.negative, table.positive, h, below, mu, above)
+        gain_up, gain_down = up_events * (1 - mu) - up_others * mu, down_others * mu - down_events * (1 - mu)
+        return (max(0.0, gain_up) + max(0.0, gain_down)) / self.total
 
     def _sweep(self, mu: Floats) -> CurvePoints:
         """Evaluate the curve at increasing thresholds, ties allowed."""
@@ -187,14 +193,15 @@ class RegretCurve(Frozen):
     @cached_property
     def chord(self) -> Chord:
         """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
-        points = self.corners
-        a, b, share = ends_of_chord(points.mu, points.value)
-        mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
-        above_a, above_b = (bool(points.left[end] > points.right[end]) for end in (a, b))
+        table, at = self.table, self._corners()
+        a, b, above_a, above_b = highest_chord(
+            table.prob, table.negative, table.positive, self.recalibrated, at, self.total
+        )
+        mu_a, mu_b = float(at[a]), float(at[b])
         return Chord(
             mu_a=mu_a,
             mu_b=mu_b,
-            share=share,
+            share=_share(mu_a, mu_b),
             regret_a=self.regret(mu_a, above=above_a),
             regret_b=self.regret(mu_b, above=above_b),
             above_a=above_a,

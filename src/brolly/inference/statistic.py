@@ -106,6 +106,7 @@ class Pooled:
     def __init__(self, atoms: Atoms, function: Measuring) -> None:
         self._function, self._n = function, atoms.n
         self._prob, self._weight = atoms.distinct, atoms.weight
+        self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
 
     def __call__(self, draw: Draw) -> float:
         return float(self._function(self.sample(draw)))
@@ -123,12 +124,19 @@ class Pooled:
 
     def sample(self, draw: Draw) -> Sample:
         """The resample as a `Sample`."""
+        if self._rows and draw.weight is None and draw.positive.dtype == np.uint8:
+            return self._of_rows(draw.positive)
         weight = self._weight if draw.weight is None else draw.weight.astype(np.float64)
         positive = draw.positive.astype(np.float64)
         some = weight > 0
         negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
         table = DistinctTable(self._prob[some], negative[some], positive[some])
         return Sample._from_distinct(table, self._n)
+
+    def _of_rows(self, label: NDArray[np.uint8]) -> Sample:
+        """The rows with these outcomes, if no two have one prediction: nothing has to be pooled."""
+        positive = label.astype(np.float64)
+        return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, label)
 
 
 class Score:

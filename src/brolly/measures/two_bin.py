@@ -83,6 +83,10 @@ def two_bin_calibration_error(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
-    below = np.concatenate([[0.0], np.cumsum(residuals(table) / sample.total_weight)])
-    width = np.diff(table.prob, prepend=0.0, append=1.0)
-    return min(float(width @ (below**2 + (below[-1] - below) ** 2)), 1.0)  # which it exceeds by rounding alone
+    below = np.zeros(len(table.prob) + 1)
+    np.cumsum(residuals(table) / sample.total_weight, out=below[1:])
+    above = below[-1] - below
+    squares = np.multiply(below, below, out=below)
+    squares += np.multiply(above, above, out=above)
+    squares *= np.diff(table.prob, prepend=0.0, append=1.0)
+    return min(float(squares.sum()), 1.0)  # which it exceeds by rounding alone

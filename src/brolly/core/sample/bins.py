@@ -32,9 +32,13 @@ class BinSums:
     @classmethod
     def from_distinct(cls, table: DistinctTable, edges: Floats) -> BinSums:
         """Make it from pooled predictions, for any edges; an entry of the table is never split."""
-        at = np.searchsorted(edges, table.prob, side="left")
+        start = np.concatenate([[0], np.searchsorted(table.prob, edges, side="right")])
+        some = np.diff(start, append=len(table.prob)) > 0
         weight = table.negative + table.positive
-        return cls._added(at, len(edges) + 1, weight, table.positive, weight * table.prob)
+        sums = np.zeros((3, len(start)))
+        for found, column in zip(sums, (weight, table.positive, weight * table.prob), strict=True):
+            found[some] = np.add.reduceat(column, start[some])
+        return cls(*sums)
 
     @classmethod
     def from_rows(cls, rows: Rows, n: int, edges: Floats) -> BinSums:

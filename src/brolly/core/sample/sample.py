@@ -176,16 +176,20 @@ class Sample(GridSums):
         return self
 
     @classmethod
-    def _from_distinct(cls, table: DistinctTable, n: int) -> Self:
+    def _from_distinct(cls, table: DistinctTable, n: int, label: NDArray[np.uint8] | None = None) -> Self:
         """Make a sample of `n` rows that are pooled and sorted already, without checking or sorting them again.
 
-        This is for resampling, which draws many samples with the same predictions.
+        This is for resampling, which draws many samples with the same predictions. `label` has the outcomes, if every
+        entry of the table is one row.
         """
         self = object.__new__(cls)
         negative, positive = float(table.negative.sum()), float(table.positive.sum())
-        weight = np.stack([table.negative, table.positive], axis=1).ravel()
-        label = np.tile(np.array([0, 1], np.uint8), len(table.prob))
-        rows = Rows(label=label, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
+        if label is None:
+            weight = np.stack([table.negative, table.positive], axis=1).ravel()
+            outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
+            rows = Rows(label=outcome, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
+        else:
+            rows = Rows(label=label, prob=table.prob, weight=None, names=ColumnNames())
         self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
