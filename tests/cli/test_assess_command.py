@@ -92,6 +92,35 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     assert "brolly apply" not in capsys.readouterr().out.rpartition("Report written")[2]
 
 
+def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    level = rng.integers(0, 3, 4000)
+    happened = (rng.random(4000) < np.array([0.3, 0.5, 0.7])[level]) / 2 + 0.25
+    words = [["no", "", "yes"][at] for at in level]
+    Path("w.json").write_text('{"no": 0.01, "yes": 0.99}')
+    Path("a.csv").write_text("p;y\n" + "".join(f"{a};{b}\n" for a, b in zip(words, happened, strict=True)))
+    columns = ["--prob", "p", "--outcome", "y", "--confidence-words", "w.json", "--sep", ";"]
+    assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    brolly ")]
+    assert " --fractional --sep ';' --confidence-words w.json -o map.json" in lines[0]
+    assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o better.csv")
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    counts = "p,k,n\n0.01,300,1000\n0.99,700,1000\n"
+    Path("k.csv").write_text(counts)
+    assert main(["assess", "k.csv", "--prob", "p", "--outcome", "k", "--trials", "n"]) == 0
+    assert "brolly recalibrate k.csv --prob p --outcome k --trials n -o map.json\n" in capsys.readouterr().out
+
+
+def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
+    header, rows = Path("rain.csv").read_text().split("\n", 1)
+    Path("rain.csv").write_text(header.replace("p,", "p_recalibrated,", 1) + "\n" + rows)
+    assert main(["assess", "rain.csv", "--outcome", "y"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "if its map was fitted to these rows, this verdict is too favourable; judge it on other rows" in said
+
+
 def test_a_compressed_file_stays_one(tmp_path):
     path = tmp_path / "x.csv.gz"
     assert recalibrate_lines([str(path)], "p", "y") == (f"brolly recalibrate {path} --prob p --outcome y -o map.json",)

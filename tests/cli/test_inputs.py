@@ -128,6 +128,12 @@ WRONG = {
     "x,y\n7,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1)",
     "p,s\n0.1,no\n0.2,yes\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for 's' "
     "name the event: --outcome s --pos-label no or yes)",
+    "p,y\n-1.5,0\n2,1\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to 1; if "
+    "'p' holds log-odds, make them 1 / (1 + exp(-x)) first)",
+    "p,y\nlikely,1\nnever,0\n": "--prob is missing, and no column of standard input looks like it (numbers from 0 to "
+    "1; for words in 'p': --prob p --confidence-words FILE)",
+    "p,y\n0.1,0\n0.2,0.5\n0.3,1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1; for "
+    "shares of the event: --outcome y --fractional)",
     "p\n0.1\n": "--outcome is missing, and no column of standard input looks like it (0 and 1, or true and false)",
     "p,y\n": "standard input has columns but no rows",
 }

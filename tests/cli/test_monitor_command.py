@@ -56,15 +56,26 @@ def test_monitor_prints_the_table_and_the_change(capsys):
     assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
     out = capsys.readouterr().out.splitlines()
     line = brolly.monitor(brolly.load_samples("days"), window=2, independent_rows=True)
-    assert out[:-2] == str(line).splitlines()
-    assert out[-1].startswith("Not calibrated since about 2026-03-09 (8 alarms, the last at 2026-03-16): predictions")
+    table = str(line).splitlines()
+    assert out[: len(table)] == table
+    assert table[0].split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
+    assert [text.split()[0] for text in table if text.endswith(" alarm")] == [
+        window.label for window in line.windows if window.evidence >= 100
+    ]
+    assert table[10].split()[:4] == ["since", "about", "2026-03-09:", "predictions"]
+    said = " ".join(out[len(table) :])
+    assert said.startswith(" Not calibrated since about 2026-03-09 (8 alarms, the last at 2026-03-16): predictions")
+    assert " Next: assess the rows since then ('brolly assess') and recalibrate ('brolly recalibrate'). " in said
+    assert "calibrated, 100 periods or more pass to a false alarm, on average. Loss at most: " in said
+    assert said.endswith(" It holds at all periods at once with 95% confidence.")
+    assert max(map(len, out)) < 81
 
 
 def test_monitor_without_a_change(capsys):
     for day in range(9, 17):
         Path(f"days/2026-03-{day:02}.parquet").unlink()
     assert main(["monitor", "days", "--fail-on-change"]) == 0
-    assert capsys.readouterr().out.endswith("\nNo alarm: the evidence against calibration stays below 100.\n")
+    assert "\n\nNo alarm: the evidence against calibration stays below 100.\n\nAlarm: " in capsys.readouterr().out
 
 
 def test_monitor_options_have_their_effect(capsys):

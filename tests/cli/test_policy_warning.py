@@ -21,6 +21,11 @@ def noise(rng, n):
     return rng.random(n), rng.random(n) < 0.5
 
 
+def inverted(rng, n):
+    p = rng.random(n)
+    return p, rng.random(n) < 1 - p
+
+
 def calibrated(rng, n):
     p = rng.random(n)
     return p, rng.random(n) < p
@@ -31,6 +36,7 @@ def calibrated(rng, n):
     [
         (overconfident, "brolly: warning: Recalibrate these probabilities before you use them. With 95%"),
         (noise, "brolly: warning: Do not use these probabilities: they say little that the event\n"),
+        (inverted, "brolly: warning: Check which outcome is the event: higher probabilities go with\n"),
         (calibrated, ""),
     ],
 )
@@ -43,7 +49,11 @@ def test_the_warning_and_the_way_out(tmp_path, monkeypatch, capsys, forecast, wa
     assert out.endswith("Policy written to policy.json\n")
     assert err.startswith(warning)
     assert bool(err) == bool(warning)
-    ways_out = {overconfident: "'brolly recalibrate' and pass it as --map.", noise: "act alike in every case."}
+    ways_out = {
+        overconfident: "'brolly recalibrate' and pass it as --map.",
+        noise: "act alike in every case.",
+        inverted: "Did you mean 1 - p, or the other outcome as the event (--pos-label)?",
+    }
     assert " ".join(err.split()).endswith(ways_out.get(forecast, ""))
     assert main([*POLICY, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")

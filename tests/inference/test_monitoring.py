@@ -141,9 +141,10 @@ def test_unequal_weights_have_no_guarantee():
 def test_it_prints_a_table_with_the_alarms_in_it():
     text = str(brolly.monitor(days(8, change=4, n=300), independent_rows=True))
     head, *lines = text.splitlines()
-    assert head.split() == ["period", "rows", "SCDL", "at", "most", "(95%)", "evidence"]
+    assert head.split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
     assert lines[4].startswith("2026-03-05")
-    assert lines[5].split()[:3] == ["alarm:", "since", "2026-03-05"]
+    assert lines[4].endswith(" alarm")
+    assert lines[5].split()[:3] == ["since", "about", "2026-03-05:"]
     assert len(lines) == 9
 
 

@@ -143,7 +143,7 @@ class AssessmentSet(Mapping[str, Assessment]):
         level = percent(self.confidence_level)
         costs = f"all intervals of differences in cost hold at once with about {level} confidence; "
         return (
-            f"Of the pairs, {costs if self.pairs[0].cost_difference else ''}all bounds on switches hold at once with "
+            f"Over all pairs, {costs if self.pairs[0].cost_difference else ''}all bounds on switches hold at once with "
             f"{level} confidence. Rows (or groups) must be independent, and no forecast fitted on them."
         )
 

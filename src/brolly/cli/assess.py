@@ -24,7 +24,7 @@ from brolly.cli.options import (
 )
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.repeats import repeated_ids
+from brolly.cli.repeats import fitted_here, repeated_ids
 from brolly.cli.results import say_paragraphs, write_json, written
 from brolly.cli.rows import read_rows
 from brolly.core.text import wrapped
@@ -114,10 +114,11 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             progress=progress,
         )
     columns = (arguments.prob, arguments.outcome)
-    lines = recalibrate_lines(arguments.shown, *columns, chosen_options(arguments), reading_options(arguments))
-    note = repeated_ids(arguments)
-    if note is not None:
-        found = replace(with_warnings(found, (note,)), warnings=(*found.warnings, note))
+    options = (chosen_options(arguments), reading_options(arguments))
+    lines = recalibrate_lines(arguments.shown, *columns, *options, missing=arguments.drop_missing)
+    notes = tuple(note for note in (repeated_ids(arguments), fitted_here(arguments)) if note is not None)
+    if notes:
+        found = replace(with_warnings(found, notes), warnings=(*found.warnings, *notes))
     return with_commands(found, lines)
 
 

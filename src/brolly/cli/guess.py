@@ -134,10 +134,15 @@ def _one(path: str, option: str, candidates: list[str], usual: re.Pattern[str], 
 def _scale_hint(columns: dict[str, Any]) -> str:
     for name, values in columns.items():
         if isinstance(values, np.ndarray) and len(values) and _PROB.search(name):
+            if values.min() < 0 and values.max() > 1:
+                return f" (numbers from 0 to 1; if {name!r} holds log-odds, make them 1 / (1 + exp(-x)) first)"
             if values.min() >= 0 and 1 < values.max() <= 100:
                 return f" (probabilities lie in [0, 1]; if {name!r} is in percent, add --percent)"
             if set(values.tolist()) <= {0.0, 1.0}:
                 return f" (numbers from 0 to 1; {name!r} holds 0 and 1 alone: classes, not probabilities)"
+    for name, values in columns.items():
+        if _PROB.search(name) and not isinstance(values, np.ndarray):
+            return f" (numbers from 0 to 1; for words in {name!r}: --prob {name} --confidence-words FILE)"
     return " (numbers from 0 to 1)"
 
 
@@ -153,4 +158,7 @@ def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
     for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
         labels = " or ".join(f"{label:g}" if isinstance(label, float) else label for label in found[name])
         return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {labels})"
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray) and _OUTCOME.search(name) and ((values >= 0) & (values <= 1)).all():
+            return f" (0 and 1; for shares of the event: --outcome {name} --fractional)"
     return " (0 and 1, or true and false)"

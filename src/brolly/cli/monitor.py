@@ -10,8 +10,9 @@ from brolly import __version__
 from brolly.cli.options import add_confidence, add_json, add_quiet, new_command, probability
 from brolly.cli.output import one_line, say
 from brolly.cli.progress import Progress
-from brolly.cli.results import add_plot, check_plot, draw, write_json
+from brolly.cli.results import add_plot, check_plot, draw, say_paragraphs, write_json
 from brolly.core.atomic_write import check_output
+from brolly.core.text import percent
 from brolly.engines.store import load_samples
 from brolly.inference.monitoring import Timeline, monitor
 
@@ -84,14 +85,29 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:
-        say(sys.stdout, "".join(f"{one_line(line)}\n" for line in [*str(timeline).splitlines(), *_last(timeline)]))
+        say(sys.stdout, "".join(f"{one_line(line)}\n" for line in str(timeline).splitlines()))
+        say_paragraphs(["", *map(one_line, _summary(timeline))])
     return CHANGED if arguments.fail_on_change and timeline.changes else 0
 
 
-def _last(timeline: Timeline) -> list[str]:
-    """The changes in a line."""
-    if not timeline.changes:
-        return ["", f"No alarm: the evidence against calibration stays below {1 / timeline.alpha:,.4g}."]
-    last = timeline.changes[-1]
-    alarms = "1 alarm" if last.alarms == 1 else f"{last.alarms} alarms, the last at {last.last_alarm}"
-    return ["", f"Not calibrated since about {last.label} ({alarms}): {last.bet}."]
+def _summary(timeline: Timeline) -> list[str]:
+    """The last change, the next step, and what the columns say."""
+    limit = f"{1 / timeline.alpha:,.4g}"
+    said = [f"No alarm: the evidence against calibration stays below {limit}."]
+    if timeline.changes:
+        last = timeline.changes[-1]
+        alarms = "1 alarm" if last.alarms == 1 else f"{last.alarms} alarms, the last at {last.last_alarm}"
+        said = [
+            f"Not calibrated since about {last.label} ({alarms}): {last.bet}.",
+            "Next: assess the rows since then ('brolly assess') and recalibrate ('brolly recalibrate').",
+        ]
+    return [
+        *said,
+        "",
+        f"Alarm: the evidence against calibration reaches {limit}. While the forecast is calibrated, {limit} periods "
+        "or more pass to a false alarm, on average.",
+        "Loss at most: the expected loss of every decision, as a share of what is at stake per case (best minus worst "
+        "outcome), by acting on probabilities rounded at random, compared with the best fixed change of actions; from "
+        "all rows since the last change, if they are independent and from one population. It holds at all periods at "
+        f"once with {percent(timeline.confidence_level)} confidence.",
+    ]

@@ -26,28 +26,40 @@ def chosen_options(arguments: argparse.Namespace) -> list[str]:
         "--weight": arguments.weight,
         "--pos-label": arguments.pos_label,
         "--where": arguments.where,
+        "--trials": arguments.trials,
         "--groups": arguments.groups,
         "--confidence-level": None if arguments.confidence_level == 0.95 else str(arguments.confidence_level),
         "--seed": str(arguments.seed) if arguments.seed else None,
     }
-    return [part for option, value in named.items() if value is not None for part in (option, value)]
+    chosen = [part for option, value in named.items() if value is not None for part in (option, value)]
+    return [*chosen, *(["--fractional"] if arguments.fractional else [])]
 
 
 def reading_options(arguments: argparse.Namespace) -> list[str]:
     """The options for how files are read."""
-    return [*([] if arguments.sep is None else ["--sep", arguments.sep]), *(["--percent"] if arguments.percent else [])]
+    named = {"--sep": arguments.sep, "--confidence-words": arguments.confidence_words}
+    chosen = [part for option, value in named.items() if value is not None for part in (option, value)]
+    return [*chosen, *(["--percent"] if arguments.percent else [])]
 
 
 def recalibrate_lines(
-    files: Sequence[str], prob: str, outcome: str, options: Sequence[str] = (), reading: Sequence[str] = ()
+    files: Sequence[str],
+    prob: str,
+    outcome: str,
+    options: Sequence[str] = (),
+    reading: Sequence[str] = (),
+    *,
+    missing: bool = False,
 ) -> tuple[str, ...]:
-    """The command lines that fit the map of the verdict to these files and, if it is one file, apply it."""
+    """The command lines that fit the map of the verdict to these files and, if it is one file, apply it.
+
+    With `missing`, rows without a probability are left out by the first (as `options` say), and copied by the second.
+    """
     columns = ["--prob", prob, "--outcome", outcome]
     lines = [["brolly", "recalibrate", *files, *columns, *options, *reading, "-o", "map.json"]]
     path = Path(files[0])
     if len(files) == 1 and path.is_file():
         suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
-        lines.append(
-            ["brolly", "apply", files[0], "--map", "map.json", "--prob", prob, *reading, "-o", f"better{suffix}"]
-        )
+        applied = ["--map", "map.json", "--prob", prob, *reading, *(["--keep-missing"] if missing else [])]
+        lines.append(["brolly", "apply", files[0], *applied, "-o", f"better{suffix}"])
     return tuple(one_line(shlex.join(line)) for line in lines)

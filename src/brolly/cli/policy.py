@@ -63,6 +63,7 @@ _WAYS_OUT = {
     "recalibrate": "Fit a map with 'brolly recalibrate' and pass it as --map.",
     "avoid": "Use another forecast, or act alike in every case.",
 }
+_REVERSED = "Did you mean 1 - p, or the other outcome as the event (--pos-label)?"
 
 
 def add_command(commands: Commands) -> None:
@@ -131,9 +132,11 @@ def _warn(arguments: argparse.Namespace) -> None:
     if arguments.map is not None:
         return
     with without_warnings():
-        verdict = assess(read_rows(arguments)[0], measures=[], n_resamples=99, rng=arguments.seed).verdict
-    if verdict.grade in _WAYS_OUT:
-        text = f"{verdict.headline} {verdict.reason} {_WAYS_OUT[verdict.grade]}"
+        found = assess(read_rows(arguments)[0], measures=[], n_resamples=99, rng=arguments.seed)
+    verdict = found.verdict
+    way_out = _REVERSED if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    if way_out is not None:
+        text = f"{verdict.headline} {verdict.reason} {way_out}"
         say(sys.stderr, f"{wrapped(f'brolly: warning: {one_line(text)}')}\n")
 
 

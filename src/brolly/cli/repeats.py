@@ -1,4 +1,4 @@
-"""Columns that look like ids and repeat: their rows may depend on each other, and --groups was not given."""
+"""What makes a verdict too favourable, noticed by the names of columns: ids that repeat, maps fitted to these rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 
+from brolly.cli.options import RECALIBRATED
 from brolly.cli.output import one_line, say
 from brolly.core.text import rows
 from brolly.engines.checks import need_pyarrow
@@ -42,6 +43,16 @@ def repeated_ids(arguments: argparse.Namespace) -> str | None:
                     f"each other, bounds and intervals are too narrow; --groups {name} allows for that"
                 )
     return None
+
+
+def fitted_here(arguments: argparse.Namespace) -> str | None:
+    """Return what to say about a column that 'brolly apply' has written; None about any other."""
+    if not arguments.prob.endswith(RECALIBRATED):
+        return None
+    return (
+        f"{arguments.prob!r} is recalibrated: if its map was fitted to these rows, this verdict is too favourable; "
+        "judge it on other rows, or by the certificate that 'brolly recalibrate' printed"
+    )
 
 
 def note_repeated_ids(arguments: argparse.Namespace) -> None:

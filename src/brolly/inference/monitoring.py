@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.core.sample.sample import Sample
-from brolly.core.text import finite
+from brolly.core.text import at_most, finite
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.bets import Bet, batch_bets, bet, independent_bets
 from brolly.inference.change_points import Periods, as_periods
@@ -139,13 +139,14 @@ class Timeline:
     def __str__(self) -> str:
         alarms = {change.alarm_index: change for change in self.changes}
         width = max(6, *(len(window.label) for window in self.windows))
-        head = f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {f'at most ({self.confidence_level:.0%})':>14}"
+        head = f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {'loss at most':>14}"
         lines = [f"{head}  {'evidence':>10}"]
         for at, w in enumerate(self.windows):
-            bound = "-" if w.bound is None else f"{w.bound:.4f}"
-            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {bound:>14}  {w.evidence:>10.3g}")
+            bound = "-" if w.bound is None else at_most(w.bound)
+            alarm = "  alarm" if w.evidence >= 1 / self.alpha else ""
+            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {bound:>14}  {w.evidence:>10.3g}{alarm}")
             if at in alarms:
-                lines.append(f"{'':<{width}}  alarm: since {alarms[at].label} {alarms[at].bet}")
+                lines.append(f"{'':<{width}}  since about {alarms[at].label}: {alarms[at].bet}")
         return "\n".join(lines)
 
 
