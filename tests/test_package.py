@@ -136,6 +136,14 @@ print(*sorted(sys.modules))
     assert not modules & {"brolly.cli", "brolly.engines"}
 
 
+def test_the_command_line_loads_no_package_that_takes_longer_than_brolly():
+    """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it."""
+    code = "import sys; from brolly.cli import main; main(['report', '--help']); print(*sys.modules)"
+    modules = set(run("-c", code).stdout.splitlines()[-1].split())
+    assert "scipy.special" in modules
+    assert not modules & {"scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sklearn"}
+
+
 def lint_imports(folder):
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     options = {"capture_output": True, "text": True, "check": False}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from brolly.core.arrays import Floats
 from brolly.core.piecewise import PiecewiseMap
@@ -242,7 +242,7 @@ def _changed_cost(
 
 
 def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Cost:
-    half = float(student.ppf((1 + confidence_level) / 2, freedom)) * math.sqrt(variance)
+    half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * math.sqrt(variance)
     low, mean, high = np.clip([mean - half, mean, mean + half], possible.min(), possible.max()).tolist()
     return Cost(mean=mean + 0.0, low=low + 0.0, high=high + 0.0)  # no -0
 
