@@ -56,8 +56,8 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
     give close results.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0
-    cdef int64_t total = 0, left = 0
+    cdef Py_ssize_t n = repeated.shape[0], populations = bar.shape[1], r = 0, k, s, size, hits = 0, seen
+    cdef int64_t total = 0, left = 0, j
     for r in range(n):
         total += repeated[r]
     events, rows, outcomes = (
@@ -67,9 +67,13 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
     cdef int64_t[::1] row = rows
     cdef uint8_t[:, ::1] outcome = outcomes
     cdef int32_t[ROOM + 4] place
+    cdef int32_t[ROOM] hit
     cdef uint64_t[512] words  # half of ROOM
     cdef uint32_t* bits = <uint32_t*>words
     cdef uint32_t toss, low
+    cdef const uint32_t* end = &ends[0, 0] if n else NULL
+    cdef const uint32_t* level
+    cdef uint8_t* found
     with nogil:
         r = 0
         left = repeated[0] if n else 0
@@ -90,14 +94,20 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
                 left -= ROOM
             for k in range((size + 1) // 2):
                 words[k] = source.next_uint64(source.state)
-            for k in range(size):
-                toss, low = bits[k] >> 1, ends[place[k], 0]
-                event[place[k]] += toss < low
-                if toss - low < ends[place[k], 1] - low:  # unsigned: a toss below all probabilities is far above
-                    row[hits] = place[k]
-                    for s in range(populations):
-                        outcome[hits, s] = toss < bar[place[k], s]
-                    hits += 1
+            seen = 0
+            for k in range(size):  # no branch: which outcomes depend on the probability cannot be guessed
+                j, toss = place[k], bits[k] >> 1
+                low = end[2 * j]
+                event[j] += toss < low
+                hit[seen] = k
+                seen += toss - low < end[2 * j + 1] - low  # unsigned: a toss below all probabilities is far above
+            for k in range(seen):
+                j, toss = place[hit[k]], bits[hit[k]] >> 1
+                row[hits + k] = j
+                level, found = &bar[j, 0], &outcome[hits + k, 0]
+                for s in range(populations):
+                    found[s] = toss < level[s]
+            hits += seen
     return events, rows[:hits], outcomes[:hits]
 
 

@@ -60,6 +60,8 @@ class PopulationPath:
 
     def value(self, step: float) -> float:
         """The measure of that population."""
+        if step == 0 and self._statistic.soft_binned:  # of a calibrated one: no grid would balance it
+            return 0.0
         return self._evaluate(self._atoms.expected(self.rate(step)))
 
     def sampler(self, *steps: float) -> Callable[[Rng], Floats]:

@@ -176,7 +176,7 @@ class SoftBinned:
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
-        self._grids = [m for m in sorted({first, min(2 * first, _FINEST), _FINEST}) if m <= dense]
+        self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
         self._places: dict[int, _Places] = {}
 
     def __call__(self, draw: Draw) -> float:
