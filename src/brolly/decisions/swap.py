@@ -163,7 +163,7 @@ def swap_regret(
         "action": a swap replaces an action wherever it was taken. "prediction": it can do so for each
         distinct prediction on its own, which saves at least as much; where all predictions are distinct, hindsight then
         knows every outcome.
-    response : object with a method ``probabilities(p)``, optional
+    response : object with a method probabilities, optional
         How the decision maker acts (default: the best action at p): the probability of each of ``task.actions``,
         of shape (n, k), such as from a `RoundingPolicy`. The regret is then the expected one.
     sample_weight : array_like of shape (n,), optional

@@ -137,7 +137,7 @@ def scan(
         The rows to read: text such as ``"p is not null and region = 'north'"``, which means the same for every
         source (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
     grid : int, optional
-        The grid of the compression: a power of two, up to 2**20. Default: 2**16, for two forecasts 2**10.
+        The grid of the compression: a power of two, up to ``2**20``. Default: ``2**16``, for two forecasts ``2**10``.
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
     view : {"top-label", "one-vs-rest"}, optional

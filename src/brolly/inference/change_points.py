@@ -86,7 +86,7 @@ def find_changes(
     With ``K`` events among ``N`` rows in a cell of nearly equal predictions, and ``k, n`` of them in the periods
     up to ``t``, the statistic is
 
-        ``T = max over t of (max - min over cells c of S_t(c)) / sqrt(V_t)``,
+        T = max over t of (max - min over cells c of S_t(c)) / sqrt(V_t),
 
     where ``S_t(c)`` is the sum of ``k - n K/N`` over the cells up to ``c``, less what the mean predictions of
     these rows within their cell explain, and ``V_t`` the variance of its last value. It is the cutoff

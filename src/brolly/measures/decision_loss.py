@@ -54,11 +54,11 @@ def calibration_decision_loss(
     Notes
     -----
     ===================== ==============================================================================
-    :math:`P, q`          weight (share of the total) and event rate of a distinct prediction p
-    :math:`h(p)`          the best replacement of p: q ("all"), the isotonic regression of the outcome on p
+    P, q                  weight (share of the total) and event rate of a distinct prediction p
+    h(p)                  the best replacement of p: q ("all"), the isotonic regression of the outcome on p
                           ("monotone"), the overall event rate ("constant")
-    :math:`R(\mu)`        regret of a decision maker who is indifferent at the probability :math:`\mu`
-    :math:`\widehat R`    concave envelope of R on [0, 1]
+    R(mu)                 regret of a decision maker who is indifferent at the probability mu
+    R^                    concave envelope of R on [0, 1]
     ===================== ==============================================================================
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
