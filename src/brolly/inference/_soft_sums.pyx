@@ -28,7 +28,7 @@ def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, 
     side, as one addition need not wait for the one before it; the order of additions is always the same.
     """
     cdef Py_ssize_t cells = start.shape[0] - 1, i, k, r, stop
-    cdef double a0, a1, a2, a3, b0, b1, b2, b3, x, carried
+    cdef double a0, a1, a2, a3, b0, b1, b2, b3, carried
     cdef const number* row
     with nogil:
         for i in range(amount.shape[0]):
@@ -37,24 +37,23 @@ def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, 
             for k in range(cells):
                 a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
                 r, stop = start[k], start[k + 1]
+                if number is not double:
+                    a0 = <double>whole_sum(row, r, stop)
                 while r + 4 <= stop:
-                    x = <double>row[r]
-                    a0 += x
-                    b0 += x * rise[r]
-                    x = <double>row[r + 1]
-                    a1 += x
-                    b1 += x * rise[r + 1]
-                    x = <double>row[r + 2]
-                    a2 += x
-                    b2 += x * rise[r + 2]
-                    x = <double>row[r + 3]
-                    a3 += x
-                    b3 += x * rise[r + 3]
+                    b0 += <double>row[r] * rise[r]
+                    b1 += <double>row[r + 1] * rise[r + 1]
+                    b2 += <double>row[r + 2] * rise[r + 2]
+                    b3 += <double>row[r + 3] * rise[r + 3]
+                    if number is double:
+                        a0 += row[r]
+                        a1 += row[r + 1]
+                        a2 += row[r + 2]
+                        a3 += row[r + 3]
                     r += 4
                 while r < stop:
-                    x = <double>row[r]
-                    a0 += x
-                    b0 += x * rise[r]
+                    b0 += <double>row[r] * rise[r]
+                    if number is double:
+                        a0 += row[r]
                     r += 1
                 b0 = (b0 + b1) + (b2 + b3)
                 out[i, k] = carried + ((a0 + a1) + (a2 + a3) - b0)

@@ -139,7 +139,7 @@ class Atoms:
 
     def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
         """Draw outcomes for repeated predictions in each population; close probabilities give close outcomes."""
-        if int(repeated.sum()) > _EXPANDED * len(repeated):
+        if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
             state, found = rng.bit_generator.state, list[Draw]()
             for rate in chances.rates:
                 rng.bit_generator.state = state

@@ -16,7 +16,7 @@ def pool(const uint64_t[::1] key, const double[::1] weight):
     cdef Py_ssize_t n = key.shape[0], r, size = 0, at = -1
     cdef bint weighted = weight is not None
     cdef uint64_t bits = 0
-    cdef double w = 1.0
+    cdef double w
     with nogil:
         for r in range(n):
             if weighted and weight[r] == 0:
@@ -24,7 +24,7 @@ def pool(const uint64_t[::1] key, const double[::1] weight):
             if size == 0 or key[r] >> 1 != bits:
                 bits = key[r] >> 1
                 size += 1
-    prob_array, sum_array, low_array = np.empty(size, np.uint64), np.zeros((2, size)), np.zeros((2, size))
+    prob_array, sum_array, low_array = np.empty(size, np.uint64), np.zeros((2, size)), np.zeros((2, size * weighted))
     cdef uint64_t[::1] prob = prob_array
     cdef double[:, ::1] sums = sum_array, low = low_array
     cdef Py_ssize_t y
@@ -38,6 +38,10 @@ def pool(const uint64_t[::1] key, const double[::1] weight):
                 at += 1
                 prob[at] = key[r] >> 1
             y = key[r] & 1
-            add_exactly(&sums[y, at], &low[y, at], w)
-    sum_array += low_array
+            if weighted:
+                add_exactly(&sums[y, at], &low[y, at], w)
+            else:
+                sums[y, at] += 1.0  # whole numbers have no rounding errors
+    if weighted:
+        sum_array += low_array
     return prob_array.view(np.float64), sum_array[0], sum_array[1]
