@@ -220,6 +220,25 @@ def click(browser, button):
     browser.run("arguments[0].closest('details')?.setAttribute('open', ''); arguments[0].click()", button)
 
 
+def test_a_viewer_that_blocks_downloads_is_named(browser, report):
+    """As in MLflow: a frame that may run scripts and nothing else."""
+    page = report.with_name("viewer.html")
+    page.write_text(f'<iframe sandbox="allow-scripts" src="{report.name}" width="1200" height="700"></iframe>')
+    browser.driver.get(page.as_uri())
+    browser.driver.switch_to.frame(browser.one("iframe"))
+    browser.wait("return document.documentElement.dataset.ready === 'yes'")
+    assert "Nothing happened?" not in browser.one("body").text
+    for button in browser.all("#print, .file, .save"):
+        click(browser, button)
+        assert browser.run("return arguments[0].nextSibling.textContent", button).startswith(" Nothing happened? ")
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run("return document.documentElement.dataset.theme") == "dark"
+    browser.driver.switch_to.default_content()
+    browser.open(report)
+    click(browser, browser.one("#save-json"))
+    assert "Nothing happened?" not in browser.one("body").text
+
+
 def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     browser.open(report)
     data = report_cases.single().to_dict()

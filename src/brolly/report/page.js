@@ -142,6 +142,14 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
+  function inViewer() {
+    // A frame such as that of MLflow's viewer blocks downloads and printing without a word.
+    const note = document.createElement("span");
+    note.setAttribute("role", "status");
+    note.textContent = " Nothing happened? This viewer blocks downloads and printing: open the page itself.";
+    const buttons = document.querySelectorAll(".file, .save, #print, #save-json");
+    buttons.forEach((button) => button.addEventListener("click", () => button.after(note)));
+  }
   function csv(table) {
     // Text that a spreadsheet would take for a formula gets an apostrophe in front.
     const quoted = (text) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
@@ -201,5 +209,6 @@
   theme();
   document.getElementById("print").addEventListener("click", () => print());
   document.getElementById("save-json").addEventListener("click", () => save("report.json", "application/json", JSON.stringify(data, null, 1)));
+  if (self !== top && origin === "null") inViewer();
   document.documentElement.dataset.ready = "yes";
 })();
