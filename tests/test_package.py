@@ -108,6 +108,9 @@ def test_version_is_said_once_more_the_same():
         brolly.__version__,
     }
     assert len(said) == 1
+    released = re.search(r"^date-released: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    top = re.search(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
+    assert top in (f"{brolly.__version__} ({released})", "Unreleased")
 
 
 def test_every_source_file_is_installed():
