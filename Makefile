@@ -36,7 +36,7 @@ RUNNER := pytest pytest-timeout hypothesis pandas scikit-learn
 # NumPy and SciPy alone: no extra is installed. -W error: a kernel that needs the interpreter's lock would warn.
 test-bare:
 	$(PYTHON) -m venv --clear build/bare
-	build/bare/bin/python -m pip install --quiet . $(RUNNER)
+	build/bare/bin/python -m pip install --quiet --prefer-binary . $(RUNNER)
 	build/bare/bin/python -W error -c 'import brolly; brolly.soft_binned_cdl([0, 1], [0.25, 0.75])'
 	build/bare/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW)
 
