@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import re
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -119,6 +120,52 @@ def test_every_result_is_json_without_infinity_or_nan(case):
         told = result.to_dict()
         assert json.loads(json.dumps(told, allow_nan=False)) == told, type(result)
         repr(result), str(result)
+
+
+class Balance(HTMLParser):
+    """Which elements of a piece of HTML are not closed in order, and all names of elements."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.faults, self.names = [], [], set()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+
+HOSTILE = "<script>alert(1)</script> &amp; <b>"
+PLAIN_TAGS = {"b", "caption", "div", "h4", "li", "p", "pre", "sub", "table", "td", "th", "tr", "ul"}
+
+
+def named():
+    """Results that show names which users give."""
+    y, p = rows(60)
+    sample, task = brolly.Sample(y, p), brolly.DecisionTask.threshold(0.2, actions=[HOSTILE, "act"])
+    some = {"measures": [], "task": task, "by": {HOSTILE: [HOSTILE] * 60}, **FAST}
+    both = brolly.assess_many({HOSTILE: (y, p), "b": (y, 1 - p)}, **some)
+    line = brolly.monitor({f"{HOSTILE}{k}": brolly.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)})
+    found = [both, *both.pairs, *both.standings, *both.values(), both[HOSTILE].segments, *both[HOSTILE].segments.rows]
+    found += [both[HOSTILE].task, task, brolly.swap_regret(y, p, task), brolly.RoundingPolicy(task, 8)]
+    found += [brolly.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
+    found += [brolly.net_benefit(y, {HOSTILE: p}), brolly.grade_table(y, p, by=[HOSTILE] * 60)]
+    return [*found, brolly.list_measures()]
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+def test_every_result_is_shown_in_notebooks_as_plain_balanced_html():
+    for result in [*results(*CASES["usual"]), *results(*CASES["one row"]), *named()]:
+        shown = result._repr_html_()
+        found = Balance(shown)
+        assert shown, type(result)
+        assert (found.open, found.faults) == ([], []), type(result)
+        assert found.names <= PLAIN_TAGS, (type(result), found.names)
 
 
 Y, P = rows(30)

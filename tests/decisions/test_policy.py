@@ -351,6 +351,9 @@ def test_a_policy_is_a_value():
     assert policy != RoundingPolicy(TASK, 8)
     assert policy != "policy"
     assert repr(policy) == f"RoundingPolicy({TASK!r}, grid=8, rounding='soft', seed=18446744073709551615)"
+    assert str(policy) == f"{TASK}\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first."
+    hard = RoundingPolicy(TASK, 8, rounding="hard")
+    assert str(hard) == f"{TASK}\nProbabilities are rounded down to a multiple of 1/8 first."
     copied = pickle.loads(pickle.dumps(policy))
     assert copied == policy
     np.testing.assert_array_equal(copied.decide(P, IDS), policy.decide(P, IDS))

@@ -24,6 +24,7 @@ def test_a_recalibration_comes_first(rounding):
     assert_array_equal(policy.probabilities(p), plain.probabilities(MAP(p)), strict=True)
     assert policy != plain
     assert repr(policy) == repr(plain)[:-1] + ", recalibration=...)"
+    assert "Probabilities are recalibrated, then rounded " in str(policy)
     assert pickle.loads(pickle.dumps(policy)) == policy
     for method in (policy.probabilities, lambda p: policy.round(p, [1, 2])):
         with pytest.raises(brolly.InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first"):

@@ -185,7 +185,7 @@ def test_words_and_json(monkeypatch):
     assert lines[2].startswith("a, 2026-05-17")
     assert lines[2].endswith("0.001  0.002  not calibrated")
     assert lines[4].endswith("-      -  few rows")
-    assert result._repr_html_().startswith("<pre>1 of 2")
+    assert result._repr_html_().startswith("<p>1 of 2")
     found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert found["segments"][0]["segment"] == ["a", "2026-05-17"]
     assert found["segments"][2]["p_value"] is None

@@ -11,6 +11,7 @@ import numpy as np
 from brolly.assessment import text
 from brolly.assessment.rate_intervals import RateIntervals
 from brolly.core.arrays import Floats
+from brolly.core.shown import Shown
 
 Action = Literal["act", "wait"]
 
@@ -43,7 +44,7 @@ class PredictionSwap:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ThresholdAdvice:
+class ThresholdAdvice(Shown):
     """What to do differently for somebody who acts from a threshold on.
 
     Attributes

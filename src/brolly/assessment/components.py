@@ -12,6 +12,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.errors import BrollyWarning
 from brolly.measures.measure import Measure
@@ -23,7 +24,7 @@ BARS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DataSummary:
+class DataSummary(Shown):
     """The size of what was assessed.
 
     Attributes
@@ -65,7 +66,7 @@ class DataSummary:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate:
+class Estimate(Shown):
     """The value of a measure on these rows; `confidence_interval` says what it is in the population.
 
     Attributes
@@ -98,7 +99,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Histogram:
+class Histogram(Shown):
     """The distribution of the predictions: the share of rows between edges, and of rows with the event."""
 
     edges: Floats

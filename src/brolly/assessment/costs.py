@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import rows as count_rows
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.swap import SwapRegret, swap_regret
@@ -35,7 +36,7 @@ _WIDEST = max(map(len, LABELS.values()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Cost:
+class Cost(Shown):
     """The mean cost per case, in the units of the task, with an approximate confidence interval (Student)."""
 
     mean: float
@@ -47,7 +48,7 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskResult:
+class TaskResult(Shown):
     """The user's own decision: what it costs, and its swap regret on these rows.
 
     All costs are of the same rows: all of them. What recalibration and the best cut-off change was measured on rows

@@ -12,6 +12,7 @@ from brolly.assessment.costs import Cost, mean_cost, paid, simple_actions
 from brolly.assessment.result import Assessment
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import aligned, at_least, at_most, finite
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.task import DecisionTask
@@ -22,7 +23,7 @@ from brolly.measures.scores import brier_score, log_score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class Standing(Shown):
     """One of several forecasts, on all rows as it is.
 
     Attributes
@@ -76,7 +77,7 @@ class Standing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReferenceCost:
+class ReferenceCost(Shown):
     """A rule that needs no forecast, for comparison.
 
     Attributes
@@ -110,7 +111,7 @@ def references(task: DecisionTask | None, rows: Forecasts, confidence_level: flo
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
+class Pair(Shown):
     """Two forecasts compared. The intervals of all pairs hold at once, and so do all bounds on switches.
 
     Attributes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.decisions.grid import GridChoice, choose_grid
 from brolly.inference.bands import NullBand, null_band
 from brolly.inference.resampling import Seed
@@ -25,7 +26,7 @@ _CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Reliability:
+class Reliability(Shown):
     """Event rates against predictions in soft bins, and where those of a calibrated forecast would lie.
 
     Attributes

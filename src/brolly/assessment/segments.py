@@ -15,6 +15,7 @@ from brolly.core.arrays import Floats
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.core.shown import Shown
 from brolly.errors import FewRowsWarning
 from brolly.inference.guarantee import guarantee
 from brolly.inference.guarantee_result import Guarantee
@@ -29,7 +30,7 @@ _BOUNDED = 500  # segments that get a guarantee
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Segment:
+class Segment(Shown):
     """One segment of an assessment.
 
     Attributes
@@ -91,7 +92,7 @@ class Segment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class SegmentTable:
+class SegmentTable(Shown):
     """The segments of an assessment.
 
     Attributes

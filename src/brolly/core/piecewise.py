@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
+from brolly.core.shown import Shown
 from brolly.errors import InputError
 
 UNIT = 2.0**52
@@ -28,7 +29,7 @@ _NAMES = ColumnNames(prob="p")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PiecewiseMap(Frozen):
+class PiecewiseMap(Shown, Frozen):
     """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]`` from ``edges[k]`` on.
 
     Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and ONNX give the same

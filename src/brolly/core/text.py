@@ -53,11 +53,6 @@ def html_rows(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "".join(f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>" for tag, row in rows)
 
 
-def paragraphs(text: str) -> str:
-    """Return each line of a text as a paragraph of HTML."""
-    return "".join(f"<p>{escape(line.strip())}</p>" for line in text.split("\n"))
-
-
 def finite(value: float | None) -> float | None:
     """Return a number for JSON: None where it is infinite or NaN."""
     return value if value is not None and math.isfinite(value) else None

@@ -13,7 +13,8 @@ from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.regret import Chord, RegretCurve, Swaps
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import paragraphs, rows
+from brolly.core.shown import Shown
+from brolly.core.text import rows
 from brolly.decisions.decision_curve import Acted, DecisionCurve
 from brolly.decisions.finite_task import FiniteTask
 from brolly.decisions.text import decision_with
@@ -33,7 +34,7 @@ class WorstThreshold(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegretProfile(Frozen):
+class RegretProfile(Shown, Frozen):
     """The regret curve: the loss at every decision threshold. Call it with thresholds.
 
     Attributes
@@ -133,9 +134,6 @@ class RegretProfile(Frozen):
         if self.worst_task is None:
             return said
         return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
-
-    def _repr_html_(self) -> str:
-        return paragraphs(str(self))
 
 
 def regret_curve(

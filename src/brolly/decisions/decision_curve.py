@@ -9,6 +9,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.sample.distinct import DistinctTable
+from brolly.core.shown import Shown
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
@@ -33,7 +34,7 @@ class Acted(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class DecisionCurve(Frozen):
+class DecisionCurve(Shown, Frozen):
     """Net benefit against threshold, on these rows: true positives per row, less false positives at the odds.
 
     Never acting has a net benefit of 0 at every threshold.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from brolly.core.input.rows import ColumnNames, as_rows, check_probabilities, re
 from brolly.core.isotonic import recalibrated as isotonic_blocks
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.core.text import percent, rows
 from brolly.decisions.decision_curve import Acted
 from brolly.decisions.text import show_threshold
@@ -72,7 +72,7 @@ class ValueCurve(Frozen):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ForecastValue(Frozen):
+class ForecastValue(Shown, Frozen):
     """What a forecast is worth on these rows, at every decision threshold. Call it with thresholds.
 
     Attributes
@@ -131,9 +131,6 @@ class ForecastValue(Frozen):
 
     def __str__(self) -> str:
         return " ".join([self._worth(), *self._largest(), self._worse()])
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>"
 
     @property
     def _best(self) -> int | None:

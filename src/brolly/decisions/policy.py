@@ -20,6 +20,7 @@ from brolly.core.json_file import check_document, read_json
 from brolly.core.piecewise import PiecewiseMap, checked_probabilities
 from brolly.core.sample.mapped import mapped
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.threads import available_threads, run_in_threads
 from brolly.decisions._rounding import choose, key_of
 from brolly.decisions.finite_task import as_finite
@@ -37,7 +38,7 @@ _NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
-class RoundingPolicy:
+class RoundingPolicy(Shown):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
     Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of
@@ -240,6 +241,11 @@ class RoundingPolicy:
     def __repr__(self) -> str:
         first = "" if self.recalibration is None else ", recalibration=..."
         return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed}{first})"
+
+    def __str__(self) -> str:
+        first = "" if self.recalibration is None else "recalibrated, then "
+        how = "at random to a neighbouring" if self.rounding == "soft" else "down to a"
+        return f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
 
     def _apply(
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None

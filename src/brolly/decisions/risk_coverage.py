@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RiskCoverage(Frozen):
+class RiskCoverage(Shown, Frozen):
     """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains below it.
 
     Attributes

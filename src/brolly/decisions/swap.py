@@ -8,7 +8,8 @@ from typing import Any, Literal, Protocol
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import paragraphs, rows
+from brolly.core.shown import Shown
+from brolly.core.text import rows
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 
@@ -51,7 +52,7 @@ class Swap:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SwapRegret:
+class SwapRegret(Shown):
     """The swap regret of a decision, and the swaps that would have saved it.
 
     Attributes
@@ -128,9 +129,6 @@ class SwapRegret:
                 *([f"  ... and {more} more."] if more > 0 else []),
             ]
         )
-
-    def _repr_html_(self) -> str:
-        return paragraphs(str(self))
 
 
 def swap_regret(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, Frozen, freeze
+from brolly.core.shown import Shown
 from brolly.decisions.payoffs import check_matrix, check_names, is_number, upper_envelope
 from brolly.errors import InputError
 
@@ -49,7 +50,7 @@ class ThresholdMixture(Frozen):
         return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
 
 
-class DecisionTask(ABC):
+class DecisionTask(Shown, ABC):
     r"""A decision: its actions, and the payoff of each with the event and without it.
 
     Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p takes the

@@ -12,6 +12,7 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.regret import RegretCurve, Swaps, check_swaps
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
@@ -20,7 +21,7 @@ from brolly.inference.statistic import Pooled
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class NullBand:
+class NullBand(Shown):
     """The regret curve and the reliability diagram of a calibrated forecaster with these predictions, by chance.
 
     Attributes

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite, paragraphs, rows
+from brolly.core.shown import Shown
+from brolly.core.text import finite, rows
 from brolly.errors import ResolutionWarning
 from brolly.inference.combined import with_fewer_cells
 from brolly.inference.resampling import (
@@ -56,7 +57,7 @@ class NullValues:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class CalibrationTest:
+class CalibrationTest(Shown):
     """The result of a test of calibration.
 
     Attributes
@@ -175,9 +176,6 @@ class CalibrationTest:
             f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
             f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
         ) + "".join(f"\nNote: {note}." for note in self.warnings)
-
-    def _repr_html_(self) -> str:
-        return paragraphs(str(self))
 
 
 @overload

@@ -11,6 +11,7 @@ import numpy as np
 from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.cells import mean_prediction
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.errors import InputError
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share
 
@@ -23,7 +24,7 @@ _MOST = 10**9 - 1  # rows in a cell that NumPy's hypergeometric draws accept
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Change(Shown):
     """A date from which outcomes relate to predictions differently than before.
 
     Attributes

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite, paragraphs
+from brolly.core.shown import Shown
+from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
 from brolly.inference.interval_methods import Basic
@@ -42,7 +43,7 @@ _HALVINGS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """The difference of two forecasters in a measure.
 
     Attributes
@@ -113,9 +114,6 @@ class Comparison:
             f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
             f"{100 * self.confidence_level:.4g}% confidence (p = {self.p_value:.3g})."
         )
-
-    def _repr_html_(self) -> str:
-        return paragraphs(str(self))
 
 
 def compare(

@@ -13,13 +13,14 @@ from scipy.special import ndtri
 
 from brolly.core.arrays import Floats, Ints
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference.clusters import numbered_groups
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class IntervalEstimate:
+class IntervalEstimate(Shown):
     """An estimate for the population with an approximate confidence interval (normal; not a proven bound).
 
     Attributes

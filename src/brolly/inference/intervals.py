@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.core.text import finite, paragraphs
+from brolly.core.shown import Shown
+from brolly.core.text import finite
 from brolly.errors import FewRowsWarning, InputError
 from brolly.inference.interval_methods import METHODS, IntervalMethod, Nothing, Resampling
 from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
@@ -23,7 +24,7 @@ _FEW_EVENTS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ConfidenceInterval:
+class ConfidenceInterval(Shown):
     """A confidence interval for the measure of the population that the rows came from.
 
     Attributes
@@ -100,9 +101,6 @@ class ConfidenceInterval:
             *(f"Note: {note}." for note in self.warnings),
         ]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return paragraphs(str(self))
 
 
 def confidence_interval(

@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats, Ints
 from brolly.core.grid.rounded import split
 from brolly.core.regret import Chord, ends_of_chord
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.decisions.curve import worst_task
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
@@ -47,7 +48,7 @@ class ActionChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LossAtLeast:
+class LossAtLeast(Shown):
     """The result of `loss_at_least`.
 
     Attributes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import at_most, finite
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.bets import Bet, batch_bets, bet, independent_bets
@@ -58,7 +59,7 @@ class MonitoringWindow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DetectedChange:
+class DetectedChange(Shown):
     """A time from which the forecast was not calibrated.
 
     Attributes
@@ -92,7 +93,7 @@ class DetectedChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Timeline:
+class Timeline(Shown):
     """The result of `monitor`; prints as a table.
 
     Attributes

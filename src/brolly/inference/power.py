@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference.resampling import (
@@ -49,7 +49,7 @@ def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class MinimumDetectable:
+class MinimumDetectable(Shown):
     """The smallest miscalibration that the test would detect with a given power.
 
     Attributes
@@ -109,9 +109,6 @@ class MinimumDetectable:
             f"if {self.measure} is {self.value:.4g} in the population (event probabilities and predictions then differ "
             f"by {self.mean_shift:.4g} on average)."
         )
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(str(self))}</p>"
 
 
 def minimum_detectable(

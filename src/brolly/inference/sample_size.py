@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import percent
 from brolly.errors import InputError
 from brolly.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
@@ -17,7 +18,7 @@ _MOST = 4**20  # rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SampleSize:
+class SampleSize(Shown):
     """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is `n`.
 
     Attributes

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Floats, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
+from brolly.core.shown import Shown
 from brolly.core.text import finite, json_key, short
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.calibration_test import calibration_test, exact_p_value
@@ -30,7 +30,7 @@ _FEWEST, _MOST = 999, 99_999  # draws of the last look, by default
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SegmentTests:
+class SegmentTests(Shown):
     """A calibration test for each segment, adjusted for the number of segments.
 
     Attributes
@@ -152,9 +152,6 @@ class SegmentTests:
             note = "not calibrated"
         shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
         return (_words(self.segments[i]), f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown, note)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
 
 
 def segment_tests(

@@ -13,6 +13,7 @@ from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.input.rows import as_rows
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.core.shown import Shown
 from brolly.core.text import finite, percent, rows
 from brolly.errors import InputError
 from brolly.inference.bets import COUNT, Bet, batch_bets, bet, row_bets
@@ -23,7 +24,7 @@ _SHOWN = 0.05
 _LARGEST = 700.0  # the exponential of more is infinite
 
 
-class SequentialTest:
+class SequentialTest(Shown):
     r"""Test calibration while rows come in, and look as often as you like.
 
     Somebody who does not believe the forecast bets against it, at odds that are fair if the forecast is calibrated.

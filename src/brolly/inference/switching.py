@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.arrays import Floats
 from brolly.core.sample.paired import PairedSample
+from brolly.core.shown import Shown
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.decisions.curve import worst_task
 from brolly.decisions.switch_curve import SwitchCurve
@@ -36,7 +37,7 @@ class SwitchBand(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SwitchGuarantee:
+class SwitchGuarantee(Shown):
     """The result of `switch_guarantee`.
 
     Losses and gains are shares of what is at stake: a task's best minus its worst payoff.

@@ -9,6 +9,7 @@ from operator import attrgetter
 import numpy as np
 
 from brolly.core.arrays import Floats, Ints
+from brolly.core.shown import Shown
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.loss_at_least import BETS
 
@@ -18,7 +19,7 @@ _STEPS = 40  # halvings of the interval that contains a bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Worth:
+class Worth(Shown):
     """What somebody who acts on the forecast gains over no forecast, in expectation, in the population.
 
     No forecast means the better of always and never acting. Each of the two bounds holds by itself.

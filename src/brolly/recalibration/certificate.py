@@ -10,6 +10,7 @@ import numpy as np
 from brolly.core.arrays import Floats
 from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
+from brolly.core.shown import Shown
 from brolly.core.text import at_least, at_most, percent, rows
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.guarantee import guarantee
@@ -18,7 +19,7 @@ from brolly.inference.switching import harm_bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Certificate:
+class Certificate(Shown):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
 
     All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for every decision task

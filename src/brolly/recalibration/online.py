@@ -15,6 +15,7 @@ from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import check_grid
 from brolly.core.input.rows import ColumnNames, as_rows
 from brolly.core.json_file import read_json
+from brolly.core.shown import Shown
 from brolly.errors import InputError
 from brolly.inference.resampling import Seed, as_seed
 from brolly.recalibration._online import Walk
@@ -27,7 +28,7 @@ _NO_BASE = np.zeros(0)
 _NAMES = ColumnNames(label="y", prob="p")
 
 
-class _Online:
+class _Online(Shown):
     """What both have in common: predictions that wait for their outcomes, and the state as a file."""
 
     _kind: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -20,6 +19,7 @@ from brolly.core.json_file import read_json
 from brolly.core.piecewise import PiecewiseMap, checked_probabilities
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
+from brolly.core.shown import Shown
 from brolly.errors import InputError
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.resampling import Seed, as_seed, check_share
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from brolly.plots import Axes
 
 
-class Recalibrator:
+class Recalibrator(Shown):
     """Recalibrate predicted probabilities, by the method that serves the worst-off decision maker best.
 
     `fit` tries several methods by cross-validation and takes the one whose map leaves the smallest loss to the decision
@@ -332,9 +332,6 @@ class Recalibrator:
             text.segment_table(self._by or (), self.segments_),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
-
-    def _repr_html_(self) -> str:
-        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
     def _keep(self, rows: FitRows, level: float) -> Self:
         """Fit nothing: all rows can certify what the original probabilities do."""

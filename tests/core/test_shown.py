@@ -1,0 +1,77 @@
+"""What notebooks show of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brolly.core.shown import Shown, html_fields, html_text
+
+
+@dataclass
+class Numbers(Shown):
+    """A result without a text of its own."""
+
+    n: int = 3
+
+    def to_dict(self):
+        return {"n": self.n}
+
+
+@dataclass
+class Worded(Numbers):
+    """A result with a text."""
+
+    def __str__(self):
+        return "It is <fine>."
+
+
+class Plain(Shown):
+    """No dataclass: what it holds is not for readers."""
+
+    def __repr__(self):
+        return "Plain(n=1)"
+
+
+def test_a_text_comes_before_numbers():
+    assert Numbers()._repr_html_() == "<p><b>Numbers</b></p><table><tr><th>n</th><td>3</td></tr></table>"
+    assert Worded()._repr_html_() == "<p>It is &lt;fine&gt;.</p>"
+    assert Plain()._repr_html_() == "<p>Plain(n=1)</p>"
+
+
+def test_lines_are_paragraphs_and_columns_stay_aligned():
+    text = "Two rows:\n\n  a    b\n  1  <2>\n   more\nThat is\n  all. "
+    table = "<pre>  a    b\n  1  &lt;2&gt;\n   more</pre>"
+    assert html_text(text) == f"<p>Two rows:</p>{table}<p>That is</p><p>all.</p>"
+
+
+def test_values_are_shown_as_people_write_them():
+    told = {"result": "x", "a_b": 0.123456, "n": 12345, "yes": True, "no": False, "none": None, "text": "x" * 200}
+    found = html_fields({**told, "two": [0.5, 1], "parts": {"low": 0.25, "name": "<b>"}})
+    rows = found.removeprefix("<table><tr><th>").removesuffix("</td></tr></table>").split("</td></tr><tr><th>")
+    assert [row.split("</th><td>") for row in rows] == [
+        ["a b", "0.1235"],
+        ["n", "12,345"],
+        ["yes", "yes"],
+        ["no", "no"],
+        ["none", "\u2013"],
+        ["text", "x" * 117 + "..."],
+        ["two", "0.5, 1"],
+        ["parts", "low 0.25, name &lt;b&gt;"],
+    ]
+
+
+def test_lists_are_columns_and_edges_stand_beside_what_they_bound():
+    found = html_fields({"edges": list(range(7)), "share": [0.5] * 6, "rate": [None] * 6})
+    assert found.startswith("<table><tr><th>edges</th><th>share</th><th>rate</th></tr>")
+    assert found.endswith("<tr><td>5</td><td>0.5</td><td>\u2013</td></tr></table>")
+    assert "<caption>" not in found
+    long = html_fields({"n": 100, "x": list(range(100))})
+    assert "<caption>9 of 100 rows</caption><tr><th>x</th></tr><tr><td>0</td></tr><tr><td>12</td></tr>" in long
+
+
+def test_records_are_rows():
+    found = html_fields({"rows": [{"the_name": "<a>", "none": None, "n": k} for k in range(20)]})
+    assert (
+        "<caption>9 of 20 rows</caption><tr><th>the name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>" in found
+    )
+    assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
