@@ -44,6 +44,15 @@ cdef double loss_at(const int64_t* j, const double* pi, const double* s, Py_ssiz
     return total
 
 
+cdef inline void add(double* pair, double constant, double slope) noexcept nogil:
+    """Both at once: compilers join the two additions only if no store comes between them."""
+    cdef double first = pair[0], second = pair[1]
+    first += constant
+    second += slope
+    pair[0] = first
+    pair[1] = second
+
+
 cdef double worst(const int64_t* j, const double* pi, const double* s, Py_ssize_t bins, int64_t m,
                   int64_t* candidate, double* change, int64_t* threshold) noexcept nogil:
     """The largest loss over all thresholds, as `worst_threshold`.
@@ -79,10 +88,8 @@ cdef double worst(const int64_t* j, const double* pi, const double* s, Py_ssize_
         inside = 1.0 if start < stop else 0.0
         constant = (s[b] - pi[b] * step if over else -s[b]) * inside
         slope = (-pi[b] if over else pi[b]) * inside
-        change[2 * start] += constant
-        change[2 * start + 1] += slope
-        change[2 * stop] -= constant
-        change[2 * stop + 1] -= slope
+        add(&change[2 * start], constant, slope)
+        add(&change[2 * stop], -constant, -slope)
     constant = slope = 0.0
     for b in range(size):
         constant += change[2 * b]

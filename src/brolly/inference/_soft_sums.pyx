@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 import numpy as np
 
-from brolly.core._fixed_loss cimport worst
+from brolly.core._fixed_loss cimport loss_at, worst
 
 ctypedef fused number:
     uint8_t
@@ -178,7 +178,7 @@ def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, 
     `weight` is shared by all samples; its grid, and that of `positive`, is 2^len(bar), 8 or more.
     """
     cdef Py_ssize_t samples = positive.shape[0], finest = bar.shape[0], size = weight.shape[0], i
-    cdef int64_t e
+    cdef int64_t e, at
     cdef double loss
     exponents, losses = np.zeros(samples, np.int64), np.zeros(samples)
     cdef int64_t[::1] exponent = exponents, place = np.arange(size), candidate = np.empty(2 * size, np.int64)
@@ -194,14 +194,14 @@ def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, 
                 halve(&sums[1, first(e + 1)], &sums[1, first(e)], 1 << e, soft)
             # Most samples balance near the finest grid, whose loss costs most: start one below, and then walk.
             e = finest - 2
-            loss = loss_on(sums, e + 1, place, candidate, change)
+            loss = loss_on(sums, e + 1, place, candidate, change, &at)
             if loss >= bar[e]:
                 while e > 0:
                     e -= 1
-                    loss = loss_on(sums, e + 1, place, candidate, change)
+                    loss = loss_on(sums, e + 1, place, candidate, change, &at)
                     if e == 0 or loss < bar[e]:
                         break
-            elif loss_on(sums, finest, place, candidate, change) < bar[finest - 1]:
+            elif not reaches(sums, finest, place, candidate, change, 2 * at, bar[finest - 1]):
                 continue
             exponent[i], found[i] = e + 1, loss
     return exponents, losses
@@ -213,7 +213,16 @@ cdef inline Py_ssize_t first(int64_t e) noexcept nogil:
 
 
 cdef double loss_on(const double[:, ::1] sums, int64_t e, const int64_t[::1] place, int64_t[::1] candidate,
-                    double[::1] change) noexcept nogil:
-    """The loss on the grid 2^e."""
-    cdef int64_t threshold, m = <int64_t>1 << e
-    return worst(&place[0], &sums[0, first(e)], &sums[1, first(e)], m + 1, m, &candidate[0], &change[0], &threshold)
+                    double[::1] change, int64_t* threshold) noexcept nogil:
+    """The loss on the grid 2^e, and where it is."""
+    cdef int64_t m = <int64_t>1 << e
+    return worst(&place[0], &sums[0, first(e)], &sums[1, first(e)], m + 1, m, &candidate[0], &change[0], threshold)
+
+
+cdef bint reaches(const double[:, ::1] sums, int64_t e, const int64_t[::1] place, int64_t[::1] candidate,
+                  double[::1] change, int64_t guess, double bar) noexcept nogil:
+    """Whether the loss on the grid 2^e is at least `bar`: mostly it is at a threshold near the worst of another grid."""
+    cdef int64_t m = <int64_t>1 << e, threshold
+    if loss_at(&place[0], &sums[0, first(e)], &sums[1, first(e)], m + 1, <double>m, <double>guess) >= bar:
+        return True
+    return loss_on(sums, e, place, candidate, change, &threshold) >= bar
