@@ -76,6 +76,7 @@ docs: $(VENV)/.tested
 
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.assess
 
 # Every table, figure and statement of the paper; stopped, it goes on where it was.
 paper: $(VENV)/.papered

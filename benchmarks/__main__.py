@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import measures, resampling
-from benchmarks.contestants import BROLLY, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, Contestant
+from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, Contestant
 from benchmarks.data import make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
 from benchmarks.page import write_page
-from benchmarks.results import TARGET_SIZE, Measured, Results, Times, over
+from benchmarks.results import SMALL, TARGET_SIZE, Measured, Results, Times, over
 from benchmarks.tables import size
 from benchmarks.timing import Cell, race
 
@@ -29,6 +29,7 @@ def main() -> None:
     results = Results(
         miscalibrated=_measured(CONTESTANTS, options, middle, calibrated=False),
         calibrated=_measured(CALIBRATED, options, middle, calibrated=True),
+        small=_small_times(options),
         measures=_measure_times(options),
         switch_memory=extra_memory(measures.SWITCH, measures.SWITCH_SIZE, calibrated=False),
         against_program=_against_program(),
@@ -66,6 +67,12 @@ def _measured(
         # Who was not timed, for whatever reason, is not run here either.
         memory[one.name] = took if isinstance(took, str) else extra_memory(one, middle, calibrated=calibrated)
     return Measured(times, memory)
+
+
+def _small_times(options: argparse.Namespace) -> Times:
+    """Time small samples, where fixed costs count."""
+    _say("time, small samples")
+    return {n: race((BINCOUNT, BROLLY), make_data(n), repeats=options.repeats, budget=options.budget) for n in SMALL}
 
 
 def _measure_times(options: argparse.Namespace) -> Times:

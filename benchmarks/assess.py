@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import cProfile
 import pstats
 import subprocess
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import brolly
+from benchmarks import curves
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
 from benchmarks.resampling import BOOTSTRAP, LOOP, _compressed
@@ -27,7 +29,8 @@ Job = Callable[[], Any]
 Times = dict[str, tuple[float, float]]  # wall and processor, in seconds
 
 _SMALL, _LARGE, _HUGE = 2000, 10**5, 10**8
-_SEGMENTS, _SEGMENT_ROWS = 10_000, 10**5
+_SEGMENTS, _SEGMENT_ROWS = 10_000, 100  # as few rows as are tested
+_TIMED, _SEGMENT_DRAWS = 10, 99_999  # one segment in ten is tested, with as many draws as 10,000 need
 _TEST_DRAWS = 19  # of each measure: the ratio does not depend on their number
 _BEFORE = {"assess, 1e8 compressed": "27 s", "confidence_interval": "1.5 s", "compare": "5.5 s"}
 _PARTS = (
@@ -39,7 +42,7 @@ _INTRODUCTION = """# Benchmarks: an assessment
 Minima over rounds in which each job runs once, in one process. Predictions are uniform, and events happen with
 probability p^1.3. A *look* is one `calibration_curve` and one `brier_score_loss` of scikit-learn on the same rows. The
 sample of 1e8 rows is compressed to 65,536 cells beforehand. Compare ratios. This page is written by
-`python -m benchmarks.assess --output docs/benchmarks-assess.md`; it needs scikit-learn and PyArrow.
+`python -m benchmarks.assess --output docs/benchmarks-assess.md` in three minutes; it needs scikit-learn and PyArrow.
 """
 
 
@@ -64,11 +67,12 @@ def _compare(data: Data, measure: str) -> Any:
     return brolly.compare(data.y, data.p, other, measure=measure, rng=0)
 
 
-def _segments() -> brolly.Segments:
-    data, rng = make_data(_SEGMENT_ROWS, calibrated=True), np.random.default_rng(1)
-    found = brolly.scan({"p": data.p, "y": data.y, "s": rng.integers(0, _SEGMENTS, len(data))}, by="s", grid=1024)
+def segments(many: int = _SEGMENTS // _TIMED, draws: int = _SEGMENT_DRAWS) -> Job:
+    """Test so many calibrated segments, with so many draws at the last look."""
+    data = make_data(many * _SEGMENT_ROWS, calibrated=True)
+    found = brolly.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
     assert isinstance(found, brolly.Segments)
-    return found
+    return lambda: brolly.segment_tests(found, n_resamples=draws, rng=0)
 
 
 def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[str, Job]:
@@ -79,7 +83,7 @@ def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[st
         f"look, {size(large)}": partial(_look, many),
         f"assess, {size(small)}": partial(_assess, few),
         f"assess, {size(large)}": partial(_assess, many),
-        f"assess, {size(huge)} compressed": partial(_assess, _compressed(huge)),
+        f"assess, {size(huge)} compressed": lambda: _assess(copy.copy(_compressed(huge))),  # without what was kept
         "confidence_interval": lambda: brolly.confidence_interval(many.y, many.p, rng=0),
         "compare": partial(_compare, many, "brier_score"),
         "compare, SCDL": partial(_compare, many, "soft_binned_cdl"),
@@ -99,12 +103,11 @@ def main() -> None:
     for job in jobs(300, 300, 3000).values():
         job()  # so that imports are not measured
     times = _times(jobs(), options.repeats)
-    data, segments = make_data(_LARGE), _segments()
-    names = list(brolly.list_measures())
-    times |= _times({"segments": lambda: brolly.segment_tests(segments, rng=0)}, 1)
+    data, names = make_data(_LARGE), list(brolly.list_measures())
+    times |= _times({"segments": segments()}, 1)
     times |= _times({name: partial(_test, data, [name]) for name in names}, 1)
     times |= _times({"every measure": partial(_test, data, names), "report": _shell(data)}, 1)
-    tables = [_targets(times, names), _all(times), profile(data)]
+    tables = [_targets(times, names), _all(times), *curves.tables(), profile(data)]
     machine = [*describe(("scikit-learn",)), ("other programs meanwhile", str(company))]
     lines = "\n".join(f"- {name}: {value}" for name, value in machine)
     page = f"{_INTRODUCTION}\n{lines}\n" + "".join(f"\n{table.markdown()}\n" for table in tables)
@@ -156,7 +159,7 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
             wall["every measure"] / wall[slowest],
         ),
         ("scikit-learn loop over bootstrap, by draw", 60.0, wall["scikit-learn bootstrap"] / LOOP.draws / per_draw),
-        ("10,000 segments judged, seconds of processor", 2.0, times["segments"][1]),
+        ("10,000 segments of 100 rows judged, seconds of processor", 2.0, _TIMED * times["segments"][1]),
     ]
     body = []
     for name, goal, found in rows:
@@ -172,8 +175,9 @@ def _all(times: Times) -> Table:
     ]
     note = (
         f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
-        f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `report` is another process, whose "
-        "processor time is not seen."
+        f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS // _TIMED:,} "
+        f"segments, with the draws that {_SEGMENTS:,} need. `report` is another process, whose processor time is not "
+        "seen."
     )
     return Table("Times", note, ["", "wall", "processor", "before"], rows)
 

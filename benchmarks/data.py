@@ -35,7 +35,7 @@ def make_data(n: int, *, calibrated: bool = False) -> Data:
     """Uniform predictions; the event happens with probability p if `calibrated`, else with p**1.3.
 
     A perfectly calibrated forecaster is the hard case for brolly: its SCDL balances on so fine a grid that
-    the rows may need a second pass.
+    more than 1e7 rows need a second pass.
     """
     rng = np.random.default_rng(_SEED)
     p = rng.random(n)

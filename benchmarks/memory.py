@@ -14,13 +14,14 @@ from benchmarks.measures import SWITCH
 from benchmarks.timing import Cell, at_most
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+# A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
+ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 _WARM_UP = 1000  # rows: enough for lazy imports, too few to leave memory behind that hides what the call takes
 
 
 def extra_memory(contestant: Contestant, n: int, *, calibrated: bool) -> Cell:
     """Return the peak memory in bytes of a call on n rows, beyond the inputs."""
-    # A fixed threshold makes the allocator give freed arrays back, so that none is at hand before the call.
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    environment = {**os.environ, **ENVIRONMENT}
     command = [sys.executable, "-m", "benchmarks.memory", contestant.name, str(n), str(int(calibrated))]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode == 0:
@@ -36,21 +37,22 @@ def _measure(contestant: Contestant, n: int, calibrated: bool) -> int:
     with at_most(contestant.threads):
         contestant.call(data.head(_WARM_UP))
         gc.collect()
-        before = _start()
+        before = reset_peak()
         contestant.call(data)
-        return max(0, _peak() - before)
+        return max(0, peak() - before)
 
 
-def _start() -> int:
+def reset_peak() -> int:
     """Reset the peak, and return the memory in use."""
     try:
         _CLEAR.write_text("5")
     except OSError:
-        return _peak()  # the peak cannot be reset: count from it, which may report too little
+        return peak()  # the peak cannot be reset: count from it, which may report too little
     return _status("VmRSS")
 
 
-def _peak() -> int:
+def peak() -> int:
+    """Return the peak of the memory in use since it was reset, in bytes."""
     if _STATUS.exists():
         return _status("VmHWM")
     import resource  # not on every system

@@ -13,6 +13,7 @@ from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
 
 TARGET_SIZE = 10**7
+SMALL = (100, 1000, 10_000)
 
 Times = dict[int, dict[str, Cell]]  # seconds by size and contestant
 
@@ -38,6 +39,7 @@ class Results:
 
     miscalibrated: Measured
     calibrated: Measured
+    small: Times  # seconds of SCDL and of the ECE by np.bincount, by size
     measures: Times  # seconds of every measure, by size
     switch_memory: Cell  # bytes beyond the inputs of `switch_guarantee`, n = 1e6
     against_program: dict[str, Cell]  # seconds of smCE, by brolly and as a linear program
@@ -84,6 +86,10 @@ class Results:
         checks: list[tuple[str, Cell, Callable[[float], bool]]] = [
             (f"{one.name} within 6 times np.argsort(p), n = 1e6", ratio(million, one, ARGSORT), lambda x: x <= 6)
             for one in (BY_NAME["smooth_calibration_error"], BY_NAME["calibration_decision_loss"], SWITCH)
+        ]
+        checks += [
+            (f"SCDL within 3 times NumPy bincount ECE, n = {size(n)}", _slower(row), lambda x: x <= 3)
+            for n, row in self.small.items()
         ]
         checks += [
             ("smooth ECE 10 times faster than relplot, n = 1e6", ratio(million, SMOOTH, smooth), lambda x: x >= 10),
@@ -160,6 +166,10 @@ def over(a: Cell, b: Cell) -> Cell:
     if isinstance(a, str):
         return a
     return b if isinstance(b, str) else a / b
+
+
+def _slower(row: dict[str, Cell]) -> Cell:
+    return over(row[BROLLY.name], row[BINCOUNT.name])
 
 
 def _text(a: Cell) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.machine import Company, describe
-from benchmarks.memory import _peak
+from benchmarks.memory import peak
 from benchmarks.tables import size
 
 _CHUNK = 1_000_000  # rows written or generated together
@@ -174,7 +174,7 @@ def _one(name: str, file: str, n: int) -> None:
     _scan(_stream(1000))  # so that imports are not measured
     start, before = time.perf_counter(), time.process_time()
     TASKS[name](file, n)
-    print(json.dumps([time.perf_counter() - start, time.process_time() - before, _peak()]))
+    print(json.dumps([time.perf_counter() - start, time.process_time() - before, peak()]))
 
 
 def _table(title: str, found: dict[str, list[float]]) -> str:

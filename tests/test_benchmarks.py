@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import assess, clinical, measures, recalibration, resampling, scan
+from benchmarks import assess, clinical, curves, measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
 
@@ -45,6 +45,30 @@ def test_a_scan_that_is_timed(task, file):
 )
 def test_a_job_that_is_timed(name):
     assess.jobs(300, 400, 3000)[name]()
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+def test_the_segments_that_are_timed_are_tested():
+    assert not assess.segments(3, 199)().small
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.parametrize("given", [curves.Input.of(300), curves.Input.of(3000, most=1000)], ids=["rows", "compressed"])
+@pytest.mark.parametrize("job", curves.JOBS)
+def test_a_job_whose_cost_curve_is_drawn(job, given):
+    curves.JOBS[job](*given.fresh())
+
+
+@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+def test_the_memory_of_each_job_is_measured():
+    found = curves.measure_memory(300)
+    assert found["whole process"] > sum(found[name] for name in curves.JOBS)
+
+
+def test_the_installed_size_is_a_small_part_of_that_of_numpy_and_scipy(monkeypatch):
+    monkeypatch.setattr(curves, "_import_time", lambda statement, _: float(len(statement)))
+    *_, brolly = curves._installation().rows
+    assert 0 < float(brolly[2]) < 0.1
 
 
 def test_the_profile_of_an_assessment_names_its_parts():
