@@ -38,6 +38,8 @@ def mean_bias(
 ) -> float:
     """Compute the absolute difference of mean prediction and event rate.
 
+    Explained in docs/which-measure.md.
+
     Examples
     --------
     >>> import brolly
@@ -139,6 +141,7 @@ def add_measure(folder):
     insert(package / "meson.build", "'measure.py', 'scores.py'", f"'{NEW}.py', ")
     insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
     insert(folder / "docs" / "api" / "measures.md", "::: brolly.measure_all", f"::: brolly.{NEW}\n")
+    insert(folder / "docs" / "which-measure.md", "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")
     (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
 
 

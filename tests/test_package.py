@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import shutil
@@ -68,6 +69,16 @@ def test_everything_exported_exists_is_documented_and_is_in_the_reference():
     for name in brolly.__all__:
         assert getattr(brolly, name).__doc__, name
         assert f"`{name}`" in reference, f"{name} is not in docs/reference.md"
+
+
+def test_every_exported_function_names_a_page_that_explains_it():
+    """So does help(); the site makes it a link. Classes are in docs/reference.md, which the test above checks."""
+    for name in brolly.__all__:
+        if inspect.isfunction(getattr(brolly, name)):
+            pages = re.findall(r"docs/([\w-]+\.md)", inspect.getdoc(getattr(brolly, name)))
+            assert pages, f"the docstring of {name} names no page: docs/....md"
+            texts = [(ROOT / "docs" / page).read_text() for page in pages]
+            assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{pages} do not mention {name}"
 
 
 def test_everything_exported_has_its_docstring_on_one_page_of_the_site():

@@ -44,6 +44,8 @@ def assess(
 
     Print the result for the verdict. Draw it with ``.plot()``, write a report with ``.to_html(path)``.
 
+    Explained in docs/assess.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample, or Segments

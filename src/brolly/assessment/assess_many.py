@@ -192,6 +192,8 @@ def assess_many(
 
     A calibration error alone never ranks: a constant can be perfectly calibrated.
 
+    Explained in docs/assess.md.
+
     Parameters
     ----------
     forecasts : mapping

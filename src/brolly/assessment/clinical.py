@@ -137,6 +137,8 @@ def clinical_performance(
     decision curve, and the distribution of risks by outcome; with calibration intercept and slope, observed : expected
     and the Brier score beside them.
 
+    Explained in docs/clinical.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

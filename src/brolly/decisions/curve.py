@@ -154,6 +154,8 @@ def regret_curve(
 
     Between 0 and 1; 0 is perfect.
 
+    Explained in docs/decisions.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

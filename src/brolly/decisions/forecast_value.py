@@ -207,6 +207,8 @@ def forecast_value(
     the prediction is at least their threshold gain, compared with the better of always and never acting. It stands
     beside what the recalibrated forecast gains, and perfect foresight.
 
+    Explained in docs/decisions.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -107,6 +107,8 @@ def choose_grid(
     For each grid the loss is computed exactly: the largest expected loss on these rows of any decision maker who rounds
     to it (at random, without bias) and takes the best action there. The best grid has the smallest loss.
 
+    Explained in docs/decisions.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -301,6 +301,8 @@ class RoundingPolicy(Shown):
 def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
     """Read a policy that `RoundingPolicy.save` wrote.
 
+    Explained in docs/policy.md.
+
     Parameters
     ----------
     path : str or path-like

@@ -73,6 +73,8 @@ def risk_coverage(
     what a wrong answer costs, state the decision:
     ``DecisionTask.from_costs(false_positive=penalty, false_negative=1, actions=["abstain", "answer"])``.
 
+    Explained in docs/language-models.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -149,6 +149,8 @@ def swap_regret(
 
     Between 0 and 1, as a share of what is at stake; 0 is perfect.
 
+    Explained in docs/decisions.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

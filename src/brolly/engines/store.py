@@ -34,6 +34,8 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
     The file has one row for each occupied (cell, outcome). Samples of different days can be added after
     loading: the sum is the sample of all their rows.
 
+    Explained in docs/data.md.
+
     Parameters
     ----------
     sample : Sample
@@ -64,6 +66,8 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
 def load_sample(path: str | os.PathLike[str]) -> Sample:
     """Read a sample that `save_sample` wrote.
 
+    Explained in docs/data.md.
+
     Parameters
     ----------
     path : str or path-like
@@ -93,6 +97,8 @@ def load_samples(folder: str | os.PathLike[str]) -> dict[str, Sample]:
     """Read the stored samples of a folder, by the names of their files without the suffix, in their order.
 
     Names such as ``2026-03-02.parquet`` keep days in order.
+
+    Explained in docs/data.md.
 
     Parameters
     ----------

@@ -100,6 +100,8 @@ def null_band(
     A curve within the band is no evidence of miscalibration. A curve outside of it is, at a threshold that was chosen
     in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`.
 
+    Explained in docs/inference-resampling.md.
+
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label

@@ -59,6 +59,8 @@ def find_changes(
 
     Other predictions are no change. Only a change of the event rate at the same predicted probability counts.
 
+    Explained in docs/production.md.
+
     Parameters
     ----------
     samples : mapping of str to Sample, or sequence of (str, Sample)

@@ -138,6 +138,8 @@ def compare(
     by a different amount, so their difference says little by itself; here both biases are allowed for, and only clear
     differences are found.
 
+    Explained in docs/inference-resampling.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

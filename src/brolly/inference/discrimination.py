@@ -30,6 +30,8 @@ def discrimination(
     1 is perfect, 0.5 says nothing. It does not change if all predictions are mapped by a rising function, so it says
     nothing about calibration.
 
+    Explained in docs/clinical.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -122,6 +122,8 @@ def grade_table(
 ) -> GradeTable:
     r"""Compare predicted and observed default rates by rating grade.
 
+    Explained in docs/credit.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,)

@@ -162,6 +162,8 @@ def monitor(
 ) -> Timeline:
     r"""Compute loss and guarantee of a forecast period by period, and find out when it stopped being calibrated.
 
+    Explained in docs/production.md.
+
     Parameters
     ----------
     samples : mapping of str to Sample, or sequence of (str, Sample)

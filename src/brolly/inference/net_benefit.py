@@ -119,6 +119,8 @@ def net_benefit(
     counts cases found per row, less false alarms at that rate. The model with the largest net benefit at your
     threshold is the one to act on.
 
+    Explained in docs/clinical.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

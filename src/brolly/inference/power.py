@@ -131,6 +131,8 @@ def minimum_detectable(
     A test that does not reject is good news only if it could have rejected. The outcomes are not used, so this can be
     computed before they are known.
 
+    Explained in docs/inference-resampling.md.
+
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label

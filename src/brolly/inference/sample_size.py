@@ -80,6 +80,8 @@ def sample_size(
     hardest one, all of whose predictions are close to a threshold. If some rows exist already, pass them as `like`: the
     answer for a forecast like theirs is usually far smaller.
 
+    Explained in docs/inference.md.
+
     Parameters
     ----------
     target : float

@@ -171,6 +171,8 @@ def segment_tests(
     Of a thousand calibrated segments fifty fail a test at the 5% level by chance. Here the expected share of calibrated
     segments among those found is at most `fdr`, however many are tested.
 
+    Explained in docs/inference-resampling.md.
+
     Parameters
     ----------
     segments : Segments, or mapping from segment to Sample

@@ -44,6 +44,8 @@ def binned_calibration_error(
 
     Between 0 and 1 (up to 2 with ``form="rounded"``); 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -98,6 +98,8 @@ class Measurements(Mapping[str, float]):
 def list_measures() -> Catalogue:
     """List every measure: name, symbol, range, cost, what a small value bounds, reference.
 
+    Explained in docs/which-measure.md.
+
     Returns
     -------
     Catalogue
@@ -122,6 +124,8 @@ def measure_all(
     pos_label: Any = None,
 ) -> Measurements:
     """Compute every measure of the catalogue; the rows are checked and sorted only once.
+
+    Explained in docs/which-measure.md.
 
     Parameters
     ----------

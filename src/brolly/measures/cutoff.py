@@ -28,6 +28,8 @@ def cutoff_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -29,6 +29,8 @@ def calibration_decision_loss(
 
     Between 0 and 1; 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample
@@ -151,6 +153,8 @@ def u_calibration_error(
     calibrated.
 
     Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
 
     Parameters
     ----------

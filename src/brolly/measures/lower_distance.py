@@ -36,6 +36,8 @@ def lower_distance_to_calibration(
 
     Between 0 and 1; 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

@@ -96,6 +96,8 @@ def brier_score(
 
     Between 0 and 1; 0 is perfect, and requires predictions of 0 and 1 that are all right.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample
@@ -150,6 +152,8 @@ def log_score(
     Between 0 and infinity; 0 is perfect. ``math.inf`` is returned, without a warning, if a row of
     positive weight has ``p = 0`` and the event happens, or ``p = 1`` and it does not.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label
@@ -200,6 +204,8 @@ def score_decomposition(
     Reliability is what monotone recalibration would save; resolution is the value of the recalibrated predictions;
     uncertainty depends only on the outcomes. A model with poor reliability and good resolution can be recalibrated; a
     model with poor resolution needs better inputs.
+
+    Explained in docs/which-measure.md.
 
     Parameters
     ----------

@@ -42,6 +42,8 @@ def smooth_ece(
 
     Between 0 and 1; 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

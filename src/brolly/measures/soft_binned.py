@@ -157,6 +157,8 @@ def soft_binned_cdl(
 
     Between 0 and 1/2; 0 is perfect.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample
@@ -217,6 +219,8 @@ def soft_binned_profile(
     rule: Rule = "balance",
 ) -> SoftBinnedProfile:
     r"""Compute SCDL_m on every grid, and the grid m* that determines `soft_binned_cdl`.
+
+    Explained in docs/which-measure.md.
 
     Parameters
     ----------

@@ -27,6 +27,8 @@ def two_bin_calibration_error(
 
     Between 0 and 1; 0 is perfect. It is a mean of squares: compare its square root with other measures.
 
+    Explained in docs/which-measure.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,), or Sample

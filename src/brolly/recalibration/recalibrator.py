@@ -345,6 +345,8 @@ class Recalibrator(Shown):
 def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
     """Read a recalibrator that `Recalibrator.save` wrote: it predicts the same to the last bit.
 
+    Explained in docs/recalibration.md.
+
     Parameters
     ----------
     path : str or path-like

@@ -23,6 +23,8 @@ def split_outcomes(
     averages are then those of the shares. The two are one draw, not two: pass the groups that are returned to
     whatever says something about the population.
 
+    Explained in docs/data.md.
+
     Parameters
     ----------
     y_true : array_like of shape (n,)
