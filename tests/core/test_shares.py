@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
+from brolly.assessment.components import DataSummary
 
 SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
 ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6]))
@@ -42,6 +43,33 @@ def test_a_draw_is_one_draw():
     sure, alone = brolly.split_outcomes(np.round(p), p)
     expected = brolly.guarantee(np.round(p), p, grid=16)
     assert brolly.guarantee(sure, groups=alone, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
+
+
+@given(st.lists(ROW, min_size=1, max_size=12))
+@settings(max_examples=60)
+def test_a_row_that_is_split_counts_once(rows):
+    share, p, w = (np.array(column) for column in zip(*rows, strict=True))
+    w[0] = 3.0
+    sample, _ = brolly.split_outcomes(share, p, sample_weight=w)
+    summary = DataSummary.of(sample)
+    assert summary.n == (w > 0).sum() == sample._whole_rows
+    assert summary.effective_n == pytest.approx(w.sum() ** 2 / (w @ w))
+
+
+def test_an_assessment_counts_rows_and_not_their_parts():
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 400)) / 2, 0, 1)
+    sample, groups = brolly.split_outcomes(share, p)
+    assert sample.n > 450
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=2)
+    a = brolly.assess(sample, groups=groups, task=task, measures=[], n_resamples=19, rng=0)
+    assert (a.summary.n, a.evidence.n, a.guarantee.n, a.task.n, a.task.n_held_out) == (400, 400, 400, 400, 100)
+    assert a.recalibrator.certificate_.n == 100
+    assert (a.summary.weighted, a.summary.effective_n) == (False, pytest.approx(400))
+    page = a.to_html()
+    assert '<p class="rows">400 rows; event rate' in page
+    assert f"{sample.n} rows" not in page
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ class DataSummary(Shown):
     Attributes
     ----------
     n : int
-        The number of rows.
+        The number of rows; a row whose outcome is a share (`split_outcomes`) counts once.
     events : float
         The weight of the rows with the event: their number, where rows have no weights.
     event_rate, total_weight, effective_n : float
@@ -51,13 +51,18 @@ class DataSummary(Shown):
 
     @classmethod
     def of(cls, sample: Sample) -> DataSummary:
+        effective_n, weighted = sample.effective_n, sample._weighted
+        if sample._second is not None and sample.sample_weight is not None:
+            weight = np.add.reduceat(sample.sample_weight, np.flatnonzero(~sample._second))  # of whole rows
+            effective_n = sample.total_weight**2 / float(weight @ weight)
+            weighted = not np.allclose(weight, weight[0], rtol=1e-12)
         return cls(
-            n=sample.n,
+            n=sample._whole_rows,
             events=sample.event_rate * sample.total_weight,
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
-            effective_n=sample.effective_n,
-            weighted=sample._weighted,
+            effective_n=effective_n,
+            weighted=weighted,
             compressed=sample.grid,
         )
 

@@ -123,7 +123,7 @@ def compute(
         own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
     step()
     evidence = Evidence(
-        n=sample.n,
+        n=sample._whole_rows,
         event_rate=sample.event_rate,
         confidence_level=level,
         tolerance=settings.tolerance,

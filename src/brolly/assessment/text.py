@@ -89,7 +89,7 @@ def reason(e: Evidence) -> str:
         missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
     if not e.improvable and not e.safe:
         missing.append(f"that nobody loses more than {percent(e.tolerance)} of what is at stake")
-    groups = "" if e.groups is None else f" in {e.groups:,} groups"
+    groups = "" if e.groups in (None, e.n) else f" in {e.groups:,} groups"
     return f"{rows(e.n)}{groups} do not prove {' or '.join(missing)}."
 
 

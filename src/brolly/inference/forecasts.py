@@ -14,7 +14,7 @@ from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
 from brolly.inference.switch_inputs import Pairs
 
-_COLUMNS = ("event", "prob", "weight", "group", "counts")
+_COLUMNS = ("event", "prob", "weight", "group", "counts", "second")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -27,6 +27,7 @@ class Forecasts:
     group: Ints | None = None
     counts: Ints | None = None
     grid: int | None = None  # of the cells of a compressed sample
+    second: NDArray[np.bool_] | None = None  # as `Sample._second`
 
     @classmethod
     def all_of(cls, sample: Sample, group: Ints | None) -> Forecasts:
@@ -39,6 +40,7 @@ class Forecasts:
             prob=np.asarray(prob, np.float64),
             weight=None if weight is None else np.asarray(weight, np.float64),
             group=group,
+            second=sample._second,
         )
 
     @classmethod
@@ -60,8 +62,9 @@ class Forecasts:
 
     @property
     def n(self) -> int:
-        """The number of rows."""
-        return len(self.prob) if self.counts is None else int(self.counts.sum())
+        """The number of rows; the two parts of a row that was split count once."""
+        parts = len(self.prob) if self.counts is None else int(self.counts.sum())
+        return parts if self.second is None else parts - int(self.second.sum())
 
     def masses(self) -> Floats:
         """The weight of each entry."""

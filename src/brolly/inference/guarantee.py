@@ -195,7 +195,7 @@ def guarantee(
         method=method,
         anytime=anytime,
         confidence_level=float(confidence_level),
-        n=sample.n,
+        n=sample._whole_rows,
         groups=draws,
         max_weight=max_weight,
         effective_n=effective_n,

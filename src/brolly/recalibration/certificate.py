@@ -110,7 +110,7 @@ def certify(
         gain=min(2 * curve.chord(back=True).value, 1.0),
         loss_bound=promise.bound,
         confidence_level=confidence_level,
-        n=promise.n,
+        n=held.n,
         groups=promise.groups,
         grid=held.grid,
     )

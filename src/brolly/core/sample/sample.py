@@ -72,6 +72,7 @@ class Sample(GridSums):
     grid: int | None
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
+    _second: NDArray[np.bool_] | None = None  # of rows that `split_outcomes` split: the second part of the row before
 
     def __init__(
         self,
@@ -278,6 +279,11 @@ class Sample(GridSums):
         """Whether rows have weights, other than the numbers of rows in cells."""
         weights = self.sample_weight
         return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
+
+    @property
+    def _whole_rows(self) -> int:
+        """The number of rows, where the two parts of a row that `split_outcomes` split count once."""
+        return self.n if self._second is None else self.n - int(self._second.sum())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._from_parts, (self._cells, self._rows)  # not what can be computed from them again

@@ -66,7 +66,9 @@ def split_outcomes(
     at, label, part = _parts(shares)
     weight = part if rows.weight is None else part * rows.weight[at]
     own = np.arange(len(shares)) if groups is None else as_labels(groups, "groups", len(shares))
-    return Sample(label, rows.prob[at], sample_weight=weight), own[at]
+    sample = Sample(label, rows.prob[at], sample_weight=weight)
+    sample._second = np.append(False, at[1:] == at[:-1]) & (weight > 0)  # rows of weight zero do not count
+    return sample, own[at]
 
 
 def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | None:
