@@ -11,6 +11,7 @@ from brolly.assessment import text
 from brolly.assessment.costs import Cost
 from brolly.assessment.segments import Segment, SegmentTable
 from brolly.assessment.verdict import Evidence, Sentence, judge
+from brolly.core.text import at_most
 from brolly.inference.worth import Worth
 from brolly.recalibration.certificate import Certificate
 
@@ -209,6 +210,64 @@ def test_the_costs_are_a_fourth_answer():
     assert "cost per case on 4,000 rows" in said
     assert "measured on 1,000 rows that they were not fitted to" in said
     assert "best single cut-off" not in said
+
+
+def own_costs(as_is, recalibrated, always, never):
+    """The user's decision with a threshold of 0.1, by the mean and half the interval of each cost."""
+    names = ("cost", "cost_recalibrated", "cost_always", "cost_never")
+    given = (as_is, recalibrated, always, never)
+    costs = {name: Cost(mean=x, low=x - h, high=x + h) for name, (x, h) in zip(names, given, strict=True)}
+    more = {"cost_best_cutoff": None, "cost_perfect": None, "n": 4000, "n_held_out": 1000}
+    return SimpleNamespace(task=SimpleNamespace(thresholds=(0.1,)), **costs, **more)
+
+
+ACT = "Next: act from 0.1 on (threshold = cost of a false alarm / (that + cost of a miss))."
+BETTER = "Recalibrated, they would cost you a little less: 2 instead of 3 per case (an estimate)."
+GAINS = "costs least, 3 per case: the forecast gains you nothing (an estimate)."
+
+
+@pytest.mark.parametrize(
+    ("costs", "step"),
+    [
+        (((3, 0.2), (3.1, 0.2), (5, 0.2), (9, 0.2)), ACT),
+        (((3, 0.2), (2.9, 0.2), (5, 0.2), (9, 0.2)), ACT),  # by chance
+        (((3, 0.2), (2, 0.2), (5, 0.2), (9, 0.2)), f"{ACT} {BETTER}"),
+        (((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)), f"Next, for your costs: always acting {GAINS}"),
+        (((4, 0.2), (3.5, 0.2), (5, 0.2), (3, 0.2)), f"Next, for your costs: never acting {GAINS}"),
+        (
+            ((4, 2), (2, 2), (3, 0.2), (9, 0.2)),
+            "Next, for your costs: acting on the recalibrated probabilities costs least, 2 per case (an estimate).",
+        ),
+    ],
+)
+def test_the_next_step_of_a_forecast_to_use_does_not_contradict_the_verdict(costs, step):
+    found = judge(evidence(), own_costs(*costs))
+    assert found.headline == "Use these probabilities as they are."
+    assert found.next_step == step
+
+
+def test_a_useful_and_safe_forecast_can_be_used_until_there_are_more_rows():
+    e = evidence(certificate=certificate(0.0, estimate=0.026))
+    found = judge(e, own_costs((3, 0.2), (2.9, 0.2), (5, 0.2), (9, 0.2)))
+    assert found.grade == "unknown"
+    assert found.headline == "These rows do not tell whether to recalibrate these probabilities first."
+    assert found.next_step == (
+        "Next: get more rows. These do not tell how many. Until then use the probabilities as they are: with 95% "
+        f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake. For your costs acting on the "
+        "probabilities costs 3 per case as they are, 2.9 recalibrated (estimates whose intervals overlap)."
+    )
+    unsafe = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
+    assert unsafe.headline == "These rows are too few for a verdict."
+    assert "Until then" not in unsafe.next_step
+
+
+def test_without_a_forecast_two_rules_are_left():
+    e = evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), ignored=0.01)
+    assert e.grade == "avoid"
+    assert judge(e).next_step.endswith("for everybody.")
+    step = judge(e, own_costs((3, 0.2), (2, 0.2), (5, 0.2), (4, 0.2))).next_step
+    rules = "always acting costs 5 per case, never acting 4 (an estimate)."
+    assert step.endswith(f"for everybody. For your costs, without a forecast: {rules}")
 
 
 def test_more_rows_are_asked_for_where_nothing_is_proven():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brolly.core.text import at_most, percent
 from brolly.decisions.text import show_threshold
 
 if TYPE_CHECKING:
@@ -44,20 +45,21 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
             f"Next: check which outcome is the event: higher predictions go with fewer events (AUROC {e.auroc:.2g}). "
             f"Did you mean 1 - p, or the other outcome as the event ({means.other_event})?"
         )
-    own = cheapest(task)
+    own = cheapest(task, recalibrated=e.grade == "recalibrate")
     yours = "" if own is None else f" For your costs {own[1]}"
     if e.grade == "use":
-        if own is not None and own[0] != "cost":
-            return f"Next, for your costs: {own[1]}"
-        ends = task.task.thresholds if task is not None else ()
-        where = f"from {show_threshold(ends[0])} on" if len(ends) == 1 else "from your threshold on"
-        return f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
+        return _use(task, own)
     if e.grade == "recalibrate":
         return f"Next: apply the map ({e.method}), as below.{yours}"
     if e.grade == "avoid":
-        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody."
+        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody.{_without(task)}"
     if e.foresight == 0:
         return "Next: get rows with both outcomes."
+    if e.useful and e.safe:
+        return (
+            f"Next: {_more_rows(e)} Until then use the probabilities as they are: with {percent(e.confidence_level)} "
+            f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake.{yours}"
+        )
     return f"Next: {_more_rows(e)}{yours}"
 
 
@@ -66,16 +68,60 @@ def commands(e: Evidence, means: Means = PYTHON) -> tuple[str, ...]:
     return means.recalibrate if e.grade == "recalibrate" and not e.is_reversed else ()
 
 
-def cheapest(task: TaskResult | None) -> tuple[str, str] | None:
-    """The rule that costs least, and a sentence about it."""
-    if task is None:
+def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] | None:
+    """The rule that costs least, and a sentence about it.
+
+    Where recalibration is not the verdict (`recalibrated`), it must clearly cost less than acting on the forecast as it
+    is, if that costs less than no forecast.
+    """
+    known = {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
+    if task is None or not known:
         return None
-    known = {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
-    if not known:
-        return None
+    name = _first(known)
+    if name == "cost_recalibrated" and not recalibrated and _helps(known) and not _saves(task):
+        both = f"{known['cost']:.4g} per case as they are, {known[name]:.4g} recalibrated"
+        return "cost", f"acting on the probabilities costs {both} (estimates whose intervals overlap)."
+    return name, f"{_RULES[name].format(f'{known[name]:.4g}')} (an estimate)."
+
+
+def _first(known: dict[str, float]) -> str:
+    """The rule that costs least."""
     least = min(known.values())
-    name = next(name for name, cost in known.items() if cost <= least + 1e-12 * abs(least))
-    return name, f"{_RULES[name].format(f'{least:.4g}')} (an estimate)."
+    return next(name for name, cost in known.items() if cost <= least + 1e-12 * abs(least))
+
+
+def _helps(known: dict[str, float]) -> bool:
+    """Whether acting on the forecast as it is costs less than always and never acting."""
+    return _first({name: cost for name, cost in known.items() if name != "cost_recalibrated"}) == "cost"
+
+
+def _saves(task: TaskResult) -> bool:
+    """Whether recalibration clearly costs less: the intervals do not overlap."""
+    old, new = task.cost, task.cost_recalibrated
+    return old is not None and new is not None and new.high < old.low
+
+
+def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
+    """What to do with a forecast that can be used as it is."""
+    costs = {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
+    if own is not None and not _helps(costs):
+        return f"Next, for your costs: {own[1]}"
+    ends = task.task.thresholds if task is not None else ()
+    where = f"from {show_threshold(ends[0])} on" if len(ends) == 1 else "from your threshold on"
+    found = f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
+    if own is None or own[0] != "cost_recalibrated":
+        return found
+    less = f"{costs['cost_recalibrated']:.4g} instead of {costs['cost']:.4g} per case (an estimate)"
+    return f"{found} Recalibrated, they would cost you a little less: {less}."
+
+
+def _without(task: TaskResult | None) -> str:
+    """What costs the user less without a forecast."""
+    if task is None or task.cost_always is None or task.cost_never is None:
+        return ""
+    always, never = task.cost_always.mean, task.cost_never.mean
+    rules = f"always acting costs {always:.4g} per case, never acting {never:.4g} (an estimate)."
+    return f" For your costs, without a forecast: {rules}"
 
 
 def _more_rows(e: Evidence) -> str:

@@ -55,7 +55,11 @@ def headline(e: Evidence) -> str:
         return "Recalibrate these probabilities before you use them."
     if e.grade == "avoid":
         return "Do not use these probabilities: they say little that the event rate does not say."
-    return "There is one outcome only: no verdict." if e.foresight == 0 else "These rows are too few for a verdict."
+    if e.foresight == 0:
+        return "There is one outcome only: no verdict."
+    if e.useful and e.safe:
+        return "These rows do not tell whether to recalibrate these probabilities first."
+    return "These rows are too few for a verdict."
 
 
 def reason(e: Evidence) -> str:
@@ -255,7 +259,7 @@ def limits(e: Evidence) -> str:
     drawn = (
         f"the {rows(e.n)}"
         if e.groups is None
-        else f"the {e.groups:,} groups of rows (the reliability diagram's intervals treat rows as independent)"
+        else f"the {e.groups:,} groups of rows (the intervals and bands of the charts treat rows as independent)"
     )
     single = f"Each statement holds with {level} confidence by itself, if {drawn} were drawn independently."
     if e.foresight == 0:
