@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import report_cases
 from helpers.strategies import samples
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -21,7 +22,7 @@ LEVEL = 0.95
 
 def advice(y, p, threshold, *, w=None, level=LEVEL):
     rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=level)
-    return advise(rates, threshold, regret=0.01, null_high=0.02)
+    return advise(rates, threshold, regret=0.01, net_benefit=0.1, null_high=0.02)
 
 
 def cells(p):
@@ -54,7 +55,7 @@ def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
 def test_every_range_is_proven_on_its_side_and_apart_from_the_others(sample, threshold):
     y, p, w = sample
     rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=0.05)  # so that few rows prove a lot
-    swaps = advise(rates, threshold, regret=0.0, null_high=0.0).swaps
+    swaps = advise(rates, threshold, regret=0.0, net_benefit=0.0, null_high=0.0).swaps
     for swap in swaps:
         i, j = np.flatnonzero(rates.low == swap.low)[0], np.flatnonzero(rates.high == swap.high)[0]
         if swap.do == "act":
@@ -122,7 +123,7 @@ def false_advice(name, *, level, samples=60, n=400):
     for _ in range(samples):
         p = POPULATIONS[name](rng, n)
         rates = rate_intervals(brolly.Sample(rng.random(n) < p, p), confidence_level=level)
-        count += any(advise(rates, t, regret=0.0, null_high=0.0).swaps for t in thresholds().tolist())
+        count += any(advise(rates, t, regret=0.0, net_benefit=0.0, null_high=0.0).swaps for t in thresholds().tolist())
     return count
 
 
@@ -168,7 +169,9 @@ def test_what_is_not_proven_is_not_advised():
 )
 def test_a_sentence_names_three_ranges(count, ending):
     swap = PredictionSwap(low=0.1, high=0.2, says="wait", do="act", share=0.1, saves=0.01)
-    text = str(ThresholdAdvice(threshold=0.5, regret=0.01 * count, null_high=0.0, swaps=(swap,) * count))
+    text = str(
+        ThresholdAdvice(threshold=0.5, regret=0.01 * count, net_benefit=0.0, null_high=0.0, swaps=(swap,) * count)
+    )
     assert text.count("For predictions") == 3
     assert text.endswith(f"the event rate there is above 0.5.{ending} Elsewhere follow the forecast.")
 
@@ -190,3 +193,35 @@ def test_thresholds_hold_ones_own_and_rare_events():
     assert at.max() == 0.9995
     assert np.all(np.diff(at) > 0)
     assert {0.005, 0.35, 0.5, 0.995} <= set(at.tolist())
+
+
+@pytest.mark.parametrize("rate", [0.02, 1e-4, 1e-9, 0.98, 1 - 1e-9])
+def test_thresholds_are_denser_around_a_rare_outcome(rate):
+    at = thresholds([], rate)
+    assert set(thresholds()) <= set(at)
+    assert np.all(np.diff(at) > 0)
+    assert 0 < at.min() < at.max() < 1
+    odds = np.minimum(at, 1 - at) / min(rate, 1 - rate)
+    near = (at < 0.5) == (rate < 0.5)
+    assert ((odds[near] > 1 / 16) & (odds[near] < 16)).sum() >= 30
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5, 1.0])
+def test_no_other_thresholds_are_added(rate):
+    assert np.array_equal(thresholds([0.3], rate), thresholds([0.3]))
+
+
+@given(samples(max_size=12))
+@settings(max_examples=15)
+def test_net_benefit_by_definition(sample):
+    """True positives per row, less false positives at the odds of the threshold."""
+    y, p, w = sample
+    y, p, w = np.asarray(y), np.asarray(p), np.ones(len(y)) if w is None else np.asarray(w)
+    with report_cases.quickly():
+        a = brolly.assess(y, p, sample_weight=w, measures=[], n_resamples=19, rng=0)
+    for found in a.advice[::20]:
+        t = found.threshold
+        acts = p >= t
+        expected = (np.average(acts * y, weights=w)) - np.average(acts * (1 - y), weights=w) * t / (1 - t)
+        assert found.net_benefit == pytest.approx(expected, abs=1e-12)
+        assert found.to_dict()["net_benefit"] == found.net_benefit

@@ -34,6 +34,22 @@ def test_every_segment_is_the_sample_of_its_rows():
     assert sum(s.share for s in found.rows) == pytest.approx(1)
 
 
+def test_costs_of_a_segment_are_those_of_its_rows():
+    """A false alarm costs 1, a miss 3; without a forecast there are two rules."""
+    rng, p, y = rows(600)
+    by, w = rng.choice(["a", "b", "c"], 600, p=[0.9, 0.09, 0.01]), rng.random(600)
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=3)
+    found = brolly.assess(y, p, sample_weight=w, by=by, task=task, **FAST).segments
+    for segment in found.rows:
+        at = by == segment.label
+        cost = [np.where(acts, 1.0 * ~y, 3.0 * y) for acts in (p >= 0.25, True, False)]
+        forecast, always, never = (np.average(c[at], weights=w[at]) for c in cost)
+        assert segment.cost == pytest.approx(forecast)
+        assert segment.cost_without == pytest.approx(min(always, never))
+    quadratic = brolly.assess(y, p, by=by, task=brolly.DecisionTask.quadratic(), **FAST).segments
+    assert {(s.cost, s.cost_without) for s in quadratic.rows} == {(None, None)}
+
+
 def test_several_columns_have_names_and_missing_labels_are_a_segment():
     _, p, y = rows(400)
     month = np.where(np.arange(400) % 2, 1.0, np.nan)

@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import brolly
 from brolly import forecast_value
 from brolly.core.regret import RegretCurve
+from brolly.decisions.forecast_value import value_at
 
 
 def shares(y, w):
@@ -67,6 +68,14 @@ def test_random_thresholds_by_definition(rows, asked):
         expected = by_definition(y[some], fit[some], shares(y, w)[some], mu, ties=True)
         found = np.interp(mu, v.curve.threshold, v.curve.value_recalibrated)
         assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(samples(max_size=12), st.lists(probabilities, min_size=1, max_size=6))
+def test_some_thresholds_without_the_curve(rows, asked):
+    y, p, w = rows
+    sample = brolly.Sample(y, p, sample_weight=w)
+    found = value_at(sample._distinct_table(), np.array(asked))
+    assert_allclose(found, forecast_value(sample)(asked), atol=1e-12)
 
 
 @given(samples(max_size=12))

@@ -36,6 +36,21 @@ def test_calibrated_forecasters_stay_within(options):
     assert below / 100 > 0.87
 
 
+@pytest.mark.parametrize("prob", [P, np.full(300, 0.3), np.repeat([0.0, 0.02, 1.0], 100), P[:20]])
+def test_the_gain_of_calibrated_forecasters_stays_within(prob):
+    """Straight from the definition: cost of no forecast less cost of acting from the threshold on."""
+    at = np.array([0.02, 0.3, 0.5, 0.9])
+    band = brolly.null_band(np.zeros(len(prob)), prob, n_resamples=400, rng=1, thresholds=at, confidence_level=0.9)
+    rng, inside = np.random.default_rng(2), np.zeros(len(at))
+    for _ in range(300):
+        y = (rng.random(len(prob)) < prob)[:, None]
+        cost = np.where(prob[:, None] >= at, at * ~y, (1 - at) * y).mean(axis=0)
+        gain = np.minimum((at * ~y).mean(axis=0), ((1 - at) * y).mean(axis=0)) - cost
+        inside += (band.value_low <= gain + 1e-12) & (gain <= band.value_high + 1e-12)
+    assert (inside / 300 > 0.84).all()
+    assert (band.value_low <= band.value_high).all()
+
+
 def test_the_result_says_it_all():
     p = np.array([0.1, 0.1, 0.9])
     band = brolly.null_band([0, 0, 1], p, bins=8, n_resamples=19, rng=3)
@@ -46,6 +61,8 @@ def test_the_result_says_it_all():
     assert repr(band).startswith("NullBand(regret_limit=")
     with pytest.raises(ValueError, match="read-only"):
         band.regret_low[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        band.value_high[0] = 1
 
 
 @pytest.mark.parametrize("thresholds", [[], [0.5, 1.5], [np.nan]])

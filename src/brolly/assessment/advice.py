@@ -16,6 +16,8 @@ from brolly.core.shown import Shown
 Action = Literal["act", "wait"]
 
 _STEPS = 200
+RARE = 0.05  # the share of rows with the rarer outcome below which charts have logit axes
+_AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 
 
@@ -53,6 +55,9 @@ class ThresholdAdvice(Shown):
         Act from this probability on: a false alarm costs the threshold, a miss 1 minus it.
     regret : float
         The regret curve at this threshold: the loss per row on these rows, in these units.
+    net_benefit : float
+        The net benefit of acting on the forecast on these rows: true positives per row, less false positives at the
+        odds of the threshold. Never acting has 0.
     null_high : float
         What the regret of a perfectly calibrated forecast stays below at this threshold.
     swaps : tuple of PredictionSwap
@@ -62,6 +67,7 @@ class ThresholdAdvice(Shown):
 
     threshold: float
     regret: float
+    net_benefit: float
     null_high: float
     swaps: tuple[PredictionSwap, ...]
 
@@ -90,6 +96,7 @@ class ThresholdAdvice(Shown):
             "cost_ratio": self.cost_ratio,
             "regret": self.regret,
             "share_of_stakes": self.share_of_stakes,
+            "net_benefit": self.net_benefit,
             "null_high": self.null_high,
             "beyond_chance": self.beyond_chance,
             "swaps": [{name: getattr(swap, name) for name in PredictionSwap.__slots__} for swap in self.swaps],
@@ -97,14 +104,23 @@ class ThresholdAdvice(Shown):
         }
 
 
-def thresholds(own: Iterable[float] = ()) -> Floats:
-    """Return the thresholds to give advice for: every half percent, some near 0 and 1, and the user's own."""
+def thresholds(own: Iterable[float] = (), event_rate: float = 0.5) -> Floats:
+    """Return the thresholds to give advice for: every half percent, some near 0 and 1, and the user's own.
+
+    If few rows have the event, or few do not, there are more around their share: there the decisions differ.
+    """
     near = np.array(_NEAR_THE_ENDS)
     inner = [mu for mu in own if 0 < mu < 1]
-    return np.unique(np.concatenate([np.arange(1, _STEPS) / _STEPS, near, 1 - near, inner]))
+    rarer = min(event_rate, 1 - event_rate)
+    around = rarer * _AROUND if 0 < rarer < RARE else np.empty(0)
+    more = around if event_rate < RARE else 1 - around
+    found = np.unique(np.concatenate([np.arange(1, _STEPS) / _STEPS, near, 1 - near, inner, more]))
+    return found[(found > 0) & (found < 1)]  # a share next to 1 may round to it
 
 
-def advise(rates: RateIntervals, threshold: float, *, regret: float, null_high: float) -> ThresholdAdvice:
+def advise(
+    rates: RateIntervals, threshold: float, *, regret: float, net_benefit: float, null_high: float
+) -> ThresholdAdvice:
     """Find where the other action is better, given intervals that hold for every range of predictions at once.
 
     Below the threshold the forecast says to wait: acting is better where the event rate is above the threshold. Above
@@ -125,7 +141,9 @@ def advise(rates: RateIntervals, threshold: float, *, regret: float, null_high: 
         *(_swap(rates, i, j, "wait", wait) for i, j in _best_ranges(wait, int(above), len(gain))),
     ]
     swaps.sort(key=lambda swap: swap.low)
-    return ThresholdAdvice(threshold=threshold, regret=regret, null_high=null_high, swaps=tuple(swaps))
+    return ThresholdAdvice(
+        threshold=threshold, regret=regret, net_benefit=net_benefit, null_high=null_high, swaps=tuple(swaps)
+    )
 
 
 def _best_ranges(saves: Floats, start: int, stop: int) -> list[tuple[int, int]]:

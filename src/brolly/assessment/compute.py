@@ -23,6 +23,7 @@ from brolly.core.arrays import Ints
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.decisions.curve import RegretProfile, regret_curve
+from brolly.decisions.decision_curve import Acted
 from brolly.decisions.forecast_value import ForecastValue, forecast_value
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.task import DecisionTask
@@ -117,7 +118,9 @@ def compute(
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
-        table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, rng=rng, step=step)
+        table = judge_segments(
+            segments, sample.total_weight, profile.value, fdr=fdr, task=settings.task, rng=rng, step=step
+        )
     own = None
     if settings.task is not None:
         own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
@@ -261,12 +264,13 @@ def _against_chance(
     level, grid = settings.confidence_level, curve.grid
     assert grid is not None
     bins = soft_bins(sample, grid, confidence_level=level)
-    at = thresholds(settings.task.thresholds if settings.task else ())
+    at = thresholds(settings.task.thresholds if settings.task else (), sample.event_rate)
     null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
     rates = rate_intervals(sample, confidence_level=level, group=group)
-    columns = (at, curve(at), null.regret_high)
+    acted = Acted.at(sample._distinct_table(), at, ties=True)
+    columns = (at, curve(at), acted.true_positive - acted.false_positive * at / (1 - at), null.regret_high)
     advice = tuple(
-        advise(rates, mu, regret=regret, null_high=high)
-        for mu, regret, high in zip(*(column.tolist() for column in columns), strict=True)
+        advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
+        for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
     )
     return Reliability.of(bins, null), null, advice

@@ -188,6 +188,15 @@ def simple_actions(task: FiniteTask, rows: Forecasts) -> dict[str, Any]:
     }
 
 
+def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
+    """What acting on the forecast costs per case on some rows, and the better of always and never acting."""
+    table = sample._distinct_table()
+    mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
+    forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
+    rules = [-float(mass.sum(axis=0) @ task.matrix[task.order[end]]) for end in (0, -1)]
+    return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
+
+
 def _fitted_actions(task: FiniteTask, split: Split, cutoff: float | None) -> dict[str, Any]:
     """The index of the action for each row held out, by rules that were fitted to the others."""
     prob = split.held.prob

@@ -61,7 +61,8 @@ class Assessment:
     regret : RegretProfile
         The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
     null_band : NullBand
-        The regret and the event rates that a perfectly calibrated forecast with these predictions shows by chance.
+        The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
+        predictions shows by chance.
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
     guarantee : Guarantee
@@ -220,7 +221,14 @@ class Assessment:
         curve = self.value.curve
         some = np.unique(np.linspace(0, len(curve.threshold) - 1, _POINTS).astype(np.int64))
         names = ("threshold", "value", "value_recalibrated", "value_perfect")
-        return {"event_rate": curve.event_rate, **{name: getattr(curve, name)[some].tolist() for name in names}}
+        null = self.null_band
+        return {
+            "event_rate": curve.event_rate,
+            **{name: getattr(curve, name)[some].tolist() for name in names},
+            "null_threshold": null.thresholds.tolist(),
+            "null_low": null.value_low.tolist(),
+            "null_high": null.value_high.tolist(),
+        }
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brolly.assessment import text
+from brolly.assessment.costs import segment_costs
 from brolly.core.arrays import Floats
 from brolly.core.input.labels import rows_by_segment
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.core.shown import Shown
+from brolly.decisions.finite_task import FiniteTask
+from brolly.decisions.task import DecisionTask
 from brolly.errors import FewRowsWarning
 from brolly.inference.guarantee import guarantee
 from brolly.inference.guarantee_result import Guarantee
@@ -55,6 +58,9 @@ class Segment(Shown):
         The interval of SCDL, at the table's `interval_level`; also None where no interval was computed.
     p_value, q_value : float or None
         Of the test of perfect calibration, by itself; and the smallest false discovery rate that flags the segment.
+    cost, cost_without : float or None
+        The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
+        without a forecast (the better of always and never acting). None without a decision that has a list of actions.
     small : bool
         Whether the segment has too few rows to be tested.
     flagged : bool
@@ -73,6 +79,8 @@ class Segment(Shown):
     high: float | None = None
     p_value: float | None = None
     q_value: float | None = None
+    cost: float | None = None
+    cost_without: float | None = None
     small: bool
     flagged: bool = False
 
@@ -121,7 +129,7 @@ class SegmentTable(Shown):
     @property
     def flagged(self) -> tuple[Segment, ...]:
         """The segments that are miscalibrated beyond chance, the largest loss first."""
-        return tuple(sorted((s for s in self.rows if s.flagged), key=_by_loss))
+        return tuple(sorted((s for s in self.rows if s.flagged), key=by_loss))
 
     @property
     def small(self) -> int:
@@ -131,7 +139,7 @@ class SegmentTable(Shown):
     def first(self, n: int) -> tuple[Segment, ...]:
         """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
         kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
-        return tuple(sorted(kept, key=_by_loss))
+        return tuple(sorted(kept, key=by_loss))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the loss in each segment into axes (default: new ones); see `brolly.plots.segments`."""
@@ -156,7 +164,7 @@ class SegmentTable(Shown):
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
 
 
-def _by_loss(segment: Segment) -> tuple[bool, float, float]:
+def by_loss(segment: Segment) -> tuple[bool, float, float]:
     """The largest loss first. SCDL comes second: it moves in steps, and many segments share a value."""
     return segment.small, -(segment.loss or 0.0), -segment.value
 
@@ -176,7 +184,14 @@ def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike 
 
 
 def judge_segments(
-    segments: Segments, total: float, value: float, *, fdr: float, rng: np.random.Generator, step: Callable[[], None]
+    segments: Segments,
+    total: float,
+    value: float,
+    *,
+    fdr: float,
+    task: DecisionTask | None,
+    rng: np.random.Generator,
+    step: Callable[[], None],
 ) -> SegmentTable:
     """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`).
 
@@ -197,6 +212,7 @@ def judge_segments(
             flagged=bool(numbers[-1] <= fdr),
             loss=losses[k].plug_in if k in losses else None,
             loss_bound=losses[k].bound if k in losses else None,
+            **(segment_costs(sample, task) if isinstance(task, FiniteTask) else {}),
             **{name: None if x != x else x for name, x in zip(names, numbers, strict=True)},
         )
         for k, ((key, sample), value, numbers) in enumerate(

@@ -287,6 +287,14 @@ def forecast_value(
     return ForecastValue(curve=curve, relative=relative, recalibration=kind, grid=sample.grid, n=sample.n)
 
 
+def value_at(table: DistinctTable, threshold: Floats) -> Floats:
+    """Return the value at some thresholds, of acting from them on, without the whole curve."""
+    acted = Acted.at(table, threshold, ties=True)
+    always = np.maximum(acted.true_positive + acted.false_negative - threshold, 0.0)
+    value: Floats = acted.true_positive * (1 - threshold) - acted.false_positive * threshold - always
+    return value
+
+
 def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     """The rows with other predictions."""
     if sample.grid is not None:

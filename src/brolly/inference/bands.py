@@ -1,4 +1,4 @@
-"""Bands for plots: the regret curve and the reliability diagram of a calibrated forecaster."""
+"""Bands for plots: the curves and the reliability diagram that a calibrated forecaster shows by chance."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from brolly.core.regret import RegretCurve, Swaps, check_swaps
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.shown import Shown
 from brolly.core.text import finite
+from brolly.decisions.forecast_value import value_at
 from brolly.errors import InputError
 from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
 from brolly.inference.resampling_units import Rng, as_atoms
 from brolly.inference.statistic import Pooled
 
+_ARRAYS = ("thresholds", "regret_low", "regret_high", "value_low", "value_high", "at", "rate_low", "rate_high")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class NullBand(Shown):
-    """The regret curve and the reliability diagram of a calibrated forecaster with these predictions, by chance.
+    """What a calibrated forecaster with these predictions shows by chance: two curves, and the reliability diagram.
 
     Attributes
     ----------
@@ -31,7 +34,9 @@ class NullBand(Shown):
     regret_low, regret_high : ndarray
         The band of the regret curve, at each threshold by itself.
     regret_limit : float
-        The value that the whole curve (at these thresholds) does not exceed with probability `confidence_level`.
+        The value that the whole regret curve (at these thresholds) does not exceed with probability `confidence_level`.
+    value_low, value_high : ndarray
+        The band of the gain over no forecast (`forecast_value`), at each threshold by itself.
     at : ndarray
         The points ``j / bins``.
     rate_low, rate_high : ndarray
@@ -48,6 +53,8 @@ class NullBand(Shown):
     regret_low: Floats
     regret_high: Floats
     regret_limit: float
+    value_low: Floats
+    value_high: Floats
     at: Floats
     rate_low: Floats
     rate_high: Floats
@@ -60,16 +67,15 @@ class NullBand(Shown):
     seed: int | None
 
     def __post_init__(self) -> None:
-        freeze(self.thresholds, self.regret_low, self.regret_high, self.at, self.rate_low, self.rate_high)
+        freeze(*(getattr(self, name) for name in _ARRAYS))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON (where NaN is None)."""
-        arrays = ("thresholds", "regret_low", "regret_high", "at", "rate_low", "rate_high")
         facts = ("regret_limit", "bins", "grid", "swaps", "confidence_level", "n_resamples", "n", "seed")
         return {
             "result": "null_band",
             "method": "predictions kept, outcomes redrawn",
-            **{name: list(map(finite, getattr(self, name).tolist())) for name in arrays},
+            **{name: list(map(finite, getattr(self, name).tolist())) for name in _ARRAYS},
             **{name: getattr(self, name) for name in facts},
         }
 
@@ -95,10 +101,11 @@ def null_band(
     rng: Seed = None,
     progress: Progress | None = None,
 ) -> NullBand:
-    """Compute bands for the regret curve and the reliability diagram of a calibrated forecaster.
+    """Compute bands for the regret curve, the decision curve and the reliability diagram of a calibrated forecaster.
 
     A curve within the band is no evidence of miscalibration. A curve outside of it is, at a threshold that was chosen
-    in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`.
+    in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`. Outcomes are drawn
+    independently: where rows depend on each other, the bands are too narrow.
 
     Explained in docs/inference-resampling.md.
 
@@ -107,7 +114,7 @@ def null_band(
     y_true, y_prob, sample_weight, pos_label
         As for `calibration_test`; the outcomes are not used.
     thresholds : array_like, optional
-        The thresholds of the regret curve. Default: 0, 0.01, ..., 1.
+        The thresholds of the curves. Default: 0, 0.01, ..., 1.
     grid, swaps
         As for `regret_curve`.
     bins : int
@@ -154,19 +161,22 @@ def null_band(
             curve = RegretCurve.from_table(redrawn._distinct_table(), swaps)
         else:
             curve = redrawn._on_grid(grid).curve(swaps)
-        return np.concatenate([curve(mu), event_rates(redrawn, bins)])
+        return np.concatenate([curve(mu), value_at(redrawn._distinct_table(), mu), event_rates(redrawn, bins)])
 
-    draws = draw_many(one, size, generator, progress, width=len(mu) + bins + 1)
+    k = len(mu)
+    draws = draw_many(one, size, generator, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
-    (regret_low, rate_low), (regret_high, rate_high) = (np.split(tail, [len(mu)]) for tail in tails)
+    low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
     return NullBand(
         thresholds=mu,
-        regret_low=regret_low,
-        regret_high=regret_high,
-        regret_limit=float(np.quantile(draws[:, : len(mu)].max(axis=1), confidence_level)),
+        regret_low=low[0],
+        regret_high=high[0],
+        regret_limit=float(np.quantile(draws[:, :k].max(axis=1), confidence_level)),
+        value_low=low[1],
+        value_high=high[1],
         at=np.arange(bins + 1) / bins,
-        rate_low=rate_low,
-        rate_high=rate_high,
+        rate_low=low[2],
+        rate_high=high[2],
         bins=bins,
         grid=grid,
         swaps=swaps,
