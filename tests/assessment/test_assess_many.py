@@ -38,6 +38,8 @@ def test_the_best_by_cost():
     assert repr(s) == "AssessmentSet('plain', 'bold'; best='plain')"
     assert str(s).startswith(f"{s.headline}\n\nforecast ")
     assert s["bold"].name == "bold"
+    own = s["plain"].verdict
+    assert s.next_step == s.to_dict()["verdict"]["next_step"] == f"plain: {own.headline} {own.next_step}"
 
 
 @pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
@@ -75,6 +77,7 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     cost, name = min((one.cost_recalibrated.mean, one.name) for one in s.standings)
     better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)."
     assert s.headline.endswith(better) == (cost < least)
+    assert s.next_step == f"{first.name}: {s[first.name].verdict.next_step}"  # not: use it
 
 
 @pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
@@ -113,6 +116,17 @@ def test_the_best_for_everybody():
     assert turned.pairs[0].better == turned.best == "plain"
 
 
+def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
+    """The better model is miscalibrated."""
+    y, p = rows(6000)
+    noisy = np.clip(p + np.random.default_rng(1).normal(0, 0.12, 6000), 0, 1)
+    s = brolly.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, task=TASK, **FAST)
+    assert s.ranking[0] == "noisy"
+    cost = s["low"].task.cost_recalibrated.mean
+    assert cost < s["noisy"].task.cost.mean
+    assert s.next_step.endswith(f" Recalibrated, low may cost less: {cost:.4g} per case (an estimate).")
+
+
 def test_a_calibration_error_alone_ranks_nothing():
     """The constant is perfectly calibrated, and worth nothing."""
     y, p = rows(6000)
@@ -131,6 +145,7 @@ def test_each_is_assessed_as_on_its_own():
     assert alone.pairs == ()
     assert alone.best is None
     assert alone.headline == own.verdict.headline
+    assert alone.next_step == own.verdict.next_step
     assert str(alone) == str(own)
 
 
@@ -139,6 +154,7 @@ def test_no_difference_is_said_so():
     s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
     assert s.headline == "No forecast is proven better than the other for everybody: state your costs to rank them."
+    assert s.next_step is None
     s = brolly.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
     assert s.best is None
     assert s.headline.startswith("No forecast is proven to cost least; on these rows it is a, ")

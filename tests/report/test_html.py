@@ -130,6 +130,53 @@ def test_costs_at_a_threshold_are_those_of_acting_on_the_rows():
         assert found["never"][k] == pytest.approx((1 - mu) * np.mean(y))
 
 
+def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
+    a = report_cases.single()
+    page = to_html(a)
+    (more,) = json.loads(written(page, "more"))
+    costs, rate = more["costs"], a.summary.event_rate
+    assert costs["net_benefit"] == [found.net_benefit for found in a.advice]
+    curve = brolly.net_benefit(*report_cases.rows()[:2], costs["threshold"])
+    assert costs["net_benefit"] == pytest.approx(curve.value[0].tolist(), abs=1e-12)
+    always = [(rate - t) / (1 - t) for t in costs["threshold"]]
+    assert costs["net_benefit_always"] == pytest.approx(always, abs=1e-12)
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", page[page.index('<table class="advice"') :].split("</thead>")[0])
+    assert heads[3:5] == ["Share of what is at stake", "Net benefit"]
+
+
+@pytest.mark.parametrize(
+    ("grade", "first", "below"),
+    [
+        ("use", ["policy.json"], ["map.json"]),
+        ("recalibrate", ["map.json", "policy.json"], []),
+        ("unknown", [], ["map.json", "policy.json"]),
+        ("avoid", [], []),
+    ],
+)
+def test_the_first_screen_offers_what_the_next_step_needs(grade, first, below):
+    a = report_cases.single()
+    page = to_html(replace(a, verdict=replace(a.verdict, grade=grade)))
+    above, after = page.split("</section>", 1)
+    assert re.findall('data-file="(.*?)"', above) == first
+    assert re.findall('data-file="(.*?)"', after.split("<script")[0]) == below
+
+
+def test_what_is_wrong_in_segments_and_what_words_mean_stands_before_the_charts():
+    a = report_cases.single()
+    asides = to_html(a).split('<div class="asides">')[1].split("</div>")[0]
+    (found,) = (s.text for s in a.verdict.sentences if s.about == "segments")
+    assert html.escape(found) in asides
+    assert "At stake: best minus worst outcome of a case." in asides
+    assert "with 95% confidence each" in asides
+
+
+def test_segments_have_the_users_costs():
+    a = report_cases.single()
+    assert "Your cost without a forecast" in to_html(a)
+    rows = tuple(replace(row, cost=None, cost_without=None) for row in a.segments.rows)
+    assert "Your cost without a forecast" not in to_html(replace(a, segments=replace(a.segments, rows=rows)))
+
+
 def test_without_a_task_the_fourth_tile_asks_for_costs_and_there_is_no_policy():
     a = replace(report_cases.single(), task=None)
     page = to_html(replace(a, verdict=replace(a.verdict, answers=a.verdict.answers[:3])))
@@ -187,9 +234,8 @@ def test_of_very_many_segments_the_worst_are_shown():
     assert 'value="1">s19999<' in page
     assert ">s19499<" not in page
     shown = re.findall(r'data-row="(\d+)"[^>]*><td class="text">s\d', page)
-    assert shown[:3] == ["1", "2", "3"]  # by loss
-    assert shown[-1] == "0"
-    assert "The chart shows the 40 largest losses." in page
+    assert shown[:3] == ["0", "1", "2"]  # flagged, then by loss
+    assert "The chart shows the first 40." in page
 
 
 def endless(a):

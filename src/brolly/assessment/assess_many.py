@@ -24,6 +24,7 @@ from brolly.assessment.ranking import (
     cost_difference,
     headline,
     interval,
+    next_step,
     ranked,
     references,
     table,
@@ -97,6 +98,15 @@ class AssessmentSet(Mapping[str, Assessment]):
         first = {one.name: one for one in self.standings}[self.ranking[0]]
         return headline(self.best, first, self.standings, self.references)
 
+    @property
+    def next_step(self) -> str | None:
+        """What to do with the first forecast of the ranking; None if neither costs nor proofs tell it from others."""
+        first = self.ranking[0]
+        verdict = self.assessments[[one.name for one in self.standings].index(first)].verdict
+        if len(self) == 1:
+            return verdict.next_step
+        return next_step(self.best, first, verdict, self.standings, self.references)
+
     def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> dict[str, Figure]:
         """Draw each forecast in a Matplotlib figure of its own (see `Assessment.plot`); return them by name."""
         return {name: a.plot(figsize=figsize, dpi=dpi) for name, a in self.items()}
@@ -131,7 +141,12 @@ class AssessmentSet(Mapping[str, Assessment]):
             "references": [one.to_dict() for one in self.references],
             "assessments": [a.to_dict() for a in self.assessments],
             "pairs": [pair.to_dict() for pair in self.pairs],
-            "verdict": {"headline": self.headline, "sentences": sentences, "text": str(self)},
+            "verdict": {
+                "headline": self.headline,
+                "next_step": self.next_step,
+                "sentences": sentences,
+                "text": str(self),
+            },
         }
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from brolly.assessment.costs import Cost, mean_cost, paid, simple_actions
 from brolly.assessment.result import Assessment
+from brolly.assessment.verdict import Verdict
 from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample
 from brolly.core.shown import Shown
@@ -261,6 +262,23 @@ def headline(
         )
     rest = "the other" if len(names) == 2 else "all others"
     return f"No forecast is proven better than {rest} for everybody: state your costs to rank them."
+
+
+def next_step(
+    best: str | None, name: str, verdict: Verdict, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+) -> str | None:
+    """What to do with the first forecast of the ranking; None if nothing tells it from the others."""
+    own = next(one for one in standings if one.name == name)
+    if best is None and own.cost is None:
+        return None
+    if _without_forecast(own, standings, others) is not None:
+        return f"{name}: {verdict.next_step}"
+    found = f"{name}: {verdict.headline} {verdict.next_step}"
+    known = [(one.cost_recalibrated.mean, one.name) for one in standings if one.cost_recalibrated is not None]
+    cost, other = min(known, default=(math.inf, ""))
+    if own.cost is None or other == name or cost >= own.cost.mean:
+        return found
+    return f"{found} Recalibrated, {other} may cost less: {cost:.4g} per case (an estimate)."
 
 
 def table(standings: tuple[Standing, ...], ranking: tuple[str, ...], others: tuple[ReferenceCost, ...]) -> str:

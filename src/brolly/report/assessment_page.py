@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.metadata import version
 
+from brolly.assessment.advice import RARE
 from brolly.assessment.result import Assessment
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
@@ -37,14 +38,15 @@ _NOT_GIVEN = (
     '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
-_FILES = {"map.json": "Recalibration map", "policy.json": "Rounding policy"}
+PALE_ROWS = 20  # as charts.js has it
+_FILES = {"map.json": "Recalibration map", "policy.json": "Policy for your decision"}
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
     """Return what goes into the places of article.html."""
     icon, badge = GRADES[a.verdict.grade]
     name, m_star = a.name or "The forecast", a.profile.m_star
-    notes = (s.text for s in a.verdict.sentences if s.about == "note")
+    notes = (s.text for s in a.verdict.sentences if s.about in ("segments", "note"))
     return {
         "index": str(index),
         "name": escape(name),
@@ -57,13 +59,17 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "next_step": escape(a.verdict.next_step),
         "commands": f"<pre>{escape(chr(10).join(a.verdict.commands))}</pre>" if a.verdict.commands else "",
         "rows": escape(_rows(a)),
-        "downloads": _downloads(a),
-        "notes": "".join(f'<p class="small">{escape(note)}</p>' for note in notes),
+        "downloads": _buttons(a, first=True),
+        "more_downloads": _buttons(a, first=False),
+        "stakes": escape(_stakes(a)),
+        "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
         "tiles": _tiles(a, index),
-        "value_keys": _keys(_value_lines(a)),
+        "value_keys": _keys(_value_lines()),
+        "value_caption": escape(_value_caption(a)),
         "value_table": tables.value(a),
         "with_map": " and recalibration map" if _has_map(a) else "",
         "reliability_keys": _keys(_reliability_lines(a)),
+        "reliability_caption": escape(_reliability_caption(a)),
         "reliability_table": tables.reliability(a),
         "advice": escape(_first_advice(a)),
         "costs": "" if a.task is None else tables.costs(a.task, a.confidence_level),
@@ -110,13 +116,25 @@ def _rows(a: Assessment) -> str:
     return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."
 
 
-def _downloads(a: Assessment) -> str:
+def _buttons(a: Assessment, *, first: bool) -> str:
+    """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
+    needed = {"map.json": a.verdict.grade == "recalibrate", "policy.json": a.verdict.grade != "unknown"}
     buttons = "".join(
         f'<button type="button" class="file" data-file="{name}" aria-label="Download: {_FILES[name]}">'
         f"{_FILES[name]} &#8595;</button> "
         for name in downloads(a)
+        if needed[name] is first
     )
     return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
+
+
+def _stakes(a: Assessment) -> str:
+    """The words of the answers that need an explanation."""
+    return (
+        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting. Bounds "
+        f"hold on average over cases like these rows, with {exact_percent(a.confidence_level)} confidence each; costs "
+        "are estimates."
+    )
 
 
 def _tiles(a: Assessment, index: int) -> str:
@@ -130,7 +148,7 @@ def _tiles(a: Assessment, index: int) -> str:
 
 
 def _keys(lines: Iterable[tuple[str, str]]) -> str:
-    """The keys of a chart: each name beside its line."""
+    """The keys of a chart: each name beside its line, or band."""
     keys = "".join(
         f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" d="M0,5H22"/></svg>'
         f"{escape(name)}</li>"
@@ -139,17 +157,38 @@ def _keys(lines: Iterable[tuple[str, str]]) -> str:
     return f'<ul class="keys">{keys}</ul>'
 
 
-def _value_lines(a: Assessment) -> list[tuple[str, str]]:
-    fitted = "isotonic, optimistic" if a.value.recalibration == "isotonic" else "optimistic"
-    lines = [("forecast", "as it is"), ("map", f"recalibrated ({fitted})"), ("none", "no forecast")]
-    return [*lines, ("perfect", "perfect")]
+def _value_lines() -> list[tuple[str, str]]:
+    lines = [("forecast", "as it is"), ("map", "recalibrated"), ("none", "no forecast"), ("perfect", "perfect")]
+    return [*lines, ("band", "if calibrated")]
+
+
+def _value_caption(a: Assessment) -> str:
+    """How to read the decision curve."""
+    best = "the best monotone map in hindsight" if a.value.recalibration == "isotonic" else "fitted to these same rows"
+    return (
+        "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
+        f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic. Grey: where the blue line of a "
+        f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each threshold)."
+    )
 
 
 def _reliability_lines(a: Assessment) -> list[tuple[str, str]]:
-    lines = [("forecast", "event rate"), ("perfect", "calibrated")]
+    lines = [("forecast", "event rate"), ("band", "if calibrated")]
     if a.recalibrator is not None and _has_map(a):
         lines.append(("map", f"recalibration map ({a.recalibrator.method_})"))
     return lines
+
+
+def _reliability_caption(a: Assessment) -> str:
+    """How to read the reliability diagram."""
+    level = exact_percent(a.confidence_level)
+    rare = min(a.summary.event_rate, 1 - a.summary.event_rate) < RARE
+    frame = " A point on the frame lies beyond it." if rare else ""
+    return (
+        f"Points: the event rate of predictions near each point, with {level} intervals; pale: of fewer than "
+        f"{PALE_ROWS} rows. A calibrated forecast lies on the diagonal; grey: what chance makes of it.{frame} Bars: "
+        "the predictions (dark: rows with the event)."
+    )
 
 
 def _first_advice(a: Assessment) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from brolly.assessment.costs import LABELS, TaskResult
 from brolly.assessment.result import Assessment
-from brolly.assessment.segments import Segment, SegmentTable
+from brolly.assessment.segments import Segment, SegmentTable, by_loss
 from brolly.core.arrays import Floats
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
@@ -30,7 +30,8 @@ def numbered(*columns: tuple[str, Callable[[float], str]]) -> list[Column]:
 def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     """The value at each threshold that there is advice for: as it is, recalibrated, perfect; and that of no forecast.
 
-    ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it.
+    ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it. The net
+    benefit of never acting is 0.
     """
     curve, mu = a.value.curve, np.array([found.threshold for found in a.advice])
     rate = curve.event_rate
@@ -46,12 +47,17 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
         "value_perfect": at(curve.value_perfect),
         "always": (mu * (1 - rate)).tolist(),
         "never": ((1 - mu) * rate).tolist(),
+        "null_low": a.null_band.value_low.tolist(),
+        "null_high": a.null_band.value_high.tolist(),
+        "net_benefit": [found.net_benefit for found in a.advice],
+        "net_benefit_always": ((rate - mu) / (1 - mu)).tolist(),
     }
 
 
 def value(a: Assessment) -> str:
     """The decision curve."""
-    heads = ("Threshold", "As it is", "Recalibrated", "Perfect foresight", "Cost: always acting", "Cost: never acting")
+    heads = ["Threshold", "As it is", "Recalibrated", "Perfect foresight", "Cost: always acting", "Cost: never acting"]
+    heads += ["Calibrated: low", "Calibrated: high", "Net benefit: as it is", "Net benefit: always acting"]
     columns = numbered(*((head, number) for head in heads))
     rows = list(zip(*values_at_thresholds(a).values(), strict=True))
     return folded("As a table", table("Decision curve: gain per case over no forecast", "value", columns, rows))
@@ -110,6 +116,7 @@ def advice(a: Assessment) -> str:
         Column("Cost of a false alarm / cost of a miss", attrgetter("cost_ratio"), number),
         Column("Loss per row", attrgetter("regret"), number),
         Column("Share of what is at stake", attrgetter("share_of_stakes"), percent),
+        Column("Net benefit", attrgetter("net_benefit"), number),
         Column("By chance up to", attrgetter("null_high"), number),
         Column("Advice", str),
     ]
@@ -150,24 +157,28 @@ def candidates(found: Recalibrator) -> str:
 
 
 def segments(found: SegmentTable, index: int, hidden: int) -> str:
-    """The segments, the largest loss first."""
+    """The segments: those miscalibrated beyond chance first, then the others, each by loss."""
     columns = [
         Column(short(" / ".join(found.by)), attrgetter("label"), short),
         Column("Rows", attrgetter("n"), count),
         Column("Event rate", attrgetter("event_rate"), percent),
         Column("Loss on these rows", attrgetter("loss"), percent),
         Column("Expected loss at most", attrgetter("loss_bound"), percent),
-        Column("SCDL", attrgetter("value"), number),
-        Column("Low", attrgetter("low"), number),
-        Column("High", attrgetter("high"), number),
-        Column("SCDL if calibrated", attrgetter("null_mean"), number),
+        Column("Test", attrgetter("status")),
+        Column("Your cost per case", attrgetter("cost"), number),
+        Column("Your cost without a forecast", attrgetter("cost_without"), number),
         Column("p-value", attrgetter("p_value"), number),
         Column("q-value", attrgetter("q_value"), number),
-        Column("Test", attrgetter("status")),
+        Column("SCDL", attrgetter("value"), number),
+        Column("SCDL: low", attrgetter("low"), number),
+        Column("SCDL: high", attrgetter("high"), number),
+        Column("SCDL if calibrated", attrgetter("null_mean"), number),
     ]
+    if not any(row.cost is not None for row in found.rows):
+        columns = [column for column in columns if not column.head.startswith("Your cost")]
     options = "".join(f'<option value="{i}">{escape(short(s.label))}</option>' for i, s in enumerate(found.rows))
     note = f"<p>{count(hidden)} more segments are not on this page.</p>" if hidden else ""
-    order = sorted(range(len(found.rows)), key=lambda i: by_loss(found.rows[i]))
+    order = sorted(range(len(found.rows)), key=lambda i: flagged_first(found.rows[i]))
     return (
         f'<section class="card" aria-labelledby="segments-{index}"><h2 id="segments-{index}">Segments</h2>'
         f'<p class="picker segment-picker" hidden><label for="segment-{index}">Show a segment</label> '
@@ -182,19 +193,20 @@ def segments(found: SegmentTable, index: int, hidden: int) -> str:
     )
 
 
-def by_loss(row: Segment) -> tuple[bool, float, float]:
-    """What to sort by: small segments last, the largest loss first."""
-    return row.small, -(row.loss or 0.0), -row.value
+def flagged_first(row: Segment) -> tuple[bool, bool, float, float]:
+    """What to sort by: in small segments chance alone makes large losses, so those beyond chance come first."""
+    return not row.flagged, *by_loss(row)
 
 
 def _about(found: SegmentTable) -> str:
     """The caption of the chart of segments."""
-    most = f" The chart shows the {DRAWN_SEGMENTS} largest losses." if len(found.rows) > DRAWN_SEGMENTS else ""
+    most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
         "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, against "
         "any monotone recalibration. Line: up to the bound of the expected loss, at "
         f"{exact_percent(1 - found.fdr)} for each segment by itself. Red: miscalibrated beyond chance (false discovery "
-        f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg). No dot: fewer than {count(found.min_rows)} rows."
+        f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg); these come first. No dot: fewer than "
+        f"{count(found.min_rows)} rows."
         f"{most}"
     )
 
@@ -204,7 +216,7 @@ def _about_scdl(found: SegmentTable) -> str:
     intervals = (
         ""
         if found.interval_level is None
-        else f" Its intervals, for the population, are at {exact_percent(found.interval_level)} each, so that on "
+        else f" Its intervals, for the population, are at {percent(found.interval_level)} each, so that on "
         f"average at most {exact_percent(found.fdr)} of them miss (Benjamini and Yekutieli); a value above its "
         "interval is inflated by chance."
     )

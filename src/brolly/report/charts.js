@@ -57,8 +57,16 @@ globalThis.brolly = (() => {
     return points.filter((d) => on.shown(d.p)).map((d) => ({ x: on.at(d.p), y: d.y }));
   }
 
+  // What a calibrated forecast shows by chance; it gains nothing at the thresholds 0 and 1.
+  function band(x, low, high, on) {
+    const [at, lows, highs] = [[0, ...x, 1], [0, ...low, 0], [0, ...high, 0]];
+    const top = curve(at, highs, on);
+    return curve(at, lows, on).map((d, i) => ({ x: d.x, low: d.y, high: top[i].y }));
+  }
+
   function value(a, width, state) {
     const { threshold, value: asIs, value_recalibrated: recalibrated, value_perfect: perfect, event_rate } = a.value;
+    const { null_threshold: at, null_low, null_high } = a.value;
     const on = axis([event_rate]);
     const here = state.costs.threshold[state.at];
     const points = rows(state.costs).filter((d) => on.shown(d.threshold));
@@ -66,10 +74,11 @@ globalThis.brolly = (() => {
     const lowest = Math.max(-0.6 * most, Math.min(0, ...asIs, ...recalibrated));
     const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
     const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];
-    return plot(`Decision curve: the gain over no forecast, as it is and recalibrated; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
-      height: Math.max(230, Math.min(270, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
+    return plot(`Decision curve: the gain over no forecast, as it is and recalibrated, and what a calibrated forecast shows by chance; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
+      height: Math.max(230, Math.min(252, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
       y: upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
       marks: [
+        Plot.areaY(band(at, null_low, null_high, on), { x: "x", y1: "low", y2: "high", fill: colours.band, clip: true }),
         Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
         line(perfect, { stroke: colours.quiet, strokeDasharray: "4 3" }),
         line(recalibrated, { stroke: colours.good, strokeWidth: 2, strokeDasharray: "7 3" }),
@@ -79,7 +88,7 @@ globalThis.brolly = (() => {
         Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${number(here)}`.trim(), fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
         tip(points, {
           x: (d) => on.at(d.threshold), y: (d) => Math.max(d.value, lowest),
-          title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}`,
+          title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}\ncalibrated, by chance: ${number(d.null_low)} to ${number(d.null_high)}\nnet benefit ${number(d.net_benefit)} (always acting ${number(d.net_benefit_always)})`,
         }, Plot.pointerX),
       ],
     });
@@ -88,11 +97,15 @@ globalThis.brolly = (() => {
   function mapOf(a, on) {
     if (!a.recalibration || a.recalibration.method === "none") return [];
     const { edges, start, slope } = a.recalibration.map;
-    const x = start.flatMap((_, k) => [edges[k], edges[k + 1]]);
-    const y = start.flatMap((s, k) => [s, s + slope[k] * (edges[k + 1] - edges[k])]);
+    const bars = a.histogram.share.flatMap((share, i) => (share > 0 ? [a.histogram.edges[i], a.histogram.edges[i + 1]] : []));
+    const [first, last] = [Math.min(...bars), Math.max(...bars)]; // beyond the predictions the map is a guess
+    const piece = start.map((s, k) => ({ from: Math.max(edges[k], first), to: Math.min(edges[k + 1], last), at: (p) => s + slope[k] * (p - edges[k]) })).filter((d) => d.from <= d.to);
+    const x = piece.flatMap((d) => [d.from, d.to]);
+    const y = piece.flatMap((d) => [d.at(d.from), d.at(d.to)]);
     return curve(x, y, on).filter((d) => on.shown(d.y)).map((d) => ({ x: d.x, y: on.at(d.y) }));
   }
 
+  const PALE_ROWS = 20; // points of fewer rows say little
   function reliability(a, width) {
     const { grid, method, ...columns } = a.reliability;
     const bins = rows(columns);
@@ -100,18 +113,19 @@ globalThis.brolly = (() => {
     const x = (d) => on.at(d.null_mean), y = (name) => (d) => on.at(d[name]);
     const [low, high] = on.scale("").domain;
     const many = bins.length > 40;
+    const strokeOpacity = (d) => (d.share * a.n < PALE_ROWS ? 0.35 : 1), fillOpacity = strokeOpacity;
     return plot(
       `Reliability diagram: the event rate at ${bins.length} predictions, and the recalibration map; the table below has the numbers.`,
       width,
       {
-        height: Math.max(190, Math.min(206, width * 0.5)), marginBottom: 18, marginTop: 22, marginLeft: 52, x: { ...on.scale(""), label: null },
+        height: Math.max(184, Math.min(190, width * 0.5)), marginBottom: 18, marginTop: 22, marginLeft: 52, x: { ...on.scale(""), label: null },
         y: { ...upward("event rate", { nice: false }), ...on.scale("event rate"), labelAnchor: "top", ticks: on.scale("").ticks ?? 6 },
         marks: [
           Plot.areaY(bins, { x, y1: y("null_low"), y2: y("null_high"), fill: colours.band }),
           ...(bins.length === 1 ? [Plot.ruleX(bins, { x, y1: y("null_low"), y2: y("null_high"), stroke: colours.band, strokeWidth: 9 })] : []),
           Plot.line([[low, low], [high, high]], { stroke: colours.quiet, strokeDasharray: "4 3" }),
-          Plot.ruleX(bins, { x, y1: y("low"), y2: y("high"), stroke: colours.forecast, strokeWidth: many ? 0.8 : 1.5 }),
-          Plot.dot(bins, { x, y: y("event_rate"), r: many ? 2 : 3.5, fill: colours.forecast, stroke: many ? "none" : "var(--card)" }),
+          Plot.ruleX(bins, { x, y1: y("low"), y2: y("high"), stroke: colours.forecast, strokeOpacity, strokeWidth: many ? 0.8 : 1.5 }),
+          Plot.dot(bins, { x, y: y("event_rate"), r: many ? 2 : 3.5, fill: colours.forecast, fillOpacity, stroke: many ? "none" : "var(--card)" }),
           Plot.line(mapOf(a, on), { x: "x", y: "y", stroke: colours.good, strokeWidth: 2.5, strokeDasharray: "7 3" }),
           tip(bins, {
             x, y: y("event_rate"),
@@ -160,7 +174,7 @@ globalThis.brolly = (() => {
           Plot.line(curve.threshold, { x: curve.threshold, y: curve.regret, stroke: colours.forecast, strokeWidth: 2 }),
           Plot.ruleY([0], { stroke: colours.soft }),
           Plot.dot(highest, { x: "threshold", y: "regret", symbol: "diamond", r: 5, fill: colours.ink }),
-          Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest at ${number(d.threshold)}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
+          Plot.text(highest, { x: "threshold", y: "regret", text: (d) => `largest ${d.threshold <= 0.0005 ? "near 0" : d.threshold >= 0.9995 ? "near 1" : `at ${number(d.threshold)}`}`, dy: -12, textAnchor: inText(worst.threshold), fill: colours.ink }),
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
           Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)" }),
           Plot.text([here], {
@@ -274,7 +288,7 @@ globalThis.brolly = (() => {
     const scale = on.scale(isValue ? "threshold" : "mean prediction");
     const shown = (x) => number(scale.tickFormat ? expit(x) : x);
     return plot(isValue ? "The decision curves of all forecasts." : "The reliability diagrams of all forecasts.", width, {
-      height: Math.min(width, 300), marginLeft: 52, x: scale,
+      height: Math.min(width, 236), marginLeft: 52, marginTop: 26, marginBottom: 34, x: scale,
       y: isValue ? upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most] }) : { ...upward("event rate"), ...on.scale("event rate"), labelAnchor: "top" },
       marks: [
         isValue ? Plot.ruleY([0], { stroke: colours.soft }) : Plot.line([[scale.domain[0], scale.domain[0]], [scale.domain[1], scale.domain[1]]], { stroke: colours.soft, strokeWidth: 1 }),

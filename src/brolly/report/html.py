@@ -25,7 +25,7 @@ from brolly.core.text import short
 from brolly.errors import InputError
 from brolly.report import clinical_page
 from brolly.report.assessment_page import GRADES, downloads, fields
-from brolly.report.assessment_tables import MAX_SEGMENTS, by_loss, values_at_thresholds
+from brolly.report.assessment_tables import MAX_SEGMENTS, flagged_first, values_at_thresholds
 from brolly.report.html_tables import Column, folded, items, number, percent, table
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
@@ -112,7 +112,8 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
     found = fields(a, index, **options)
     clinical = preset == "clinical"
     first = Template(_read("clinical.html" if clinical else "overview.html"))
-    found["first"] = first.substitute(clinical_page.fields(a, index) if clinical else found)
+    notes = f'<div class="asides">{found["notes"]}</div>' if clinical and found["notes"] else ""
+    found["first"] = notes + first.substitute(clinical_page.fields(a, index) if clinical else found)
     return Template(_read("article.html")).substitute(found)
 
 
@@ -146,7 +147,7 @@ def _with_few_segments(a: Assessment) -> Assessment:
         return a
     rows = a.segments.rows
     if len(rows) > MAX_SEGMENTS:
-        rows = tuple(sorted(rows, key=lambda row: (not row.flagged, *by_loss(row)))[:MAX_SEGMENTS])
+        rows = tuple(sorted(rows, key=flagged_first)[:MAX_SEGMENTS])
     shown = [replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows]
     return replace(a, segments=replace(a.segments, rows=tuple(shown)))
 
@@ -160,6 +161,7 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
     clinical = preset == "clinical"
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
+        next_step="" if found.next_step is None else f'<p class="next">{escape(found.next_step)}</p>',
         forecasts=_forecasts_table(found) + (clinical_page.comparison(found) if clinical else ""),
         decision_curves=clinical_page.DECISION_CURVES if clinical else _DECISION_CURVES,
         measures=folded("All measures of all forecasts", _measures_table(found)),
@@ -175,8 +177,8 @@ def _forecasts_table(found: AssessmentSet) -> str:
     columns = [
         Column("Forecast", attrgetter("standing.name"), short),
         Column("Verdict", lambda row: "" if row.whole is None else GRADES[row.whole.verdict.grade][1]),
-        Column("Worth at least (of perfect foresight)", attrgetter("whole.evidence.worth.relative_at_least"), percent),
-        Column("Loss as it is, at most", attrgetter("whole.guarantee.bound"), percent),
+        Column("Worth at least", attrgetter("whole.evidence.worth.relative_at_least"), percent),
+        Column("Loss at most", attrgetter("whole.guarantee.bound"), percent),
         Column("Brier score", attrgetter("standing.brier_score"), number),
         Column("AUROC", attrgetter("standing.auroc"), number),
     ]
@@ -185,7 +187,7 @@ def _forecasts_table(found: AssessmentSet) -> str:
             Column("Cost per case", attrgetter("standing.cost.mean"), number),
             Column("Low", attrgetter("standing.cost.low"), number),
             Column("High", attrgetter("standing.cost.high"), number),
-            Column("Cost if recalibrated", attrgetter("standing.cost_recalibrated.mean"), number),
+            Column("Recalibrated", attrgetter("standing.cost_recalibrated.mean"), number),
         ]
     known = [column._replace(value=_or_none(column.value)) for column in columns]
     places = {name: place for place, name in enumerate(found.ranking)}

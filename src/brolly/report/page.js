@@ -43,7 +43,8 @@
     const none = Math.min(c.always[at], c.never[at]);
     const found = { "as it is": none - c.value[at], "always acting": c.always[at], "never acting": c.never[at] };
     const words = Object.entries(found).map(([name, cost]) => `${name} ${number(Math.max(0, cost) * total)}`);
-    return `Cost per case on these rows, in your units: ${words.join(", ")}. No intervals.`;
+    const benefit = `Net benefit: as it is ${number(c.net_benefit[at])}, always acting ${number(c.net_benefit_always[at])}, never acting 0.`;
+    return `On these rows, cost per case in your units: ${words.join(", ")}. ${benefit}`;
   }
 
   function decision(article, a, state) {
@@ -99,7 +100,7 @@
     const select = picker.querySelector("select");
     const words = article.querySelector(".segment-status");
     const found = a.segments.rows;
-    const worst = found.map((_, i) => i).sort((i, j) => found[i].small - found[j].small || found[j].loss - found[i].loss || found[j].value - found[i].value);
+    const worst = found.map((_, i) => i).sort((i, j) => found[j].flagged - found[i].flagged || found[i].small - found[j].small || found[j].loss - found[i].loss || found[j].value - found[i].value);
     state.shown = worst.slice(0, SHOWN_SEGMENTS);
     state.segment = -1;
     picker.hidden = false;
