@@ -35,5 +35,5 @@ def on_page_content(html: str, page: Page, **_: Any) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Show empty lines of examples as such, not as the sign that doctest needs."""
-    return markdown.replace("<BLANKLINE>\n", "\n")
+    """Show examples as sessions: what they print is no Python, and empty lines are not the sign that doctest needs."""
+    return markdown.replace("<BLANKLINE>\n", "\n").replace("```python\n>>> ", "```pycon\n>>> ")

@@ -45,6 +45,6 @@ def test_the_fitting_readings_of_table_2_fit(name):
     assert all(abs(float(row["off by (printed sd)"])) < 0.2 for row in found)
 
 
-def test_markdown_escapes_bars():
-    table = Table.of("t", "", [{"a": "|x|", "b": 1.5, "c": None}])
-    assert table.to_markdown("a", "c") == "| a | c |\n| --- | --- |\n| \\|x\\| |  |\n"
+def test_markdown_escapes_bars_and_stars():
+    table = Table.of("t", "", [{"a": "|x*|", "b": 1.5, "c": None}])
+    assert table.to_markdown("a", "c") == "| a | c |\n| --- | --- |\n| \\|x\\*\\| |  |\n"

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,7 +62,7 @@ class Table:
     def to_markdown(self, *columns: str) -> str:
         """Return some columns as a table in Markdown."""
         rows = [columns, ["---"] * len(columns)]
-        rows += [[shown(row[column]).replace("|", "\\|") for column in columns] for row in self.records()]
+        rows += [[re.sub(r"[|*]", r"\\\g<0>", shown(row[column])) for column in columns] for row in self.records()]
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
     def __str__(self) -> str:
