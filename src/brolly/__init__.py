@@ -12,7 +12,9 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
-__version__ = "0.1.0"
+from brolly.core.version import VERSION
+
+__version__ = VERSION
 
 # Names are loaded when first asked for: `import brolly` stays light, and the command is ready for Ctrl-C at once. They
 # are listed once, in the stub beside this file, as SPEC 1 of the scientific Python projects has it.

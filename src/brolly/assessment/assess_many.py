@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from html import escape
-from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,6 +32,7 @@ from brolly.assessment.result import SCHEMA, Assessment, as_json
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.sample.segments import Segments
 from brolly.core.text import percent, wrapped
+from brolly.core.version import VERSION
 from brolly.decisions.task import DecisionTask
 from brolly.errors import BrollyWarning, InputError
 from brolly.inference.forecasts import Forecasts
@@ -132,7 +132,7 @@ class AssessmentSet(Mapping[str, Assessment]):
         return {
             "result": "assessment_set",
             "schema": SCHEMA,
-            "brolly": version("brolly"),
+            "brolly": VERSION,
             "confidence_level": self.confidence_level,
             "names": list(self),
             "best": self.best,

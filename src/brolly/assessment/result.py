@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from html import escape
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +19,7 @@ from brolly.assessment.segments import SegmentTable
 from brolly.assessment.text import ADVICE_METHOD
 from brolly.assessment.verdict import Evidence, Verdict
 from brolly.core.atomic_write import write_atomic
+from brolly.core.version import VERSION
 from brolly.decisions.curve import RegretProfile
 from brolly.decisions.forecast_value import ForecastValue
 from brolly.inference.bands import NullBand
@@ -162,7 +162,7 @@ class Assessment:
         return {
             "result": "assessment",
             "schema": SCHEMA,
-            "brolly": version("brolly"),
+            "brolly": VERSION,
             "name": self.name,
             **self.summary.to_dict(),
             "confidence_level": self.confidence_level,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.metadata import version
 
 from brolly.assessment.advice import RARE
 from brolly.assessment.result import Assessment
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
+from brolly.core.version import VERSION
 from brolly.decisions.policy import RoundingPolicy
 from brolly.recalibration.storage import as_text
 from brolly.report import assessment_tables as tables
@@ -229,7 +229,7 @@ def _method(a: Assessment) -> str:
     if a.summary.compressed is not None:
         words.append(f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL.")
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
-    words.append(f"Random numbers: {seed}. brolly {version('brolly')}.")
+    words.append(f"Random numbers: {seed}. brolly {VERSION}.")
     return f"<h3>Method</h3><ul>{items(words)}</ul><h3>References</h3><ul>{items((*REFERENCES, *_sources(a)))}</ul>"
 
 
