@@ -245,12 +245,25 @@ def test_the_worst_possible_sample():
     assert brolly.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
 
 
-def test_calibrated_rows_need_one_pass():
+def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
     rng = np.random.default_rng(1)
     p = rng.random(1 << 20)
     sample = brolly.Sample(rng.random(1 << 20) < p, p)
     assert brolly.soft_binned_profile(sample).m_star <= 4096
     assert list(sample._passes) == [8192]
+    weighted = brolly.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
+    assert brolly.soft_binned_cdl(weighted) == pytest.approx(brolly.soft_binned_cdl(sample), abs=1e-13)
+    assert list(weighted._passes) == [4096, 8192]
+
+
+def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(2)
+    p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))  # small ones have more digits than a cell's offset keeps
+    y, order = rng.random(len(p)) < p, rng.permutation(len(p))
+    one = brolly.soft_binned_profile(y, p)
+    monkeypatch.setattr("brolly.core.grid.cell_accumulator.available_threads", lambda: 1)
+    another = brolly.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
+    assert_array_equal(one.losses, another.losses)
 
 
 def test_many_rows_need_a_second_pass():

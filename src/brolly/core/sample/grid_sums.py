@@ -13,7 +13,7 @@ from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
 
 _QUICK_GRID = 1 << 14  # a finer grid's table, of 32 bytes a cell, leaves the second-level cache
-_SMALL_GRID = 1 << 12  # the grid of the first pass over 2^18 rows
+_QUICK_WEIGHTED_GRID = 1 << 12  # the same for weighted rows, whose cells have 96 bytes
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
@@ -46,14 +46,15 @@ class GridSums:
     def _grids(self) -> list[int]:
         """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the finest.
 
-        For many rows two further passes come before the sort that the finest grid needs. A compressed sample
+        For many rows up to three further passes come before the sort that the finest grid needs. A compressed sample
         has its own grid only.
         """
         if self._rows is None:
             return [self._first_grid]
         if len(self._rows.prob) < _MANY_ROWS:
             return [self._first_grid, FINEST_GRID]
-        return [self._first_grid, _grid(16, self.n, LARGEST_GRID), LARGEST_GRID, FINEST_GRID]
+        finer = {*(_grid(fineness, self.n, LARGEST_GRID) for fineness in (5, 16)), LARGEST_GRID, FINEST_GRID}
+        return [self._first_grid, *sorted(grid for grid in finer if grid > self._first_grid)]
 
     def _cell_sums(self, m: int) -> CellSums:
         """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
@@ -115,9 +116,10 @@ class GridSums:
         return self._distinct
 
 
-def first_grid(n: int) -> int:
-    """Return the grid of the first pass over n rows: for many, one just fine enough if predictions are calibrated."""
-    return _grid(8, max(64, n), _SMALL_GRID) if n < _MANY_ROWS else _grid(5, n, _QUICK_GRID)
+def first_grid(rows: Rows) -> int:
+    """Return the grid of the first pass: for many rows, one just fine enough if predictions are calibrated."""
+    n, quick = len(rows.prob), _QUICK_GRID if rows.weight is None else _QUICK_WEIGHTED_GRID
+    return _grid(8, max(64, n), quick) if n < _MANY_ROWS else _grid(5, n, quick)
 
 
 def _grid(fineness: int, n: int, finest: int) -> int:

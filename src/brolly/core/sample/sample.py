@@ -92,7 +92,7 @@ class Sample(GridSums):
         return self
 
     def _read(self, rows: Rows) -> None:
-        self._hold(sum_cells(rows, first_grid(len(rows))), rows, rows.names.weight)
+        self._hold(sum_cells(rows, first_grid(rows)), rows, rows.names.weight)
 
     @overload
     @classmethod
@@ -194,7 +194,7 @@ class Sample(GridSums):
         self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
         self.effective_n = float(n)
         self._events = round(self.event_rate * n)
-        self._first_grid = first_grid(len(rows))
+        self._first_grid = first_grid(rows)
         self._rows, self._distinct, self._passes = rows, table, {}
         self._sums, self._by_grid, self._losses = {}, {}, {}
         self._show(rows)
