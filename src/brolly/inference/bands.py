@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from brolly.core.arrays import Floats, freeze
 from brolly.core.grid.cells import check_grid
 from brolly.core.regret import RegretCurve, Swaps, check_swaps
+from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.decisions.forecast_value import value_at
 from brolly.errors import InputError
-from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_many
-from brolly.inference.resampling_units import Rng, as_atoms
-from brolly.inference.statistic import Pooled
+from brolly.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share, draw_batches
+from brolly.inference.resampling_units import Atoms, Rng, as_atoms
+from brolly.inference.statistic import Places
 
 _ARRAYS = ("thresholds", "regret_low", "regret_high", "value_low", "value_high", "at", "rate_low", "rate_high")
 
@@ -152,19 +154,9 @@ def null_band(
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
         raise InputError("thresholds must be numbers in [0, 1], at least one")
     generator, seed = as_seed(rng)
-    atoms = as_atoms(sample)
-    pooled, coin = Pooled(atoms, lambda _: 0.0), atoms.coin(atoms.prob)
-
-    def one(stream: Rng) -> Floats:
-        redrawn = pooled.sample(atoms.redraw(stream, coin))
-        if grid is None:
-            curve = RegretCurve.from_table(redrawn._distinct_table(), swaps)
-        else:
-            curve = redrawn._on_grid(grid).curve(swaps)
-        return np.concatenate([curve(mu), value_at(redrawn._distinct_table(), mu), event_rates(redrawn, bins)])
-
     k = len(mu)
-    draws = draw_many(one, size, generator, progress, width=2 * k + bins + 1)
+    some = _curves(as_atoms(sample), mu, grid, swaps, bins)
+    draws = draw_batches(some, size, generator, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
     return NullBand(
@@ -187,10 +179,35 @@ def null_band(
     )
 
 
-def event_rates(sample: Sample, bins: int) -> Floats:
-    """Return the event rate in the soft bin at each ``j / bins``; NaN where there are no rows."""
-    rounded = sample._on_grid(bins).rounded
-    rates = np.full(bins + 1, np.nan)
-    some = rounded.weight > 0
-    rates[rounded.index[some]] = rounded.positive[some] / rounded.weight[some]
-    return rates
+def _curves(
+    atoms: Atoms, mu: Floats, grid: int | None, swaps: Swaps, bins: int
+) -> Callable[[Rng, int], NDArray[np.float64]]:
+    """Return a function that redraws outcomes and evaluates everything: one resample a row."""
+    prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
+    on_bins = Places.of(prob, weight, bins)
+    on_grid = None if grid is None else Places.of(prob, weight, grid)
+
+    def some(stream: Rng, times: int) -> Floats:
+        positive = np.stack([atoms.redraw(stream, coin).positive for _ in range(times)])
+        rows = rounded = _tables(prob, weight, positive)
+        if on_grid is not None and grid is not None:
+            rounded = _tables(np.arange(grid + 1) / grid, on_grid.weight, on_grid.sums(positive))
+        regret = [RegretCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
+        value = [value_at(table, mu) for table in rows]
+        return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
+
+    return some
+
+
+def _tables(prob: Floats, weight: Floats, positive: NDArray[Any]) -> list[DistinctTable]:
+    """Return the table of each resample, a row of weights of events."""
+    some = weight > 0
+    negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+    pairs = zip(negative, positive.astype(np.float64), strict=True)
+    return [DistinctTable(prob[some], *(side[some] for side in pair)) for pair in pairs]
+
+
+def event_rates(weight: Floats, positive: Floats) -> Floats:
+    """Return the event rate in each soft bin, for each row of weights of events; NaN where there are no rows."""
+    with np.errstate(invalid="ignore"):
+        return np.where(weight > 0, positive / weight, np.nan)

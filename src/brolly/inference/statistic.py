@@ -177,7 +177,7 @@ class SoftBinned:
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
-        self._places: dict[int, _Places] = {}
+        self._places: dict[int, Places] = {}
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
@@ -198,7 +198,7 @@ class SoftBinned:
     def _balance(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], Floats]:
         """For the resamples `left` the exponent of m* (0 if it is not below the grid m), and SCDL on the grid m*."""
         if m not in self._places:
-            self._places[m] = _Places.of(self._prob, self._weight, m, soft=self._soft)
+            self._places[m] = Places.of(self._prob, self._weight, m, soft=self._soft)
         places = self._places[m]
         weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
         total = float(weight.sum())
@@ -214,7 +214,7 @@ class SoftBinned:
         return exponent, loss / total
 
 
-class _Places(NamedTuple):
+class Places(NamedTuple):
     """Where predictions are on a grid: cell, rise above it, first prediction of each cell; and the observed sums."""
 
     cell: NDArray[np.int64]
@@ -223,7 +223,7 @@ class _Places(NamedTuple):
     weight: Floats
 
     @classmethod
-    def of(cls, prob: Floats, weight: Floats, m: int, *, soft: bool) -> _Places:
+    def of(cls, prob: Floats, weight: Floats, m: int, *, soft: bool = True) -> Places:
         """Place the predictions, which are increasing."""
         cell, rise = split(prob, m, soft=soft)
         start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
