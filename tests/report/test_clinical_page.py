@@ -17,6 +17,8 @@ from brolly.report import to_html
 
 NUMBERS = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
 
+TOP = "return document.querySelector(arguments[0]).getBoundingClientRect().top"
+
 
 def data_of(page):
     return json.loads(page.split('id="data">')[1].split("</script>")[0])
@@ -115,6 +117,8 @@ def test_several_models_in_a_browser(browser, tmp_path, three, size, dark):
     assert browser.run(TEXTS_OUTSIDE) == []
     lines = "return document.querySelectorAll('[data-chart=\"all-net-benefit\"] g[fill=none] path').length"
     assert browser.run(lines) >= 4  # three models and treating all
+    notes, plot = (browser.run(TOP, place) for place in (".core-notes", '[data-chart="calibration"]'))
+    assert notes < plot  # also on a phone, where small print comes last
     rows = browser.texts("table.core-set")[0]
     assert all(name in rows for name in three)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 from brolly.assessment.advice import RARE
@@ -14,7 +14,7 @@ from brolly.core.version import VERSION
 from brolly.decisions.policy import RoundingPolicy
 from brolly.recalibration.storage import as_text
 from brolly.report import assessment_tables as tables
-from brolly.report.html_tables import count, items, number, percent
+from brolly.report.html_tables import count, items, keys, number, percent
 
 GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),
@@ -64,11 +64,11 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "stakes": escape(_stakes(a)),
         "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
         "tiles": _tiles(a, index),
-        "value_keys": _keys(_value_lines()),
+        "value_keys": keys(_value_lines()),
         "value_caption": escape(_value_caption(a)),
         "value_table": tables.value(a),
         "with_map": " and recalibration map" if _has_map(a) else "",
-        "reliability_keys": _keys(_reliability_lines(a)),
+        "reliability_keys": keys(_reliability_lines(a)),
         "reliability_caption": escape(_reliability_caption(a)),
         "reliability_table": tables.reliability(a),
         "advice": escape(_first_advice(a)),
@@ -145,16 +145,6 @@ def _tiles(a: Assessment, index: int) -> str:
         for answer in a.verdict.answers
     ]
     return "".join(tiles if len(tiles) > 3 else [*tiles, _NOT_GIVEN.format(index)])
-
-
-def _keys(lines: Iterable[tuple[str, str]]) -> str:
-    """The keys of a chart: each name beside its line, or band."""
-    keys = "".join(
-        f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" d="M0,5H22"/></svg>'
-        f"{escape(name)}</li>"
-        for kind, name in lines
-    )
-    return f'<ul class="keys">{keys}</ul>'
 
 
 def _value_lines() -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@
   }
 
   // Decision curves of one model or several: name, colour and dashes by their place.
-  function benefit(label, found, rates, width) {
+  function benefit(label, found, rates, width, height = Math.max(250, Math.min(330, width * 0.8))) {
     const on = axis(rates);
     const lines = found.map(({ name, benefit: b }, i) => ({
       name, stroke: models[i % 6], strokeDasharray: dashes[i % 6],
@@ -40,7 +40,7 @@
     const everybody = [...new Map(lines.map((l) => [JSON.stringify(l.points.map((d) => d.all)), l.points])).values()]; // one line where rows are the same
     const shown = lines.flatMap((l) => l.points.filter((d) => d.value >= y.domain[0]).map((d) => ({ ...d, name: l.name })));
     return plot(label, width, {
-      height: Math.max(250, Math.min(330, width * 0.8)), marginTop: 26, marginLeft: 52, x: on.scale("threshold"), y: upward("net benefit per patient", { nice: false, ...y }),
+      height, marginTop: 26, marginLeft: 52, x: on.scale("threshold"), y: upward("net benefit per patient", { nice: false, ...y }),
       marks: [
         ...lines.map((l) => Plot.areaY(l.points.filter((d) => d.low !== null), { x, y1: "low", y2: "high", fill: l.stroke, fillOpacity: 0.16, clip: true })),
         Plot.ruleY([0], { stroke: colours.soft, strokeWidth: 1.5 }),
@@ -81,6 +81,6 @@
   Object.assign(charts, {
     calibration, risks,
     "net-benefit": (a, width) => benefit("Decision curve: the net benefit by threshold, beside treating all and none; the table below has the numbers.", [{ benefit: a.clinical.net_benefit }], [a.event_rate], width),
-    "all-net-benefit": (s, width) => benefit("The decision curves of all models.", s.assessments.map((a) => ({ name: a.name, benefit: a.clinical.net_benefit })), s.assessments.map((a) => a.event_rate), width),
+    "all-net-benefit": (s, width) => benefit("The decision curves of all models.", s.assessments.map((a) => ({ name: a.name, benefit: a.clinical.net_benefit })), s.assessments.map((a) => a.event_rate), width, Math.min(width, 236)),
   });
 })();

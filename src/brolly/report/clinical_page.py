@@ -8,12 +8,11 @@ from html import escape
 from brolly.assessment.assess_many import AssessmentSet
 from brolly.assessment.clinical import NUMBERS, ClinicalPerformance
 from brolly.assessment.result import Assessment
+from brolly.core.text import finite, short
 from brolly.core.text import percent as exact_percent
-from brolly.core.text import short
 from brolly.inference.influence import IntervalEstimate
 from brolly.report import assessment_tables as tables
-from brolly.report.assessment_page import _keys as keys
-from brolly.report.html_tables import Column, count, folded, number, table
+from brolly.report.html_tables import Column, count, folded, keys, number, table
 
 _SHORT = {  # on the tiles
     "auroc": "AUROC",
@@ -75,9 +74,10 @@ def comparison(found: AssessmentSet) -> str:
 
 
 def _tile(name: str, perfect: str, value: IntervalEstimate | None) -> str:
-    interval = "" if value is None else f"{number(value.low)} to {number(value.high)}; "
+    ends = "" if value is None else " to ".join(number(finite(end)) for end in (value.low, value.high))
+    interval = f'<dd class="more">{ends}</dd>' if ends else ""
     shown = "not defined" if value is None else number(value.value)
-    return f'<div><dt>{name}</dt><dd class="value">{shown}</dd><dd class="more">{interval}perfect: {perfect}</dd></div>'
+    return f'<div><dt>{name}</dt><dd class="value">{shown}</dd>{interval}<dd class="more">perfect: {perfect}</dd></div>'
 
 
 def _calibration_lines(a: Assessment) -> list[tuple[str, str]]:

@@ -68,6 +68,16 @@ def folded(summary: str, inside: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
 
 
+def keys(lines: Iterable[tuple[str, str]]) -> str:
+    """The keys of a chart: each name beside its line, or band."""
+    found = "".join(
+        f'<li><svg width="22" height="10" aria-hidden="true"><path class="key-{kind}" d="M0,5H22"/></svg>'
+        f"{escape(name)}</li>"
+        for kind, name in lines
+    )
+    return f'<ul class="keys">{found}</ul>'
+
+
 def _kind(column: Column) -> str:
     return "" if column.shown in (None, short) else ' class="number"'
 
