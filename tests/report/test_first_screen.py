@@ -95,6 +95,16 @@ def test_tables_that_go_on_have_a_shadow(browser, report):
     assert browser.run(shadow) == "local, local, scroll, scroll"
 
 
+def test_captions_of_wide_tables_fit_a_phone(browser, report):
+    browser.open(report, size="phone")
+    browser.unfold()
+    wide = "[...document.querySelectorAll('.scroll')].filter((s) => s.scrollWidth > s.clientWidth)"
+    ends = f"return {wide}.map((s) => s.querySelector('caption').offsetWidth <= s.clientWidth)"
+    found = browser.run(ends)
+    assert len(found) > 2
+    assert all(found)
+
+
 def test_rare_events_are_on_logit_axes(browser, tmp_path):
     to_html(report_cases.rare(), tmp_path / "rare.html")
     browser.open(tmp_path / "rare.html")

@@ -8,6 +8,7 @@ from html import escape
 
 from brolly.assessment.advice import RARE
 from brolly.assessment.result import Assessment
+from brolly.core.text import at_most
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
 from brolly.core.version import VERSION
@@ -34,19 +35,23 @@ REFERENCES = (
     "Benjamini, Hochberg (1995), Controlling the false discovery rate, doi:10.1111/j.2517-6161.1995.tb02031.x "
     "(segments).",
 )
+OWN_MAPS = "A map for each segment may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
 _NOT_GIVEN = (
     '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
 PALE_ROWS = 20  # as charts.js has it
 _FILES = {"map.json": "Recalibration map", "policy.json": "Policy for your decision"}
+_READ_BY = {"map.json": "for brolly apply and load_recalibrator", "policy.json": "for brolly decide and load_policy"}
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
     """Return what goes into the places of article.html."""
     icon, badge = GRADES[a.verdict.grade]
     name, m_star = a.name or "The forecast", a.profile.m_star
-    notes = (s.text for s in a.verdict.sentences if s.about in ("segments", "note"))
+    notes = [s.text for s in a.verdict.sentences if s.about == "note"]
+    if a.segments is not None:
+        notes.insert(0, _segments(a))
     return {
         "index": str(index),
         "name": escape(name),
@@ -116,11 +121,19 @@ def _rows(a: Assessment) -> str:
     return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."
 
 
+def _segments(a: Assessment) -> str:
+    """What the test of the segments found, and what to do about it."""
+    assert a.segments is not None
+    found = " ".join(s.text for s in a.verdict.sentences if s.about == "segments")
+    return f"{found} {OWN_MAPS}" if a.segments.flagged else found
+
+
 def _buttons(a: Assessment, *, first: bool) -> str:
     """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
     needed = {"map.json": a.verdict.grade == "recalibrate", "policy.json": a.verdict.grade != "unknown"}
     buttons = "".join(
-        f'<button type="button" class="file" data-file="{name}" aria-label="Download: {_FILES[name]}">'
+        f'<button type="button" class="file" data-file="{name}" title="{name}, {_READ_BY[name]}" '
+        f'aria-label="Download: {_FILES[name]}">'
         f"{_FILES[name]} &#8595;</button> "
         for name in downloads(a)
         if needed[name] is first
@@ -129,11 +142,13 @@ def _buttons(a: Assessment, *, first: bool) -> str:
 
 
 def _stakes(a: Assessment) -> str:
-    """The words of the answers that need an explanation."""
+    """The words of the answers that need an explanation, and the guarantee that covers all changes of actions."""
+    rounded = a.rounded_guarantee
     return (
         "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting. Bounds "
         f"hold on average over cases like these rows, with {exact_percent(a.confidence_level)} confidence each; costs "
-        "are estimates."
+        f"are estimates. Rounded at random to multiples of 1/{rounded.grid}, the probabilities lose at most "
+        f"{at_most(min(rounded.bound, 1.0))} against any change of actions, monotone or not."
     )
 
 
