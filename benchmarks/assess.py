@@ -106,7 +106,8 @@ def main() -> None:
     data, names = make_data(_LARGE), list(brolly.list_measures())
     times |= _times({"segments": segments()}, 1)
     times |= _times({name: partial(_test, data, [name]) for name in names}, 1)
-    times |= _times({"every measure": partial(_test, data, names), "report": _shell(data)}, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        times |= _times({"every measure": partial(_test, data, names), "report": _shell(data, Path(folder))}, 1)
     tables = [_targets(times, names), _all(times), *curves.tables(), profile(data)]
     machine = [*describe(("scikit-learn",)), ("other programs meanwhile", str(company))]
     lines = "\n".join(f"- {name}: {value}" for name, value in machine)
@@ -116,12 +117,11 @@ def main() -> None:
         options.output.write_text(page, encoding="utf-8")
 
 
-def _shell(data: Data) -> Job:
+def _shell(data: Data, folder: Path) -> Job:
     """Return the command `brolly report` on a Parquet file of these rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    folder = Path(tempfile.mkdtemp())
     pq.write_table(pa.table({"p": data.p, "y": data.y}), folder / "rows.parquet")
     command = [sys.executable, "-m", "brolly", "report", "rows.parquet", "--prob", "p", "--outcome", "y"]
     return lambda: subprocess.run([*command, "-o", "out.html"], cwd=folder, check=True, capture_output=True)

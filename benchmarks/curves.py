@@ -7,7 +7,6 @@ import gc
 import importlib.metadata
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -161,6 +160,8 @@ def _installation() -> Table:
 
 def _import_time(statement: str, environment: dict[str, str]) -> float:
     """Return the least processor seconds of several processes."""
+    import resource  # not on every system
+
     took = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
