@@ -89,12 +89,17 @@ def reason(e: Evidence) -> str:
     missing = [] if e.useful or (e.improvable and e.useful_recalibrated) else ["that anybody gains by them"]
     if e.improvable and not e.improves:
         assert e.certificate is not None
-        gain = percent(float(f"{e.certificate.gain_estimate:.2g}"))
+        gain = _estimate(e.certificate.gain_estimate)
         missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
     if not e.improvable and not e.safe:
         missing.append(f"that nobody loses more than {percent(e.tolerance)} of what is at stake")
     groups = "" if e.groups in (None, e.n) else f" in {e.groups:,} groups"
     return f"{rows(e.n)}{groups} do not prove {' or '.join(missing)}."
+
+
+def _estimate(share: float) -> str:
+    """An estimate in percent, to two digits."""
+    return percent(float(f"{share:.2g}"))
 
 
 def answer_line(question: str, value: str, meaning: str) -> str:
@@ -136,7 +141,8 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
     harm = f"nobody loses more than {at_most(c.harm_bound)} ({e.method})."
     if c.gain_at_least == 0:
         return {"value": "no proven gain;", "meaning": harm}
-    return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": f"of what is at stake; {harm}"}
+    gain = f"of what is at stake, about {_estimate(c.gain_estimate)} by the estimate; {harm}"
+    return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": gain}
 
 
 def cost_answer(task: TaskResult) -> dict[str, str]:
