@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,38 @@ def stories(monkeypatch):
 
     yield make_stories
     sys.modules.pop("make_stories")
+
+
+@pytest.fixture
+def docstrings(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    import docstrings
+
+    yield docstrings
+    sys.modules.pop("docstrings")
+
+
+def test_formulas_and_tables_of_docstrings_are_drawn(docstrings):
+    text = "Is\n\n.. math:: a_1 <\n    \\tfrac12.\n\n=== ==\na   b\n=== ==\n1   2\n=== =="
+    thing = SimpleNamespace(docstring=SimpleNamespace(value=text))
+    docstrings.Docstrings().on_instance(obj=thing)
+    written = "Is\n\n:math:`a_1 < \\tfrac12.`\n\n\n```text\n=== ==\na   b\n=== ==\n1   2\n=== ==\n```"
+    assert thing.docstring.value == written
+    alone = docstrings.with_formulas("<p>:math:<code>a_1 &lt; \\tfrac12</code></p>")
+    assert alone.startswith("<math ")
+    assert 'display="block"' in alone
+    assert "<mfrac>" in alone
+    inside = docstrings.with_formulas("<p>:math:<code>a</code> is <code>b</code>.</p>")
+    assert re.fullmatch(r'<p><math [^>]* display="inline">.*</math> is <code>b</code>.</p>', inside)
+    assert docstrings.with_links("See docs/data.md.") == 'See <a href="../../data/">data</a>.'
+
+
+def test_every_formula_can_be_drawn(docstrings):
+    text = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    formulas = re.findall(r":math:`(.+?)`", docstrings._BLOCK.sub(r":math:`\2`", text), re.DOTALL)
+    assert len(formulas) > 200
+    for formula in formulas:
+        assert "<merror" not in docstrings.with_formulas(f":math:<code>{formula}</code>")
 
 
 def test_a_wrong_quotation_is_found(stories, tmp_path):
