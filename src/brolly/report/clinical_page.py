@@ -173,7 +173,9 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
         (
             "24",
             "Results of model updating",
-            _updating(a, "What is proven of the map, on rows that it was not fitted to: see Recalibration below."),
+            _updating(
+                a, "What is proven of the map, on rows that it was not fitted to: see the part on recalibration below."
+            ),
         ),
     ]
 
