@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -57,3 +58,16 @@ def test_the_warning_and_the_way_out(tmp_path, monkeypatch, capsys, forecast, wa
     assert " ".join(err.split()).endswith(ways_out.get(forecast, ""))
     assert main([*POLICY, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_groups_that_prove_nothing_warn_of_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    p, y = overconfident(np.random.default_rng(0), 4000)
+    rows = [f"{a:.4f},{b:d},{row % 25}\n" for row, (a, b) in enumerate(zip(p, y, strict=True))]
+    Path("rows.csv").write_text("p,y,day\n" + "".join(rows))
+    assert main([*POLICY, "--groups", "day"]) == 0
+    grouped = json.loads(Path("policy.json").read_text())
+    assert capsys.readouterr().err == ""
+    assert main(POLICY) == 0
+    assert capsys.readouterr().err.startswith("brolly: warning: Recalibrate ")
+    assert json.loads(Path("policy.json").read_text()) == grouped

@@ -12,6 +12,7 @@ from brolly.cli.assess import without_warnings
 from brolly.cli.options import (
     add_columns,
     add_costs,
+    add_groups,
     add_quiet,
     add_seed,
     check_result,
@@ -56,7 +57,8 @@ examples:
 
 'brolly decide' applies the policy. For decisions with more than two actions use
 Python: brolly.RoundingPolicy(task, sample=...).save("policy.json").
-A forecast that 'brolly assess' grades "avoid" or "recalibrate" gets a warning.
+A forecast that 'brolly assess' grades "avoid" or "recalibrate" gets a warning;
+--groups is for that grade alone.
 Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).
 """
 _WAYS_OUT = {
@@ -71,6 +73,7 @@ def add_command(commands: Commands) -> None:
     summary = "make a policy from costs and past predictions, for 'brolly decide'"
     parser = new_command(commands, run, "policy", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
+    add_groups(parser)
     add_costs(parser)
     parser.add_argument(
         "--threshold", metavar="P", type=probability, help="instead of costs: act from this probability on"
@@ -131,8 +134,9 @@ def _warn(arguments: argparse.Namespace) -> None:
     """Say on stderr if the forecast should not be acted on as it is; a map that is applied first is its own answer."""
     if arguments.map is not None:
         return
+    rows, groups = read_rows(arguments)
     with without_warnings():
-        found = assess(read_rows(arguments)[0], measures=[], n_resamples=99, rng=arguments.seed)
+        found = assess(rows, groups=groups, measures=[], n_resamples=99, rng=arguments.seed)
     verdict = found.verdict
     way_out = _REVERSED if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     if way_out is not None:
