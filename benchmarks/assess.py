@@ -168,7 +168,7 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
     note = (
         "All at 1e5 rows unless said. The loop should be slower by the goal, the others at most the goal. A bootstrap "
         "draw is two passes of about 0.17 ms of processor time each, one to draw the rows (a random number and a count "
-        "somewhere in memory for each) and one to add them up: 60 times the loop would take six cores."
+        "somewhere in memory for each) and one to add them up: 60 times the loop would take an estimated six cores."
     )
     return Table("Targets", note, ["job", "goal", "measured", "met"], body)
 
