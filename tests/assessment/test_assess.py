@@ -309,3 +309,19 @@ def test_no_committed_grade_is_the_wrong_one():
     for line in tables.read("grades.csv"):
         wrong = {"use", "recalibrate", "avoid"} - set(right[line["population"]].split())
         assert sum(int(line[grade]) for grade in wrong) == 0, line
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_assessment_stays_what_it_was_when_the_arrays_are_used_again(weighted):
+    """Measures, the core set and the SCDL of calibrated forecasts are computed when they are asked for."""
+    y, p = forecasts(600, lambda p: p**1.3)
+    w = np.random.default_rng(2).exponential(size=600) if weighted else None
+    used = [y.copy(), p.copy(), None if w is None else w.copy()]
+    kept = brolly.assess(y, p, sample_weight=w, rng=0, n_resamples=19)
+    found = brolly.assess(used[0], used[1], sample_weight=used[2], rng=0, n_resamples=19)
+    used[0][:], used[1][:] = ~used[0], used[1] / 100
+    if weighted:
+        used[2][:] = 1.0
+    assert found.to_dict() == kept.to_dict()
+    assert found.clinical.to_dict() == kept.clinical.to_dict()
+    assert found.test.null.tolist() == kept.test.null.tolist()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,6 +73,13 @@ def test_an_assessment_counts_rows_and_not_their_parts():
     page = a.to_html()
     assert '<p class="rows">400 rows; event rate' in page
     assert f"{sample.n} rows" not in page
+
+
+def test_rows_that_were_split_count_once_after_a_copy():
+    sample, _ = brolly.split_outcomes([0.5, 1.0, 0.25], [0.4, 0.7, 0.2])
+    for other in (copy.copy(sample), pickle.loads(pickle.dumps(sample))):
+        assert DataSummary.of(other) == DataSummary.of(sample)
+        assert DataSummary.of(other).n == 3
 
 
 @pytest.mark.parametrize(

@@ -282,12 +282,13 @@ def test_atoms_that_cannot_be_pooled_are_kept():
         assert with_fewer_cells(atoms) is atoms
 
 
-def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn():
+@pytest.mark.parametrize("source", [np.random.PCG64, np.random.Philox, np.random.MT19937])
+def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn(source):
     rng = np.random.default_rng(7)
     p = rng.random(500)
     sample = brolly.Sample((rng.random(500) < p**1.2).astype(int), p)
-    found = quick_test(sample, 99, np.random.default_rng(3))
-    again = brolly.calibration_test(sample, n_resamples=99, rng=np.random.default_rng(3))
+    found = quick_test(sample, 99, np.random.Generator(source(3)))
+    again = brolly.calibration_test(sample, n_resamples=99, rng=np.random.Generator(source(3)))
     stored = pickle.loads(pickle.dumps(found))
     for one in (found, stored):
         assert one.to_dict() == again.to_dict()

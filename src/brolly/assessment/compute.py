@@ -103,7 +103,7 @@ def compute(
     step: Callable[[], None],
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
-    level = settings.confidence_level
+    level, sample = settings.confidence_level, sample._with_own_rows()
     as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
     rounded = _rounded(sample, group, level)
     assert rounded.grid is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, overload
@@ -327,13 +328,13 @@ def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
     """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
     size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
     streams = spawned(rng, size)
-    null = NullValues(partial(_redrawn_later, sample, beside, size, [s.bit_generator.seed_seq for s in streams]))
+    null = NullValues(partial(_redrawn_later, sample, beside, size, deepcopy(streams)))
     return _result(sample, exact_p_value(sample, [tested], size, streams)[0], tested, beside, null, size, None)
 
 
-def _redrawn_later(sample: Sample, statistic: Statistic, size: int, seeds: list[Any]) -> Floats:
-    """The statistic of calibrated forecasters, from the random numbers of streams with these seeds."""
-    return redrawn(sample, [statistic], size, [np.random.default_rng(seed) for seed in seeds])[1][:, 0]
+def _redrawn_later(sample: Sample, statistic: Statistic, size: int, streams: list[Rng]) -> Floats:
+    """The statistic of calibrated forecasters, from the random numbers of these streams, which stay as they are."""
+    return redrawn(sample, [statistic], size, deepcopy(streams))[1][:, 0]
 
 
 def _result(

@@ -51,6 +51,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.prob)
 
+    def copied(self) -> Rows:
+        """Return the same rows in arrays that nobody else has."""
+        weight = None if self.weight is None else self.weight.copy()
+        return Rows(self.label.copy(), self.prob.copy(), weight, self.names, self.other)
+
     def explain(self) -> InputError:
         """Return the error for the rule that the rows break; the kernel reports only that they break one."""
         names = self.names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -286,7 +287,17 @@ class Sample(GridSums):
         return self.n if self._second is None else self.n - int(self._second.sum())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._from_parts, (self._cells, self._rows)  # not what can be computed from them again
+        state = None if self._second is None else {"_second": self._second}
+        return type(self)._from_parts, (self._cells, self._rows), state  # not what can be computed from them again
+
+    def _with_own_rows(self) -> Self:
+        """The same with copies of the rows, for results of which a part is computed later: callers reuse arrays."""
+        if self._rows is None:
+            return self
+        kept = copy.copy(self)
+        kept._hold(self._cells, self._rows.copied(), self._rows.names.weight)
+        kept._distinct = self._distinct
+        return kept
 
     def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
