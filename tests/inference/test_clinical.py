@@ -205,7 +205,7 @@ def test_a_single_group_proves_nothing():
     assert found.brier_score.low == 0.0
     assert found.brier_score.high == 1.0
     assert found.calibration_intercept.to_dict()["low"] is None
-    assert "Only 1 groups" in found.notes[-1]
+    assert found.notes[-1] == "Only 1 group: do not rely on the intervals."
 
 
 def test_a_compressed_sample_is_taken_but_not_with_groups():

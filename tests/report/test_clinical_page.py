@@ -123,6 +123,36 @@ def test_several_models_in_a_browser(browser, tmp_path, three, size, dark):
     assert all(name in rows for name in three)
 
 
+@pytest.mark.parametrize("case", ["one class", "one group", "one row", "all equal"])
+def test_pages_without_some_of_the_numbers(browser, tmp_path, case):
+    rng = np.random.default_rng(9)
+    p = np.full(80, 0.5) if case == "all equal" else rng.random(1 if case == "one row" else 80)
+    y = np.zeros(len(p), int) if case == "one class" else (rng.random(len(p)) < p).astype(int)
+    groups = np.zeros(80, int) if case == "one group" else None
+    with report_cases.quickly():
+        a = brolly.assess(y, p, groups=groups, measures=[], n_resamples=19, rng=0)
+    a.to_html(tmp_path / "page.html", preset="clinical")
+    browser.open(tmp_path / "page.html")
+    assert browser.complaints() == []
+    words = {"one group": "\u2013 to \u2013", "one class": "not defined"}.get(case, "perfect: 1")
+    assert any(words in tile for tile in browser.texts(".tiles > div"))
+
+
+def test_models_of_different_rows_have_their_own_line_of_treating_all(browser, tmp_path):
+    rng = np.random.default_rng(10)
+    half, rare = rng.random(300), rng.beta(1, 60, 300)
+    rows = {"half": (rng.random(300) < half, half), "rare": (rng.random(300) < rare, rare)}
+    with report_cases.quickly():
+        brolly.assess_many(rows, measures=[], n_resamples=19, rng=0).to_html(tmp_path / "two.html", preset="clinical")
+    browser.open(tmp_path / "two.html")
+    dashed = (
+        'return document.querySelectorAll(\'[data-chart="all-net-benefit"] g[stroke-dasharray="4 3"] path\').length'
+    )
+    assert browser.run(dashed) == 2
+    ticks = browser.texts('[data-chart="all-net-benefit"] svg text')
+    assert {"0.01", "0.9"} <= set(ticks)  # the axis holds both
+
+
 def test_one_model_with_rare_events_in_a_browser(browser, tmp_path):
     to_html(report_cases.rare(), tmp_path / "rare.html", preset="clinical")
     browser.open(tmp_path / "rare.html")

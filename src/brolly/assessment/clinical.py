@@ -262,6 +262,7 @@ def _notes(
     if entries.draws is not None:
         fewest = min(fewest, entries.draws)
     if fewest < _FEW:
-        few = "groups" if entries.draws == fewest else "rows of the rarer outcome"
-        notes.append(f"Only {fewest:.3g} {few}: do not rely on the intervals.")
+        few = "row" if entries.draws != fewest else "group"
+        kind = " of the rarer outcome" if few == "row" else ""
+        notes.append(f"Only {fewest:.3g} {few}{'s' * (fewest != 1)}{kind}: do not rely on the intervals.")
     return tuple(notes)

@@ -35,7 +35,8 @@ globalThis.brolly = (() => {
     const rarer = Math.min(...rates.map((rate) => Math.min(rate, 1 - rate)));
     if (!(rarer > 0 && rarer < 0.05)) return { at: (p) => p, shown: () => true, between: () => [], scale: (label) => ({ domain: [0, 1], label, labelAnchor: "center", labelArrow: "none" }) };
     const inner = values.filter((p) => p > 0 && p < 1);
-    const ends = rates[0] < 0.5 ? [rarer / 30, 0.5] : [0.5, 1 - rarer / 30];
+    const away = (r) => (r < 0.95 ? r / 30 : 0.5); // how near to 0 the axis begins; likewise how near to 1 it ends
+    const ends = [Math.min(...rates.map(away)), 1 - Math.min(...rates.map((r) => away(1 - r)))];
     const low = Math.max(1e-6, Math.min(ends[0], ...inner)), high = Math.min(1 - 1e-6, Math.max(ends[1], ...inner));
     const at = (p) => logit(Math.min(Math.max(p, low), high));
     const wide = logit(high) - logit(low) > 6;
@@ -301,5 +302,5 @@ globalThis.brolly = (() => {
   const charts = {
     value, reliability, histogram, regret, strip, profile, measures, costs, segments, "all-value": (s, w) => together(s, w, "value"), "all-reliability": (s, w) => together(s, w, "reliability"),
   };
-  return { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf };
+  return { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS };
 })();

@@ -1,7 +1,7 @@
 // The charts of the clinical preset: calibration plot, net benefit, risk distribution. Nothing is estimated here.
 "use strict";
 (() => {
-  const { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf } = globalThis.brolly;
+  const { charts, colours, models, dashes, number, percent, rows, plot, tip, axis, upward, mapOf, PALE_ROWS } = globalThis.brolly;
 
   function calibration(a, width) {
     const { grid, method, ...columns } = a.clinical.reliability;
@@ -9,15 +9,17 @@
     const on = axis([a.event_rate], bins.map((d) => d.null_mean));
     const x = (d) => on.at(d.null_mean), y = (name) => (d) => on.at(d[name]);
     const [low, high] = on.scale("").domain;
+    const many = bins.filter((d) => d.rows >= PALE_ROWS);
+    const joined = many.length > 1 ? many : bins; // a line through points of a few rows would say nothing
     return plot("Calibration plot: the smoothed event rate against the predicted risk; the table below has the numbers.", width, {
       height: Math.max(250, Math.min(330, width * 0.8)), marginTop: 26, marginLeft: 52, x: on.scale("predicted risk"),
       y: { ...upward("event rate", { nice: false }), ...on.scale("event rate"), labelAnchor: "top", ticks: on.scale("").ticks ?? 6 },
       marks: [
-        Plot.areaY(bins, { x, y1: y("low"), y2: y("high"), fill: colours.said, fillOpacity: 0.45 }),
+        Plot.areaY(joined, { x, y1: y("low"), y2: y("high"), fill: colours.said, fillOpacity: 0.45 }),
         Plot.line([[low, low], [high, high]], { stroke: colours.quiet, strokeDasharray: "4 3" }),
-        Plot.line(bins, { x, y: y("event_rate"), stroke: colours.forecast, strokeWidth: 2 }),
+        Plot.line(joined, { x, y: y("event_rate"), stroke: colours.forecast, strokeWidth: 2 }),
         Plot.line(mapOf(a, on), { x: "x", y: "y", stroke: colours.good, strokeWidth: 2, strokeDasharray: "7 3" }),
-        Plot.dot(bins, { x, y: y("event_rate"), r: bins.length > 40 ? 1.5 : 3, fill: colours.forecast }),
+        Plot.dot(bins, { x, y: y("event_rate"), r: bins.length > 40 ? 1.5 : 3, fill: colours.forecast, fillOpacity: (d) => (d.rows < PALE_ROWS ? 0.35 : 1) }),
         tip(bins, {
           x, y: y("event_rate"),
           title: (d) => `mean predicted risk ${number(d.null_mean)}\nevent rate ${number(d.event_rate)} (${number(d.low)} to ${number(d.high)})\n${percent(d.share)} of the rows`,

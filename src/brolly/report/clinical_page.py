@@ -12,6 +12,7 @@ from brolly.core.text import finite, short
 from brolly.core.text import percent as exact_percent
 from brolly.inference.influence import IntervalEstimate
 from brolly.report import assessment_tables as tables
+from brolly.report.assessment_page import PALE_ROWS
 from brolly.report.html_tables import Column, count, folded, keys, number, table
 
 _SHORT = {  # on the tiles
@@ -93,8 +94,8 @@ def _about_calibration(found: ClinicalPerformance, level: str) -> str:
     grouped = "" if found.groups is None else ", with rows as if independent"
     return (
         f"Line: event rate against predicted risk, smoothed (a triangular kernel of half-width "
-        f"1/{found.reliability.grid}). Band: {level} intervals, each by itself{grouped}. Above the diagonal, risks are "
-        "predicted too low."
+        f"1/{found.reliability.grid}). Band: {level} intervals, each by itself{grouped}. Pale points: fewer than "
+        f"{PALE_ROWS} rows. Above the diagonal, risks are predicted too low."
     )
 
 
