@@ -84,6 +84,7 @@ PANELS += [
 
 @pytest.fixture(autouse=True)
 def _closed():
+    plt.close("all")  # what other files left open
     yield
     plt.close("all")
 
