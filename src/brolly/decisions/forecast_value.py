@@ -102,10 +102,14 @@ class ForecastValue(Shown, Frozen):
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
-        mu, at = check_probabilities(threshold, "threshold"), self.curve.threshold
+        return self._at(check_probabilities(threshold, "threshold"), self.curve.value)
+
+    def _at(self, mu: Floats, values: Floats) -> Any:
+        """One of the curve's columns at thresholds."""
+        at = self.curve.threshold
         right = np.maximum(np.searchsorted(at, mu), 1)  # the first point from mu on: a jump's value from the left
         share = (mu - at[right - 1]) / (at[right] - at[right - 1])
-        found = (1 - share) * self.curve.value[right - 1] + share * self.curve.value[right]
+        found = (1 - share) * values[right - 1] + share * values[right]
         return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from html import escape
 
+import numpy as np
+
 from brolly.assessment.advice import RARE
 from brolly.assessment.result import Assessment
 from brolly.core.text import at_most
@@ -71,6 +73,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "tiles": _tiles(a, index),
         "value_keys": keys(_value_lines()),
         "value_caption": escape(_value_caption(a)),
+        "who_loses": _who_loses(a),
         "value_table": tables.value(a),
         "with_map": " and recalibration map" if _has_map(a) else "",
         "reliability_keys": keys(_reliability_lines(a)),
@@ -174,6 +177,25 @@ def _value_caption(a: Assessment) -> str:
         "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
         f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic. Grey: where the blue line of a "
         f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each threshold)."
+    )
+
+
+def _who_loses(a: Assessment) -> str:
+    """Whoever would gain most by recalibration, where it seems to gain; nothing if nobody would."""
+    found = tables.values_at_thresholds(a)
+    mu, as_is, better, always, benefit = (
+        np.array(found[name])
+        for name in ("threshold", "value", "value_recalibrated", "net_benefit_always", "net_benefit")
+    )
+    share = (better - as_is) / np.maximum(mu, 1 - mu)
+    k = int(share.argmax())
+    if not a.evidence.improvable or share[k] <= 0:
+        return ""
+    recalibrated = better[k] / (1 - mu[k]) + max(always[k], 0.0)
+    return (
+        f"<p>Who loses most on these rows: whoever acts from {percent(mu[k])} on. Recalibrated, they would have "
+        f"gained {percent(share[k])} of what is at stake per case (net benefit {number(recalibrated)} instead of "
+        f"{number(benefit[k])}).</p>"
     )
 
 

@@ -37,12 +37,12 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     rate = curve.event_rate
 
     def at(values: Floats) -> list[float]:
-        found: list[float] = np.interp(mu, curve.threshold, values).tolist()
+        found: list[float] = a.value._at(mu, values).tolist()
         return found
 
     return {
         "threshold": mu.tolist(),
-        "value": np.asarray(a.value(mu)).tolist(),
+        "value": at(curve.value),
         "value_recalibrated": at(curve.value_recalibrated),
         "value_perfect": at(curve.value_perfect),
         "always": (mu * (1 - rate)).tolist(),
