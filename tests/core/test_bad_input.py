@@ -315,3 +315,24 @@ def test_series_in_another_order_are_refused():
     assert brolly.Sample(y, p.reindex(y.index)).n == 3
     assert brolly.Sample(y, p.reset_index(drop=True)).n == 3  # other labels: paired by place, as arrays are
     assert brolly.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None])).n == 3
+
+
+@pytest.mark.parametrize(
+    ("late", "hint"),
+    [(2, ""), (np.nan, ""), (0.5, "; if these are shares .*"), (-np.inf, "")],
+)
+def test_a_hint_is_of_all_rows_not_of_the_first(late, hint):
+    y = np.arange(200_000) % 2.0
+    y[-1] = late
+    with pytest.raises(brolly.InputError, match=rf"1 value does not, .* y_true\[199999\] = {late}(\.0)?{hint}$"):
+        brolly.Sample(y, np.full(200_000, 0.5))
+
+
+def test_three_labels_are_not_taken_for_two():
+    y = np.repeat([0, 1, 2], 150_000)
+    with pytest.raises(brolly.InputError, match=r"y_true\[300000\] = 2$"):
+        brolly.Sample(y, np.full(450_000, 0.5))
+    with pytest.raises(brolly.InputError, match=r"y_true\[0\] = 2$"):
+        brolly.Sample(y[::-1], np.full(450_000, 0.5))
+    with pytest.raises(brolly.InputError, match=r"the labels are 1 and 2: .*\(--pos-label 2\)$"):
+        brolly.Sample(y[200_000:], np.full(250_000, 0.5))

@@ -194,6 +194,36 @@ def test_what_does_not_exist_is_none_and_a_note_says_why(y, p, missing, note):
     assert str(found).count("not defined") >= len(missing)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [6, 7, 9, 10, 31])
+def test_one_class_is_found_whatever_the_rounding_of_shares(n, weighted):
+    """Shares of 1/n do not add up to 1: the event rate alone does not tell."""
+    rng = np.random.default_rng(n)
+    p, w = rng.random(n), rng.exponential(size=n) if weighted else None
+    for outcome in (0, 1):
+        found = brolly.clinical_performance(np.full(n, outcome), p, sample_weight=w, rng=0)
+        missing = found.auroc, found.calibration_intercept, found.calibration_slope, found.brier_skill
+        assert missing == (None,) * 4
+
+
+@pytest.mark.parametrize("n", [3, 6, 9, 10, 33])
+def test_predictions_that_separate_weighted_outcomes(n):
+    rng = np.random.default_rng(n)
+    p = np.append([0.1, 0.9], rng.random(n - 2))
+    w = rng.exponential(size=n)
+    for outcome, area in ((p > 0.5, 1.0), (p < 0.5, 0.0)):
+        found = brolly.clinical_performance(outcome, p, sample_weight=w, rng=0)
+        assert found.auroc.value == area
+        assert found.auroc.high - found.auroc.low > 1 / n
+        assert found.calibration_slope is None
+
+
+def test_an_intercept_too_far_away_is_not_computed():
+    found = brolly.clinical_performance([0, 1] * 50, [1e-300] * 100, rng=0)
+    assert found.calibration_intercept is None
+    assert "nearly so" in found.notes[0]
+
+
 def test_no_event_has_an_upper_limit():
     found = brolly.clinical_performance([0] * 50, [0.1] * 50, rng=0).observed_expected
     assert (found.value, found.low) == (0.0, 0.0)

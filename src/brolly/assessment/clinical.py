@@ -255,7 +255,7 @@ def _notes(
     if one_class:
         notes = ["All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."]
     elif line is None:
-        notes = ["Calibration intercept and slope are not defined: some predictions are 0 or 1."]
+        notes = ["Calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so."]
     elif line[1] is None:
         notes = ["The calibration slope is not defined: predictions are all equal, or separate the outcomes."]
     fewest = min(entries.effective(entries.event), entries.effective(~entries.event))

@@ -86,7 +86,12 @@ def auroc(sample: Sample) -> float | None:
     """The area under the ROC curve; None if all outcomes are the same."""
     negative, positive = sample._distinct_table().negative, sample._distinct_table().positive
     total = float(negative.sum() * positive.sum())
-    return float(positive @ (negative.cumsum() - negative / 2)) / total if total else None
+    if not total:
+        return None
+    others, events = np.flatnonzero(negative), np.flatnonzero(positive)
+    if others[-1] < events[0] or events[-1] < others[0]:  # exactly: sums of weights are so up to rounding
+        return float(others[-1] < events[0])
+    return min(float(positive @ (negative.cumsum() - negative / 2)) / total, 1.0)
 
 
 def auroc_estimate(sample: Sample, entries: Entries, confidence_level: float) -> IntervalEstimate | None:

@@ -95,6 +95,12 @@ class Entries:
         group = None if groups is None else numbered_groups(groups, len(prob))
         return cls(prob=prob, event=np.asarray(sample.y_true) == 1, share=share, square=share**2, group=group)
 
+    @property
+    def one_class(self) -> bool:
+        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to rounding."""
+        event = self.event[self.share > 0]
+        return bool(event.all() or not event.any())
+
     def standard_error(self, influence: Floats) -> float:
         """Return the standard error of an estimate to which a row adds its share times its influence (mean 0)."""
         if self.group is None:

@@ -12,6 +12,7 @@ from brolly.core.arrays import Floats
 from brolly.inference.influence import Entries, IntervalEstimate
 
 _STEPS, _PRECISION = 100, 1e-12
+_SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 
 
@@ -26,8 +27,8 @@ def observed_expected(entries: Entries, confidence_level: float) -> IntervalEsti
         n = 1 / float(entries.square.sum())
         high = float(betaincinv(1, n, (1 + confidence_level) / 2)) / expected
         return IntervalEstimate(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
-    error = entries.standard_error((event - ratio * prob) / expected)
-    return IntervalEstimate.on_scale(ratio, error / ratio, confidence_level, math.log, math.exp)
+    error = entries.standard_error(event / rate - prob / expected)  # of its logarithm
+    return IntervalEstimate.on_scale(ratio, error, confidence_level, math.log, math.exp)
 
 
 def brier(entries: Entries, confidence_level: float) -> tuple[IntervalEstimate, IntervalEstimate | None]:
@@ -35,10 +36,10 @@ def brier(entries: Entries, confidence_level: float) -> tuple[IntervalEstimate, 
     share, event = entries.share, entries.event.astype(np.float64)
     loss = (event - entries.prob) ** 2
     score, rate = float(share @ loss), float(share @ event)
-    spread = rate * (1 - rate)
     found = IntervalEstimate.on_scale(score, entries.standard_error(loss - score), confidence_level).within(0.0, 1.0)
-    if spread == 0:
+    if entries.one_class:
         return found, None
+    spread = float(share @ (event - rate) ** 2)
     influence = (loss - score - score / spread * (1 - 2 * rate) * (event - rate)) / spread
     skill = IntervalEstimate.on_scale(1 - score / spread, entries.standard_error(influence), confidence_level)
     return found, skill.within(-math.inf, 1.0)
@@ -49,18 +50,19 @@ def calibration_line(
 ) -> tuple[IntervalEstimate, IntervalEstimate | None] | None:
     """The calibration intercept (at slope 1) and the slope of a logistic regression on the logit of the predictions.
 
-    None if a prediction with weight is 0 or 1, or if all outcomes are the same. The slope is None where there is none:
+    None if a prediction with weight is 0 or 1, if all outcomes are the same, or if the intercept is too far from 0 to
+    be computed, as it is for predictions of 1e-300. The slope is None where there is none:
     if all predictions are equal, or if they separate the outcomes.
     """
-    prob, event = entries.prob, entries.event
-    some = entries.share > 0
-    if not (0 < float(entries.share @ event) < 1) or ((prob[some] <= 0) | (prob[some] >= 1)).any():
+    prob, some = entries.prob, entries.share > 0
+    if entries.one_class or ((prob[some] <= 0) | (prob[some] >= 1)).any():
         return None
     prob = np.where(some, prob, 0.5)
     logit = np.log(prob) - np.log1p(-prob)
     ones = np.ones((1, len(prob)))
     intercept = _fit(entries, ones, logit, confidence_level)
-    assert intercept is not None
+    if intercept is None:
+        return None
     both = np.stack([logit, ones[0]])
     slope = _fit(entries, both, np.zeros(len(prob)), confidence_level) if np.ptp(logit[some]) > 0 else None
     return intercept, slope
@@ -73,7 +75,7 @@ def _fit(entries: Entries, x: Floats, offset: Floats, confidence_level: float) -
     for _ in range(_STEPS):
         rate = expit(beta @ x + offset)
         curvature = _curvature(x, share, rate)
-        if not np.isfinite(np.linalg.cond(curvature)) or np.abs(beta).max() > _FAR:
+        if not np.linalg.cond(curvature) < _SINGULAR or np.abs(beta).max() > _FAR:
             return None
         step = np.linalg.solve(curvature, x @ (share * (event - rate)))
         step *= min(1.0, 2.0 / max(float(np.abs(step @ x).max()), 1e-300)) if np.abs(step @ x).max() > _FAR else 1.0

@@ -67,18 +67,18 @@ class Rows:
 
     def _hint(self, error: InputError) -> InputError:
         """Add a hint where labels and probabilities seem to be swapped, or where there are two other labels."""
-        names, labels, hint = self.names, self.label[:_BLOCK], ""
+        names, labels, hint = self.names, self.label, ""
         if error.rule != f"{names.label} {LABEL_RULE}":
             return error
-        if ((labels >= 0) & (labels <= 1)).all():
-            probs = self.prob[:_BLOCK]
+        low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
+        if low >= 0 and high <= 1:
             hint = f"; were {names.label} and {names.prob} swapped?"
-            if not ((probs == 0) | (probs == 1)).all():
+            if not _holds(self.prob, lambda p: (p == 0) | (p == 1)):
                 hint = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
-        elif len(found := np.unique(labels)) == 2 and np.isfinite(found).all():
-            low, high = (f"{value:g}" for value in found)
+        elif low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
             hint = (
-                f"; the labels are {low} and {high}: if {high} is the event, pass pos_label={high} (--pos-label {high})"
+                f"; the labels are {low:g} and {high:g}: if {high:g} is the event, pass pos_label={high:g} "
+                f"(--pos-label {high:g})"
             )
         return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint) if hint else error
 
@@ -86,6 +86,10 @@ class Rows:
 def _blocks(n: int) -> Iterator[slice]:
     for start in range(0, n, _BLOCK):
         yield slice(start, min(start + _BLOCK, n))
+
+
+def _holds(values: NDArray[Any], rule: Callable[[Any], Any]) -> bool:
+    return all(rule(values[block]).all() for block in _blocks(len(values)))
 
 
 def _offenders(
