@@ -120,6 +120,39 @@ def test_several_columns(rain, capsys):
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
 
+@pytest.mark.parametrize("by", [["side"], ["w", "side"], ["id"]])
+def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
+    y, p, side = rain
+    monkeypatch.setattr("brolly.engines.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
+    group, weight = np.arange(N) % 40, 0.5 + np.arange(N) % 3
+    rows = zip(p, y, side, weight, group, strict=True)
+    Path("rain.csv").write_text("p,y,side,w,id\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows))
+    assert main([*RECALIBRATE, "--by", *by, "--groups", "id", "--methods", "logistic"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "if the 10 groups of rows were drawn" in out.replace("\n", " ")  # a quarter of 40
+    columns = {
+        "side": np.array([None if s == "NA" else s for s in side], object),
+        "w": weight.astype(str),
+        "id": group.astype(str),
+    }
+    named = {name: columns[name] for name in by}
+    r = brolly.Recalibrator("logistic", rng=0).fit(p, y, groups=group, by=named)
+    assert brolly.load_recalibrator("map.json").to_dict() == r.to_dict()
+    assert main([*APPLY, "--quiet"]) == 0
+    np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.predict(p, by=named), strict=True)
+
+
+def test_segments_of_dependent_rows_refuse_what_others_do(rain, capsys):
+    options = ["--by", "side", "--groups", "id"]
+    Path("rain.csv").write_text("p,y,side,id\n0.1,0,north,1\n0.2,1,north,\n")
+    assert main([*RECALIBRATE, *options]) == 2
+    assert "id must not contain nulls" in capsys.readouterr().err
+    assert main([*RECALIBRATE, *options, "--fractional"]) == 2
+    assert "--fractional cannot be combined with --by" in capsys.readouterr().err
+    assert not Path("map.json").exists()
+
+
 POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
 
 
@@ -128,7 +161,7 @@ def test_a_policy_that_recalibrates_first(rain, capsys):
     assert main([*RECALIBRATE, "--quiet"]) == 0
     assert main([*POLICY, "--map", "map.json"]) == 0
     out = capsys.readouterr().out
-    assert "on these rows, pooled to 1/65536, nobody who acts on the" in out.replace("\n", " ")
+    assert "on these rows, pooled to 1/65536, nobody who acts on the" in out.replace("\n", " ")  # a quarter of 40
     r = brolly.load_recalibrator("map.json")
     task = brolly.DecisionTask.threshold(0.3)
     policy = brolly.RoundingPolicy(task, sample=brolly.Sample(y, p).compress(), recalibration=r.map_)

@@ -25,6 +25,17 @@ def test_rows_weights_and_groups_in_their_order():
     assert kept.sample.grid is None
 
 
+def test_labels_of_segments_in_their_order():
+    rows = {**ROWS, "site": ["a", None, "b", "a", "b"], "year": [7, 7, 8, 8, 7]}
+    kept = keep_rows(rows, "p", "y", groups="who", by=("site", "year"), pos_label="yes")
+    assert {name: labels.tolist() for name, labels in kept.by.items()} == {name: rows[name] for name in kept.by}
+    assert list(kept.by) == ["site", "year"]
+    again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")  # groups that are segments
+    assert again.by["who"].tolist() == rows["who"]
+    np.testing.assert_array_equal(again.groups, [0, 1, 0, 2, 1])
+    assert keep_rows(ROWS, "p", "y", pos_label="yes").by is None
+
+
 def test_batches_and_files_are_joined(tmp_path):
     for name, rows in (("a", "p,y,g\n0.1,1,7\n0.2,0,8\n"), ("b", "p,y,g\n0.3,1,8\n0.4,0,9\n")):
         (tmp_path / f"{name}.csv").write_text(rows)

@@ -24,7 +24,7 @@ from brolly.cli.options import (
 from brolly.cli.output import say
 from brolly.cli.repeats import note_repeated_ids
 from brolly.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
-from brolly.cli.rows import read_rows
+from brolly.cli.rows import read_rows_to_divide
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import Segments
 from brolly.errors import InputError
@@ -50,7 +50,7 @@ examples:
       --pos-label default --by region -o map.json
 
 'brolly apply' applies the map to a file; 'brolly policy --map' acts on it.
-Files are read in pieces: they may be larger than memory.
+Files are read in pieces: they may be larger than memory, except with --groups.
 Exit code: 0 if there is a map, 2 if there is an error (one line on stderr).
 """
 
@@ -79,14 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     check_result(arguments)
     check_plot(arguments)
-    found, groups = read_rows(arguments)
+    found, groups, by = read_rows_to_divide(arguments)
     _check_weights(found)
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(
         arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
     )
     with collect_warnings() as notes:
-        recalibrator.fit(found, groups=groups)
+        recalibrator.fit(found, groups=groups, by=by)
     recalibrator.save(arguments.output)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,10 +26,11 @@ from brolly.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """The rows of a source, in its order, and the number of each row's group."""
+    """The rows of a source, in its order, the number of each row's group, and its labels in columns of segments."""
 
     sample: Sample
     groups: NDArray[Any] | None
+    by: Mapping[str, NDArray[Any]] | None = None
 
 
 class _TooManyError(Exception):
@@ -43,6 +44,7 @@ def keep_rows(
     *,
     weight: str | None = None,
     groups: str | None = None,
+    by: Sequence[str] = (),
     where: Any = None,
     pos_label: Any = None,
     at_most: int | None = None,
@@ -61,6 +63,8 @@ def keep_rows(
         As for `scan`; for rows in this process.
     groups : str, optional
         The column of groups.
+    by : sequence of str
+        The columns of segments, whose labels are kept; not with `fractional`.
     at_most : int, optional
         With more rows than this, stop and return None.
     fractional : bool
@@ -70,7 +74,7 @@ def keep_rows(
         prob,
         outcome,
         weight=weight,
-        by=groups,
+        by=list(dict.fromkeys(name for name in (groups, *by) if name is not None)) or None,
         where=where,
         pos_label=pos_label,
         percent=percent,
@@ -80,7 +84,7 @@ def keep_rows(
     if fractional and not (pos_label is None and trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    keeper = _Keeper(spec, groups, None if fractional else at_most, fractional=fractional)
+    keeper = _Keeper(spec, groups, by, None if fractional else at_most, fractional=fractional)
     try:
         feed(sources, spec, _KeepingIngest(spec, keeper, parse=sources[0].parse), progress)
     except _TooManyError:
@@ -91,7 +95,9 @@ def keep_rows(
 class _Keeper(SampleAccumulator):
     """The rows of all batches; a coarse grid is enough to check their values."""
 
-    def __init__(self, spec: ColumnSpec, groups: str | None, at_most: int | None, *, fractional: bool) -> None:
+    def __init__(
+        self, spec: ColumnSpec, groups: str | None, by: Sequence[str], at_most: int | None, *, fractional: bool
+    ) -> None:
         super().__init__(spec, 2)
         self.fractional = fractional
         self.column = groups
@@ -99,6 +105,7 @@ class _Keeper(SampleAccumulator):
         self._index = SegmentIndex()
         self._parts: list[Rows] = []
         self._groups: list[Ints] = []
+        self._labels: dict[str, list[NDArray[Any]]] = {name: [] for name in by}
         self._n = 0
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
@@ -116,6 +123,9 @@ class _Keeper(SampleAccumulator):
         if self.column is not None:
             codes = [encoded_labels(batch.column(self.column), self.column)]
             self._groups.append(self._index.number_rows(codes, batch.num_rows))
+        for name, labels in self._labels.items():
+            number, distinct = encoded_labels(batch.column(name), name)
+            labels.append(np.array(distinct, object)[number])
 
     def kept(self) -> KeptRows:
         """All rows."""
@@ -129,7 +139,8 @@ class _Keeper(SampleAccumulator):
         groups = None if self.column is None else np.concatenate(self._groups)
         if self.fractional:
             return KeptRows(*split_outcomes(rows.label, rows.prob, sample_weight=rows.weight, groups=groups))
-        return KeptRows(Sample._from_rows(rows), groups)
+        by = {name: np.concatenate(labels) for name, labels in self._labels.items()}
+        return KeptRows(Sample._from_rows(rows), groups, by or None)
 
 
 class _KeepingIngest(BinaryIngest):
