@@ -69,6 +69,7 @@ def test_an_assessment_counts_rows_and_not_their_parts():
     a = brolly.assess(sample, groups=groups, task=task, measures=[], n_resamples=19, rng=0)
     assert (a.summary.n, a.evidence.n, a.guarantee.n, a.task.n, a.task.n_held_out) == (400, 400, 400, 400, 100)
     assert a.recalibrator.certificate_.n == 100
+    assert (a.clinical.n, a.clinical.groups, a.clinical.net_benefit.n) == (400, 400, 400)
     assert (a.summary.weighted, a.summary.effective_n) == (False, pytest.approx(400))
     page = a.to_html()
     assert '<p class="rows">400 rows; event rate' in page
