@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+
+import pytest
 
 from brolly.core.shown import Shown, html_fields, html_text
 
@@ -75,3 +78,12 @@ def test_records_are_rows():
         "<caption>9 of 20 rows</caption><tr><th>the name</th><th>n</th></tr><tr><td>&lt;a&gt;</td><td>0</td>" in found
     )
     assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
+
+
+@pytest.mark.parametrize("sizes", itertools.permutations([5, 6, 7]))
+def test_lists_of_three_lengths_that_follow_each_other(sizes):
+    """Edges belong to the list that is one shorter; what is left has its own table."""
+    page = html_fields({f"f{size}": list(range(size)) for size in sizes})
+    assert "<tr><th>f6</th><th>f5</th></tr>" in page
+    assert "<tr><th>f7</th></tr>" in page
+    assert page.count("<td>6</td>") == 1

@@ -55,8 +55,9 @@ def html_fields(told: Mapping[str, Any]) -> str:
             columns.setdefault(len(value), {})[words] = value
         elif name not in _ABOUT:
             single.append(f"<tr><th>{escape(words)}</th><td>{escape(_cell(value))}</td></tr>")
-    for size in [size for size in columns if size - 1 in columns]:  # edges: each row begins at one
-        columns[size - 1] = {name: edges[:-1] for name, edges in columns.pop(size).items()} | columns[size - 1]
+    for size in sorted(columns):
+        if size - 1 in columns:  # edges: each row begins at one
+            columns[size - 1] = {name: edges[:-1] for name, edges in columns.pop(size).items()} | columns[size - 1]
     for size, named in columns.items():
         at = np.unique(np.linspace(0, size - 1, _MOST).round().astype(int)).tolist()
         tables.append(_table(list(named), [[column[k] for column in named.values()] for k in at], size))
