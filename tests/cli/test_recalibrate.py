@@ -186,9 +186,36 @@ def test_a_policy_needs_a_map_without_segments(rain, capsys):
 def test_rows_that_nothing_can_be_fitted_to(rain, capsys):
     Path("few.csv").write_text("p,y\n0.5,1\n0.25,0\n")
     assert main(["recalibrate", "few.csv", *RECALIBRATE[2:]]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err == ""  # the note is enough
     assert "\nNote: p has 2 rows: nothing is fitted to fewer than 20" in out
     assert "\nMethod 'none': nothing could be fitted" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "drawn"),
+    [([], None), (["--by", "g"], None), (["--groups", "g"], None), (["--where", "k < 60"], "60 rows")],
+)
+def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, capsys, options, drawn):
+    monkeypatch.chdir(tmp_path)
+    p = np.random.default_rng(0).random(400)
+    for name, outcome in (("good", p), ("reversed", 1 - p)):
+        y = np.random.default_rng(1).random(400) < outcome
+        rows = (f"{a},{b:d},{k % 50},{k}\n" for k, (a, b) in enumerate(zip(p, y, strict=True)))
+        Path(f"{name}.csv").write_text("p,y,g,k\n" + "".join(rows))
+    few = "" if drawn is None else f"brolly: warning: only {drawn}: much of the map can be due to chance; "
+    for name in ("good", "reversed"):
+        assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--json"]) == 0
+        out, err = capsys.readouterr()
+        json.loads(out)
+        text = " ".join(err.split())
+        assert max(map(len, err.splitlines()), default=0) <= 80
+        assert text.startswith("brolly: warning: check which outcome is the event: ") == (name == "reversed")
+        assert ("Did you mean 1 - p, or the other outcome as the event (--pos-label)?" in text) == (name == "reversed")
+        assert few in text
+        assert ("only" in text) == bool(few)
+        assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--quiet"]) == 0
+        assert capsys.readouterr() == ("", "")
 
 
 WRONG = {

@@ -41,10 +41,7 @@ _RULES = {  # of equals, the simplest comes first
 def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> str:
     """What to do now."""
     if e.is_reversed:
-        return (
-            f"Next: check which outcome is the event: higher predictions go with fewer events (AUROC {e.auroc:.2g}). "
-            f"Did you mean 1 - p, or the other outcome as the event ({means.other_event})?"
-        )
+        return f"Next: {check_event(e.auroc, means.other_event)}"
     own = cheapest(task, recalibrated=e.grade == "recalibrate")
     yours = "" if own is None else f" For your costs {own[1]}"
     if e.grade == "use":
@@ -61,6 +58,14 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
             f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake.{yours}"
         )
     return f"Next: {_more_rows(e)}{yours}"
+
+
+def check_event(auroc: float | None, option: str) -> str:
+    """What to say about a forecast that is reversed (`is_reversed`), given the option that names the event."""
+    return (
+        f"check which outcome is the event: higher predictions go with fewer events (AUROC {auroc:.2g}). "
+        f"Did you mean 1 - p, or the other outcome as the event ({option})?"
+    )
 
 
 def commands(e: Evidence, means: Means = PYTHON) -> tuple[str, ...]:

@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from brolly.assessment import text
 from brolly.assessment.assess import collect_warnings
+from brolly.assessment.discrimination import is_reversed
+from brolly.assessment.next_step import check_event
 from brolly.cli.options import (
     add_by,
     add_columns,
@@ -26,8 +30,10 @@ from brolly.cli.repeats import note_repeated_ids
 from brolly.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
 from brolly.cli.rows import read_rows_to_divide
 from brolly.core.sample.sample import Sample
-from brolly.core.sample.segments import Segments
+from brolly.core.sample.segments import FEW_ROWS, Segments
+from brolly.core.text import rows, wrapped
 from brolly.errors import InputError
+from brolly.inference.discrimination import auroc
 from brolly.recalibration.methods import METHODS
 from brolly.recalibration.recalibrator import Recalibrator
 from brolly.recalibration.storage import as_text
@@ -87,19 +93,32 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with collect_warnings() as notes:
         recalibrator.fit(found, groups=groups, by=by)
+    sample = found.pooled if isinstance(found, Segments) else found
+    if not arguments.quiet and recalibrator.candidates_:
+        _warn(sample, None if groups is None else len(np.unique(groups)))
     recalibrator.save(arguments.output)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)
     if arguments.json:
         say(sys.stdout, as_text(recalibrator.to_dict()))
     elif not arguments.quiet:
-        sample = found.pooled if isinstance(found, Segments) else found
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([read_, *map(text.note, notes)])
         _say(recalibrator, arguments.by or [])
         paths = [("Map", arguments.output), ("Picture", arguments.plot)]
         say_paragraphs(written(what, path) for what, path in paths if path is not None)
     return 0
+
+
+def _warn(sample: Sample, groups: int | None) -> None:
+    """Say on stderr if the labels seem reversed, which a map would learn, or if the rows are few."""
+    area = auroc(sample)
+    said = [check_event(area, "--pos-label")] if is_reversed(sample, area, groups) else []
+    n = sample._whole_rows
+    if n < FEW_ROWS:
+        said.append(f"only {rows(n)}: much of the map can be due to chance; the certificate says what is proven of it")
+    for text_ in said:
+        say(sys.stderr, f"{wrapped(f'brolly: warning: {text_}')}\n")
 
 
 def _say(recalibrator: Recalibrator, by: list[str]) -> None:
