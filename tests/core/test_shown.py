@@ -80,7 +80,7 @@ def test_records_are_rows():
     assert "<caption>" not in html_fields({"rows": [{"n": 1}]})
 
 
-@pytest.mark.parametrize("sizes", itertools.permutations([5, 6, 7]))
+@pytest.mark.parametrize("sizes", list(itertools.permutations([5, 6, 7])))
 def test_lists_of_three_lengths_that_follow_each_other(sizes):
     """Edges belong to the list that is one shorter; what is left has its own table."""
     page = html_fields({f"f{size}": list(range(size)) for size in sizes})
