@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,91 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
     assert Path("today.parquet").read_bytes() == before
 
 
+def test_store_makes_the_folder(capsys):
+    target = Path("more/days/2026-03-02.parquet")
+    assert main([*STORE[:3], "q", *STORE[4:-1], str(target)]) == 2  # no such column: nothing is made
+    assert not Path("more").exists()
+    assert main([*STORE[:-1], str(target)]) == 0
+    assert brolly.load_sample(target).n == 3
+    capsys.readouterr()
+    assert main([*STORE[:-1], "today.parquet/day.parquet"]) == 2
+    assert capsys.readouterr().err == "brolly: error: cannot write today.parquet/day.parquet: Not a directory\n"
+
+
+MONITOR = ["monitor", "rows.csv", "--by", "day", "--json"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[f"2026-03-{day:02}" for day in range(1, 17)], [str(day) for day in range(1, 17)]],
+    ids=["dates", "numbers"],
+)
+def test_monitor_rows_by_period(capsys, labels):
+    rng = np.random.default_rng(2)
+    p = rng.random((16, 100)).round(4)
+    y = rng.random((16, 100)) < np.where(np.arange(16)[:, None] < 8, p, p**3)
+    lines = [f"{labels[k]},{p[k, i]},{y[k, i]:d}\n" for k in range(16) for i in range(100)]
+    Path("rows.csv").write_text("day,p,y\n" + "".join(rng.permutation(lines)))
+    assert main([*MONITOR, "--prob", "p", "--outcome", "y", "--window", "3"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    samples = {labels[k]: brolly.Sample(y[k], p[k]).compress() for k in range(16)}
+    expected = brolly.monitor(samples, window=3).to_dict()
+    assert told.pop("brolly") == brolly.__version__
+    assert told == json.loads(json.dumps(expected))
+    assert main([*MONITOR, "--independent-rows", "--where", f"day <> '{labels[0]}'"]) == 0  # columns are guessed
+    out, err = capsys.readouterr()
+    assert err == "brolly: note: taking --prob p --outcome y\n"
+    assert [window["label"] for window in json.loads(out)["windows"]] == labels[1:]
+
+
+def test_monitor_periods_of_other_types(capsys):
+    days = np.arange("2026-03-01", "2026-03-05", dtype="M8[D]")
+    table = pa.table({"day": np.repeat(days, 2), "p": [0.25, 0.5] * 4, "y": [0, 1] * 4})
+    pq.write_table(table, "rows.parquet")
+    assert main(["monitor", "rows.parquet", *MONITOR[2:], "--quiet"]) == 0
+    windows = json.loads(capsys.readouterr().out)["windows"]
+    assert [window["label"] for window in windows] == days.astype(str).tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        (["2026-03-01,0.1,0", ",0.5,1"], "--by day must not be missing; it is in 1 row: leave them out with --where"),
+        (["3/2/2026,0.1,0", "12/1/2025,0.5,1"], "--by day must be in order as text, such as 2026-03-02; it has '12/1"),
+        (["2026-03-01,1.5,0"], "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.5 (line 2)"),
+    ],
+)
+def test_monitor_rows_that_cannot_be_ordered_or_read(capsys, rows, error):
+    Path("rows.csv").write_text("day,p,y\n" + "\n".join(rows) + "\n")
+    assert main([*MONITOR, "--prob", "p", "--outcome", "y"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"brolly: error: {error}")
+    assert err.count("\n") == 1
+
+
+def test_monitor_without_the_rows_of_no_period(capsys):
+    Path("rows.csv").write_text('"the ""day""",p,y\n1,0.25,0\n,0.5,1\n2,0.75,1\n')
+    arguments = ["monitor", "rows.csv", "--by", 'the "day"', "--prob", "p", "--outcome", "y", "--json"]
+    assert main(arguments) == 2
+    condition = shlex.split(capsys.readouterr().err.partition(" leave them out with ")[2])
+    assert main([*arguments, *condition]) == 0
+    assert [window["label"] for window in json.loads(capsys.readouterr().out)["windows"]] == ["1", "2"]
+
+
+def test_monitor_does_not_overwrite_what_it_reads(capsys):
+    Path("rows.csv").write_text("day,p,y\n1,0.1,0\n1,0.2,1\n")
+    assert main([*MONITOR, "-o", "rows.csv", "--quiet"]) == 2
+    assert "rows.csv is the file to read" in capsys.readouterr().err
+
+
+def test_monitor_names_the_only_alarm(capsys):
+    for day in range(10, 17):
+        Path(f"days/2026-03-{day:02}.parquet").unlink()
+    assert main(["monitor", "days", "--independent-rows"]) == 0
+    assert "\n\nNot calibrated since about 2026-03-09 (1 alarm, at 2026-03-09): " in capsys.readouterr().out
+
+
 def test_monitor_prints_the_table_and_the_change(capsys):
     assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
     out = capsys.readouterr().out.splitlines()
@@ -64,7 +150,8 @@ def test_monitor_prints_the_table_and_the_change(capsys):
     ]
     assert table[10].split()[:4] == ["since", "about", "2026-03-09:", "predictions"]
     said = " ".join(out[len(table) :])
-    assert said.startswith(" Not calibrated since about 2026-03-09 (8 alarms, the last at 2026-03-16): predictions")
+    alarms = "8 alarms, the first at 2026-03-09, the last at 2026-03-16"
+    assert said.startswith(f" Not calibrated since about 2026-03-09 ({alarms}): predictions")
     assert " Next: assess the rows since then ('brolly assess') and recalibrate ('brolly recalibrate'). " in said
     assert "calibrated, 100 periods or more pass to a false alarm, on average. Loss at most: " in said
     assert said.endswith(" It holds at all periods at once with 95% confidence.")
@@ -104,6 +191,18 @@ def test_monitor_draws(capsys, name):
     ("arguments", "error"),
     [
         (["gone"], "gone is not a folder"),
+        (
+            ["today.parquet"],
+            "today.parquet is not a folder of stored samples: for files of rows name the column of periods, such as "
+            "'brolly monitor today.parquet --by day'",
+        ),
+        (
+            ["days", "my days"],
+            "days is not a folder of stored samples: for files of rows name the column of periods, such as "
+            "'brolly monitor days 'my days' --by day'",
+        ),
+        (["days", "--pos-label", "x"], "--pos-label is for files of rows, with --by; days is a folder"),
+        (["days", "--drop-missing"], "--drop-missing is for files of rows, with --by; days is a folder"),
         (["."], "./today.parquet is not a stored sample: write one with 'brolly store' or brolly.save_sample"),
         (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
         (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),

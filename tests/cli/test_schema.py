@@ -69,7 +69,9 @@ RUNS = [
     ("switch", ["switch", "usual.csv", "--old", "p", "--new", "q", "--outcome", "y", "--groups", "day"]),
     ("monitor", ["monitor", "days"]),
     ("monitor", ["monitor", "days", "--independent-rows", "--window", "2"]),
+    ("monitor", ["monitor", "usual.csv", *COLUMNS, "--by", "day", "--weight", "w"]),
     ("recalibrate", ["recalibrate", "usual.csv", *COLUMNS, "--by", "city", "-o", "map.json"]),
+    ("recalibrate", ["recalibrate", "reversed.csv", *COLUMNS, "--by", "city", "--groups", "day", "-o", "map.json"]),
     ("recalibrate", ["recalibrate", "tiny.csv", *COLUMNS, "-o", "map.json"]),
 ]
 

@@ -61,6 +61,13 @@ def add_columns(
         "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
         "duckdb:///); - is standard input, whose format is recognised",
     )
+    add_column_names(parser, forecasts, guess=guess)
+
+
+def add_column_names(
+    parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST, *, guess: bool = False
+) -> None:
+    """Add the columns of files and the selection of rows, as `add_columns` does."""
     guessed = "; guessed if left out" if guess else ""
     for option, words in forecasts.items():
         parser.add_argument(option, metavar="COL", required=not guess, help=words + guessed)
@@ -207,7 +214,8 @@ def check_result(arguments: argparse.Namespace) -> None:
 
 def local_files(arguments: argparse.Namespace) -> list[Path]:
     """List the files to read that are on this machine."""
-    named = arguments.file if isinstance(arguments.file, list) else [arguments.file]
+    given = getattr(arguments, "file", [])  # a folder of stored samples is none
+    named = given if isinstance(given, list) else [given]
     return [Path(path) for path in expand([name for name in named if "://" not in name])]
 
 

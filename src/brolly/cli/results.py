@@ -66,7 +66,7 @@ def check_plot(arguments: argparse.Namespace) -> None:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(path)!r}")
     if arguments.output is not None and path.resolve() == arguments.output.resolve():
         raise InputError(f"--plot and --output must be different files; both are {str(path)!r}")
-    check_output(path, *(local_files(arguments) if hasattr(arguments, "file") else []))
+    check_output(path, *local_files(arguments))
 
 
 def draw(result: Drawable, path: Path) -> None:

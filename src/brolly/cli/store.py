@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from brolly.cli.options import add_columns, add_quiet, check_result, new_command, read
 from brolly.cli.output import one_line, say
+from brolly.core.atomic_write import write_errors
 from brolly.core.text import rows
 from brolly.engines.store import save_sample
 
@@ -27,6 +28,7 @@ examples:
   brolly store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
   brolly monitor days --window 7
 """
+_OUTPUT = "the .parquet file to write; a missing folder is made"
 
 
 def add_command(commands: Commands) -> None:
@@ -34,14 +36,18 @@ def add_command(commands: Commands) -> None:
     summary = "compress files to one small file that can be merged and monitored"
     parser = new_command(commands, run, "store", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the .parquet file to write")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help=_OUTPUT)
     add_quiet(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, compress, write."""
-    check_result(arguments)
+    folder = arguments.output.parent
+    if folder.exists():
+        check_result(arguments)
     sample = read(arguments)
+    with write_errors(arguments.output):
+        folder.mkdir(parents=True, exist_ok=True)
     save_sample(sample, arguments.output)
     if not arguments.quiet:
         size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"
