@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 import brolly
 from brolly.assessment.assess import collect_warnings
-from studies import grades, tables
+from studies import better_guess, grades, tables
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
 
@@ -287,6 +287,15 @@ def test_measures_are_computed_when_asked_for_and_survive_pickling():
     again = pickle.loads(pickle.dumps(a))
     assert again.measures == a.measures
     assert "_sample" not in vars(again._measure_values)
+
+
+def test_a_short_study_of_guesses(monkeypatch, capsys):
+    monkeypatch.setattr(better_guess, "POPULATIONS", {"noise": grades.POPULATIONS["noise"]})
+    monkeypatch.setattr(better_guess.study, "__defaults__", ((100,),))
+    better_guess.main(["--simulations", "2"])
+    assert capsys.readouterr().out == (
+        "noise, 100 rows: said 2 times, right 2 times\nall: said 2 times, right 2 times\n"
+    )
 
 
 def test_a_short_study_of_grades(tmp_path, monkeypatch, capsys):

@@ -48,6 +48,7 @@ def evidence(**changed):
         **{
             "n": 4000,
             "event_rate": 0.3,
+            "mean_prediction": 0.312345,
             "confidence_level": 0.95,
             "tolerance": 0.05,
             "worth": worth(0.4),
@@ -181,10 +182,30 @@ def test_the_whole_verdict():
         "Is it useful?  at least 40.1% of what perfect foresight would gain over no\n"
         "               forecast, for whoever acts from about 12% on.\n"
         "Is it honest?  at most 9.87% of what is at stake is lost by acting on it as it\n"
-        "               is, against any monotone recalibration.\n"
+        "               is, against any monotone recalibration. Mean prediction 31.2%,\n"
+        "               event rate 30%.\n"
         "Recalibrated?  gains at least 4.22% of what is at stake, about 4.3% by the\n"
         "               estimate; nobody loses more than 0.34% (logistic)."
     )
+
+
+def test_until_there_are_more_rows_recalibrated_probabilities_are_the_better_guess_if_the_test_rejects():
+    off = {"bound": 0.2, "certificate": certificate(0.0, estimate=0.0312), "p_value": 0.01}
+    found = judge(evidence(**off))
+    assert found.grade == "unknown"
+    assert found.headline == "These probabilities are miscalibrated, and these rows are too few for a verdict."
+    assert found.next_step == (
+        "Next: get more rows. These do not tell how many. Until then the recalibrated probabilities (logistic, as "
+        "below) are the better guess: an estimated gain of 3.1% of what is at stake."
+    )
+    assert found.commands == ("a.recalibrator.predict(p)",)
+    for calm in ({"p_value": 0.3}, {"test": None}, {"certificate": certificate(0.0, estimate=0.0)}, {"bound": 0.02}):
+        other = judge(evidence(**{**off, **calm}))
+        assert "better guess" not in other.next_step
+        assert other.commands == ()
+    turned = judge(evidence(**off, is_reversed=True, auroc=0.2))
+    assert "check which outcome" in turned.next_step
+    assert turned.commands == ()
 
 
 def test_the_costs_are_a_fourth_answer():
@@ -350,19 +371,19 @@ def table(total, flagged, small):
             1,
             "Of 2 segments tested, none is miscalibrated beyond chance. 1 segment has too few rows to be tested.",
         ),
-        (1, ("a",), 0, "Of 1 segment tested, 1 is miscalibrated beyond chance (false discovery rate 5%): a."),
+        (1, ("a",), 0, "Of 1 segment tested, 1 is miscalibrated beyond chance (false discovery rate 5%): a. {MAPS}"),
         (
             9,
             tuple("abcde"),
             2,
             "Of 7 segments tested, 5 are miscalibrated beyond chance (false discovery rate 5%): a, b, c and 2 more. "
-            "2 segments have too few rows to be tested.",
+            "2 segments have too few rows to be tested. {MAPS}",
         ),
         (2, (), 2, "2 segments have too few rows to be tested."),
     ],
 )
 def test_segments_in_a_sentence(total, flagged, small, words):
-    assert text.segments(table(total, flagged, small)) == words
+    assert text.segments(table(total, flagged, small)) == words.replace("{MAPS}", text.OWN_MAPS)
 
 
 def test_p_values_are_rounded_up():

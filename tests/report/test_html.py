@@ -16,10 +16,10 @@ from helpers import report_cases
 
 import brolly
 from brolly.assessment import text as verdict_text
+from brolly.assessment.text import OWN_MAPS, segments
 from brolly.core.text import at_most
 from brolly.errors import InputError
 from brolly.report import to_html
-from brolly.report.assessment_page import OWN_MAPS
 from brolly.report.html import embedded
 from brolly.report.html_tables import count, number, percent
 
@@ -194,7 +194,7 @@ def test_what_is_wrong_in_segments_and_what_words_mean_stands_before_the_charts(
     assert html.escape(found) in asides
     assert OWN_MAPS in asides  # as some are miscalibrated
     calm = tuple(replace(row, flagged=False) for row in a.segments.rows)
-    assert OWN_MAPS not in to_html(replace(a, segments=replace(a.segments, rows=calm)))
+    assert OWN_MAPS not in segments(replace(a.segments, rows=calm))
     assert "At stake: best minus worst outcome of a case." in asides
     assert "with 95% confidence each" in asides
     bound = f"1/{a.rounded_guarantee.grid}, the probabilities lose at most {at_most(a.rounded_guarantee.bound)}"

@@ -57,6 +57,13 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
             f"Next: {_more_rows(e)} Until then use the probabilities as they are: with {percent(e.confidence_level)} "
             f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake.{yours}"
         )
+    if e.better_recalibrated:
+        assert e.certificate is not None
+        gain = percent(float(f"{e.certificate.gain_estimate:.2g}"))
+        return (
+            f"Next: {_more_rows(e)} Until then the recalibrated probabilities ({e.method}, as below) are the better "
+            f"guess: an estimated gain of {gain} of what is at stake.{yours}"
+        )
     return f"Next: {_more_rows(e)}{yours}"
 
 
@@ -70,7 +77,7 @@ def check_event(auroc: float | None, option: str) -> str:
 
 def commands(e: Evidence, means: Means = PYTHON) -> tuple[str, ...]:
     """The code or command lines of the next step."""
-    return means.recalibrate if e.grade == "recalibrate" and not e.is_reversed else ()
+    return means.recalibrate if (e.grade == "recalibrate" or e.better_recalibrated) and not e.is_reversed else ()
 
 
 def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] | None:

@@ -25,6 +25,7 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
+OWN_MAPS = "A map for each segment may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
     "The probabilities match the outcomes of these rows as closely as can be measured: nobody who acts on them, "
@@ -59,6 +60,8 @@ def headline(e: Evidence) -> str:
         return "There is one outcome only: no verdict."
     if e.useful and e.safe:
         return "These rows do not tell whether to recalibrate these probabilities first."
+    if e.miscalibrated:
+        return "These probabilities are miscalibrated, and these rows are too few for a verdict."
     return "These rows are too few for a verdict."
 
 
@@ -102,6 +105,11 @@ def _estimate(share: float) -> str:
     return percent(float(f"{share:.2g}"))
 
 
+def _share(share: float) -> str:
+    """A share of rows in percent, to three digits."""
+    return percent(float(f"{share:.3g}"))
+
+
 def answer_line(question: str, value: str, meaning: str) -> str:
     """One line of the table of answers, wrapped under its own column."""
     head = f"{question:<15}"
@@ -125,10 +133,9 @@ def worth_answer(e: Evidence) -> dict[str, str]:
 
 def loss_answer(e: Evidence) -> dict[str, str]:
     """Is it honest?"""
-    return {
-        "value": f"at most {at_most(min(e.as_is.bound, 1.0))}",
-        "meaning": "of what is at stake is lost by acting on it as it is, against any monotone recalibration.",
-    }
+    lost = "of what is at stake is lost by acting on it as it is, against any monotone recalibration."
+    rates = f"Mean prediction {_share(e.mean_prediction)}, event rate {_share(e.event_rate)}."
+    return {"value": f"at most {at_most(min(e.as_is.bound, 1.0))}", "meaning": lost, "detail": rates}
 
 
 def recalibration_answer(e: Evidence) -> dict[str, str]:
@@ -248,7 +255,7 @@ def calibration(e: Evidence) -> str:
     """The result of the test."""
     assert e.test is not None
     p = p_value(e.test.p_value)
-    if e.test.rejects(1 - e.confidence_level):
+    if e.miscalibrated:
         return (
             f"The test rejects perfect calibration (p = {p}): if the probabilities were right, chance would produce a "
             f"mismatch as large as on these rows with probability {p} at most."
@@ -289,7 +296,7 @@ def segments(table: SegmentTable) -> str:
     are = "is" if len(names) == 1 else "are"
     return (
         f"Of {_count(tested, 'segment', 'segments')} tested, {len(names):,} {are} miscalibrated beyond chance (false "
-        f"discovery rate {percent(table.fdr)}): {', '.join(names[:_NAMED])}{more}.{few}"
+        f"discovery rate {percent(table.fdr)}): {', '.join(names[:_NAMED])}{more}.{few} {OWN_MAPS}"
     )
 
 

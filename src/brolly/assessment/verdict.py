@@ -19,6 +19,7 @@ from brolly.recalibration.certificate import Certificate
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
 About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
 
+_ANSWER = ("about", "question", "value", "meaning")  # in JSON
 _USELESS = 0.25  # of what perfect foresight is worth: if nobody can gain more, the forecast is not worth using
 _SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
 
@@ -33,6 +34,8 @@ class Evidence:
         The number of rows.
     event_rate : float
         The share of rows with the event.
+    mean_prediction : float
+        The mean of the predictions.
     confidence_level, tolerance : float
         As for `assess`.
     worth, worth_recalibrated : Worth or None
@@ -58,6 +61,7 @@ class Evidence:
 
     n: int
     event_rate: float
+    mean_prediction: float
     confidence_level: float
     tolerance: float
     worth: Worth | None
@@ -115,6 +119,16 @@ class Evidence:
         return self.certificate is not None and self.improvable and self.certificate.gain_at_least > 0
 
     @property
+    def miscalibrated(self) -> bool:
+        """Whether the test rejects perfect calibration."""
+        return self.test is not None and self.test.rejects(1 - self.confidence_level)
+
+    @property
+    def better_recalibrated(self) -> bool:
+        """Whether recalibrated probabilities are the better guess although nothing is proven of them."""
+        return self.grade == "unknown" and self.miscalibrated and self.improvable and not (self.useful and self.safe)
+
+    @property
     def grade(self) -> Grade:
         """The verdict in a word.
 
@@ -161,12 +175,15 @@ class Answer:
         The number, with its unit.
     meaning : str
         What the number is of.
+    detail : str
+        What else the text says.
     """
 
     about: About
     question: str
     value: str
     meaning: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,7 +226,7 @@ class Verdict:
             "reason": self.reason,
             "next_step": self.next_step,
             "commands": list(self.commands),
-            "answers": [{name: getattr(a, name) for name in Answer.__slots__} for a in self.answers],
+            "answers": [{name: getattr(a, name) for name in _ANSWER} for a in self.answers],
             "sentences": [{"about": s.about, "text": s.text} for s in self.sentences],
             "text": str(self),
         }
@@ -224,7 +241,7 @@ class Verdict:
 
     def table(self) -> str:
         """The answers as lines of a table."""
-        return "\n".join(text.answer_line(a.question, a.value, a.meaning) for a in self.answers)
+        return "\n".join(text.answer_line(a.question, a.value, f"{a.meaning} {a.detail}") for a in self.answers)
 
     @property
     def details(self) -> str:

@@ -37,7 +37,6 @@ REFERENCES = (
     "Benjamini, Hochberg (1995), Controlling the false discovery rate, doi:10.1111/j.2517-6161.1995.tb02031.x "
     "(segments).",
 )
-OWN_MAPS = "A map for each segment may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
 _NOT_GIVEN = (
     '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
@@ -51,9 +50,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
     """Return what goes into the places of article.html."""
     icon, badge = GRADES[a.verdict.grade]
     name, m_star = a.name or "The forecast", a.profile.m_star
-    notes = [s.text for s in a.verdict.sentences if s.about == "note"]
-    if a.segments is not None:
-        notes.insert(0, _segments(a))
+    notes = [s.text for about in ("segments", "note") for s in a.verdict.sentences if s.about == about]
     return {
         "index": str(index),
         "name": escape(name),
@@ -122,13 +119,6 @@ def _rows(a: Assessment) -> str:
     alone = a.evidence.groups in (None, a.summary.n)  # a group for each row
     groups = "" if alone else f" in {count(a.evidence.groups or 0)} groups"
     return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."
-
-
-def _segments(a: Assessment) -> str:
-    """What the test of the segments found, and what to do about it."""
-    assert a.segments is not None
-    found = " ".join(s.text for s in a.verdict.sentences if s.about == "segments")
-    return f"{found} {OWN_MAPS}" if a.segments.flagged else found
 
 
 def _buttons(a: Assessment, *, first: bool) -> str:
@@ -214,7 +204,8 @@ def _reliability_caption(a: Assessment) -> str:
     return (
         f"Points: the event rate of predictions near each point, with {level} intervals; pale: of fewer than "
         f"{PALE_ROWS} rows. A calibrated forecast lies on the diagonal; grey: what chance makes of it.{frame} Bars: "
-        "the predictions (dark: rows with the event)."
+        f"the predictions (dark: rows with the event). Mean prediction {percent(a.evidence.mean_prediction)}, event "
+        f"rate {percent(a.summary.event_rate)}."
     )
 
 
