@@ -53,9 +53,15 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     assert main(DECIDE) == 0
     actions = policy.decide(p, np.arange(N)).tolist()
     waits = actions.count("wait")
-    assert capsys.readouterr() == (
-        f"rain.csv: 400 rows decided: 'wait' {waits} times, 'act' {N - waits} times\nResult written to out.csv\n",
-        "",
+    out, err = capsys.readouterr()
+    assert (out.splitlines()[-1], err) == ("Result written to out.csv", "")
+    either = (policy.probabilities(p).max(axis=1) < 1).sum()
+    other = (np.array(actions) != task.best_response(p)).sum()
+    assert 0 < other < either
+    assert " ".join(out.split()).startswith(
+        f"rain.csv: 400 rows decided: 'wait' {waits} times, 'act' {N - waits} times Probabilities are rounded "
+        f"at random to a neighbouring multiple of 1/{grid.grid} first. {either} rows ({either / 4:.3g}%) could get "
+        f"either of two actions, depending on the id; {other} got another action than without rounding. "
     )
     lines = Path("out.csv").read_text().splitlines()
     expected = Path("rain.csv").read_text().splitlines()
@@ -88,6 +94,15 @@ def test_policies_without_names_or_without_ids(rain, capsys):
     Path("one.csv").write_text("p,i\n0.5,a\n")
     assert main(["decide", "one.csv", *without[2:]]) == 0
     assert capsys.readouterr().out == "one.csv: 1 row decided\nResult written to out.csv\n"
+
+
+def test_random_numbers_as_actions(rain, capsys):
+    brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8).save("policy.json")
+    assert main(DECIDE) == 0
+    assert capsys.readouterr().out == (
+        "rain.csv: 400 rows decided\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first.\n"
+        "Result written to out.csv\n"
+    )
 
 
 HELP = "(see 'brolly decide --help')"
@@ -147,6 +162,10 @@ WRONG = {
     "a negative seed": (
         [*COSTS, "--seed", "-1"],
         "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'brolly policy --help')",
+    ),
+    "a grid that is none": (
+        [*COSTS, "--grid", "48"],
+        "argument --grid: must be a power of two from 2 to 65,536; it is '48' (see 'brolly policy --help')",
     ),
     "a policy over the source": (
         [*COSTS, "-o", "rain.csv"],

@@ -43,6 +43,8 @@ def folder(tmp_path_factory):
         y = (rng.random(n) < rate(p)).astype(int)
         q = y if name == "sure" else 1 - p.round()
         rows = [f"{a},{b},{c},{1 + i % 3},{i // 2},{i % 3}" for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))]
+        if name == "usual":
+            brolly.Recalibrator("logistic", rng=0).fit(p, y).save(path / "fitted.json")
         (path / f"{name}.csv").write_text("\n".join(["p,q,y,w,day,city", *rows]))
     (path / "days").mkdir()
     for k in range(8):
@@ -73,6 +75,9 @@ RUNS = [
     ("recalibrate", ["recalibrate", "usual.csv", *COLUMNS, "--by", "city", "-o", "map.json"]),
     ("recalibrate", ["recalibrate", "reversed.csv", *COLUMNS, "--by", "city", "--groups", "day", "-o", "map.json"]),
     ("recalibrate", ["recalibrate", "tiny.csv", *COLUMNS, "-o", "map.json"]),
+    *(("policy", ["policy", f"{file}.csv", *COLUMNS, *COSTS, "-o", "policy.json"]) for file in FILES),
+    ("policy", ["policy", "usual.csv", *COLUMNS, "--threshold", "0.3", "--map", "fitted.json", "-o", "policy.json"]),
+    ("policy", ["policy", "usual.csv", *COLUMNS, "--cost-fp", "1e-300", "--cost-fn", "1e300", "-o", "policy.json"]),
 ]
 
 

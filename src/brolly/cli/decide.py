@@ -19,6 +19,7 @@ from brolly.core.atomic_write import check_output
 from brolly.core.text import rows as rows_text
 from brolly.core.text import wrapped
 from brolly.decisions.policy import RoundingPolicy, load_policy
+from brolly.decisions.policy_cost import without_rounding
 from brolly.engines.checks import need_pyarrow
 from brolly.engines.files import describe_formats
 from brolly.errors import InputError
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Apply a policy to each row of a file of predicted probabilities.
 
-The file is copied with a column 'action' added. The same id and probability
-always get the same action, in any file, order and process.
+The file is copied with a column 'action' added. Probabilities are rounded to the
+grid of the policy at random, so rows close to a threshold may get either action.
+The same id and probability always get the same one, in any file, order and
+process.
 """
 _EPILOG = f"""\
 examples:
@@ -71,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
     check_output(arguments.output, *local_files(arguments), Path(arguments.policy))
     taken: Counter[str | None] = Counter()
-    columns = {"action": _counting(policy, taken), **({"rounded": policy.round} if arguments.rounded else {})}
+    rounded: Counter[str] = Counter()
+    columns = {"action": _counting(policy, taken, rounded), **({"rounded": policy.round} if arguments.rounded else {})}
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
@@ -85,14 +89,27 @@ def run(arguments: argparse.Namespace) -> int:
         counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
         missing = rows - taken[None]
         said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
+        if policy.rounding == "soft":
+            said.append(_randomness(policy, taken[None], rounded))
         if missing:
             said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new columns")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
 
 
-def _counting(policy: RoundingPolicy, taken: Counter[str | None]) -> Any:
-    """The policy, counting its decisions (as None) and its actions where they have names."""
+def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:
+    """Say that actions are random, for how many rows, and how many got another action for it."""
+    how = str(policy).splitlines()[-1]
+    if not policy.task.actions or not rows:
+        return how
+    share = f"{rows_text(rounded['random'])} ({100 * rounded['random'] / rows:.3g}%)"
+    could = f"{share} could get either of two actions, depending on the id"
+    other = f"{rounded['other']:,} got another action than without rounding"
+    return f"{how} {could}; {other}. 'brolly policy' estimates what that costs."
+
+
+def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
+    """The policy, counting its decisions (as None), its actions where they have names, and what rounding changed."""
 
     def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
         taken[None] += len(p)
@@ -101,6 +118,9 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None]) -> Any:
         index = policy.decide_index(p, ids)
         for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
             taken[name] += int(count)
+        unrounded, random = without_rounding(policy, p)
+        rounded["random"] += int(random.sum())
+        rounded["other"] += int((index != unrounded).sum())
         return np.array(policy.task.actions).take(index)
 
     return decide

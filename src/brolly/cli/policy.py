@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from brolly.assessment.assess import assess
+from brolly.assessment.result import Assessment
 from brolly.cli.assess import without_warnings
 from brolly.cli.options import (
     add_columns,
@@ -19,18 +22,22 @@ from brolly.cli.options import (
     files_read,
     new_command,
     probability,
-    read,
     task_of,
 )
 from brolly.cli.output import one_line, say
-from brolly.cli.results import rows_read, say_paragraphs, written
+from brolly.cli.policy_text import FinerGrid, MadePolicy
+from brolly.cli.results import rows_read, say_paragraphs, write_json, written
 from brolly.cli.rows import read_rows
 from brolly.core.atomic_write import check_output
 from brolly.core.piecewise import PiecewiseMap
 from brolly.core.sample.mapped import mapped
-from brolly.core.text import at_most, wrapped
+from brolly.core.sample.sample import Sample
+from brolly.core.text import wrapped
+from brolly.core.version import VERSION
+from brolly.decisions.finite_task import FiniteTask, as_finite
 from brolly.decisions.grid import choose_grid
 from brolly.decisions.policy import RoundingPolicy
+from brolly.decisions.policy_cost import PolicyCost, policy_cost
 from brolly.decisions.task import DecisionTask
 from brolly.errors import InputError
 from brolly.recalibration.recalibrator import load_recalibrator
@@ -42,9 +49,11 @@ _DESCRIPTION = """\
 Make a policy: how to act on probabilities with a small loss for every decision.
 
 State the decision by two costs, or by the threshold from which to act. The policy
-rounds probabilities to a grid before it acts: the grid with the smallest loss on
-the past predictions and outcomes in files. With --map it recalibrates them first,
-by a map of 'brolly recalibrate', which is stored in the policy.
+rounds probabilities to a grid at random, then acts: the grid with the smallest
+loss on the past predictions and outcomes in files. So rows close to the threshold
+may get either action; what that costs on these rows is printed, beside the cost
+of acting on the probabilities as they are. With --map the policy recalibrates
+them first, by a map of 'brolly recalibrate', which is stored in it.
 """
 _EPILOG = """\
 examples:
@@ -65,6 +74,7 @@ _WAYS_OUT = {
     "recalibrate": "Fit a map with 'brolly recalibrate' and pass it as --map.",
     "avoid": "Use another forecast, or act alike in every case.",
 }
+_GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
 _REVERSED = "Did you mean 1 - p, or the other outcome as the event (--pos-label)?"
 
 
@@ -86,35 +96,65 @@ def add_command(commands: Commands) -> None:
         help="names of the two actions (default: wait act)",
     )
     parser.add_argument("--map", metavar="FILE", help="a map of 'brolly recalibrate' to apply before anything else")
+    parser.add_argument(
+        "--grid",
+        metavar="M",
+        type=_grid,
+        help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
+        "a finer grid acts at random less often, with a weaker guarantee",
+    )
     add_seed(parser)
+    parser.add_argument("--json", action="store_true", help="print the policy and its costs as JSON instead of text")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="the policy to write, as JSON")
     add_quiet(parser)
+
+
+def _grid(text: str) -> int:
+    if not text.isdecimal() or int(text) not in _GRIDS:
+        raise argparse.ArgumentTypeError(f"must be a power of two from 2 to {_GRIDS[-1]:,}; it is {text!r}")
+    return int(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
     task, recalibration = _task(arguments), _map(arguments)
     check_result(arguments)
-    sample = read(arguments)
-    choice = choose_grid(sample if recalibration is None else mapped(sample, recalibration))
-    policy = RoundingPolicy(task, choice.grid, seed=arguments.seed, recalibration=recalibration)
-    policy.save(arguments.output)
-    if not arguments.quiet:
-        acts = "on these rows nobody who acts on probabilities"
-        if recalibration is not None:
-            acts = f"on these rows, pooled to 1/{sample.grid}, nobody who acts on the recalibrated probabilities"
-        say_paragraphs(
-            [
-                rows_read(files_read(arguments), sample, arguments.weight),
-                one_line(str(task)),
-                f"Grid 1/{choice.grid}: {acts} rounded to it, whatever the decision and its costs, loses more "
-                f"than {at_most(choice.loss)} of what is at stake per case (best minus worst outcome), compared with "
-                "the best change of actions in hindsight.",
-                written("Policy", arguments.output),
-            ]
-        )
-        _warn(arguments)
+    rows, groups = read_rows(arguments)
+    assert isinstance(rows, Sample)  # as there is no --by
+    made = _made(arguments, task, rows, recalibration)
+    made.policy.save(arguments.output)
+    if arguments.quiet and not arguments.json:
+        return 0
+    found = None if recalibration is not None else _assessed(arguments, rows, groups)
+    grade = None if found is None else found.verdict.grade
+    if arguments.json:
+        say(sys.stdout, write_json({"brolly": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
+    else:
+        first = [rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
+        say_paragraphs([*first, made.guarantee(rows.grid), made.randomness(weighted=arguments.weight is not None)])
+        say(sys.stdout, made.cost_table())
+        say_paragraphs([*made.price(grade), written("Policy", arguments.output)])
+    if found is not None and not arguments.quiet:
+        _warn(found)
     return 0
+
+
+def _made(
+    arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
+) -> MadePolicy:
+    """Choose the grid, unless it is given, and compute what the policy costs on it and on the next finer one."""
+    acted_on = rows if recalibration is None else mapped(rows, recalibration)
+    choice = choose_grid(acted_on, max_grid=arguments.grid)
+    losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
+
+    def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:
+        policy = RoundingPolicy(task, grid, seed=arguments.seed, recalibration=recalibration)
+        return policy, policy_cost(policy, rows)
+
+    grid: int = arguments.grid or choice.grid
+    finer = FinerGrid(grid=2 * grid, loss=losses[2 * grid], cost=on(2 * grid)[1].policy) if 2 * grid in losses else None
+    policy, cost = on(grid)
+    return MadePolicy(policy=policy, task=task, loss=losses[grid], cost=cost, finer=finer)
 
 
 def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
@@ -130,13 +170,14 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     return recalibrator.map_
 
 
-def _warn(arguments: argparse.Namespace) -> None:
-    """Say on stderr if the forecast should not be acted on as it is; a map that is applied first is its own answer."""
-    if arguments.map is not None:
-        return
-    rows, groups = read_rows(arguments)
+def _assessed(arguments: argparse.Namespace, rows: Sample, groups: NDArray[Any] | None) -> Assessment:
+    """The grade of the forecast; a map that is applied first is its own answer."""
     with without_warnings():
-        found = assess(rows, groups=groups, measures=[], n_resamples=99, rng=arguments.seed)
+        return assess(rows, groups=groups, measures=[], n_resamples=99, rng=arguments.seed)
+
+
+def _warn(found: Assessment) -> None:
+    """Say on stderr if the forecast should not be acted on as it is."""
     verdict = found.verdict
     way_out = _REVERSED if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     if way_out is not None:
@@ -144,10 +185,12 @@ def _warn(arguments: argparse.Namespace) -> None:
         say(sys.stderr, f"{wrapped(f'brolly: warning: {one_line(text)}')}\n")
 
 
-def _task(arguments: argparse.Namespace) -> DecisionTask:
+def _task(arguments: argparse.Namespace) -> FiniteTask:
     """The decision, by its costs or its threshold."""
     costs = [arguments.cost_fp, arguments.cost_fn]
     if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
         raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
     task = task_of(arguments, arguments.actions)
-    return DecisionTask.threshold(arguments.threshold, actions=arguments.actions) if task is None else task
+    if task is None:
+        return DecisionTask.threshold(arguments.threshold, actions=arguments.actions)
+    return as_finite(task, "--cost-fp")
