@@ -80,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_result(arguments)
     names: list[str] = arguments.prob
     if len(names) < 2 or len(set(names)) < len(names):
-        raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}")
+        apart = len(names) == 1 or len(arguments.shown) > 1
+        way_out = ": put the forecasts in one file, one column each" if apart else ""
+        raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}")
     kept = [keep(arguments, name) for name in names]
     note_repeated_ids(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
