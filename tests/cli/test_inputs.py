@@ -152,6 +152,50 @@ def test_a_label_that_no_column_has(monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("looks like it (two labels, one of them 'maybe')\n")
 
 
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "meant"),
+    [
+        ("no no yes", "Yes", "; did you mean 'yes'?"),
+        ("yes no yes", "Yes", "; did you mean 'yes'?"),  # the first label is taken for the other one
+        ("paid default", "defualt", "; did you mean 'default'?"),
+        ("it's its", "It's", '; did you mean "it\'s"?'),
+        ("no yes", "maybe", ""),
+    ],
+)
+def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos_label, meant):
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("p,s\n" + "".join(f"0.{k + 1},{s}\n" for k, s in enumerate(labels.split())))
+    arguments = ["measure", "rows.csv", "--pos-label", pos_label]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.endswith(f"one of them {pos_label!r}{meant})\n")
+    assert main([*arguments, "--prob", "p", "--outcome", "s"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"brolly: error: s must hold {pos_label!r} and one other label (")
+    assert said.partition(" (line ")[2].partition(")")[2] == f"{meant}\n"
+
+
+@pytest.mark.parametrize("option", ["--prob", "--outcome"])
+def test_nothing_is_taken_if_a_named_column_is_missing(monkeypatch, capsys, option):
+    piped(monkeypatch, CSV)
+    assert main(["measure", "-", option, "nope"]) == 2
+    assert capsys.readouterr().err.startswith("brolly: error: standard input has no column 'nope'; it has ")
+
+
+def test_what_to_type_is_quoted(monkeypatch, capsys):
+    piped(monkeypatch, b"the risk,did it\n0.1,0\n0.8,1\n")
+    assert main(["measure", "-"]) == 0
+    assert capsys.readouterr().err.startswith("brolly: note: taking --prob 'the risk' --outcome 'did it'\n")
+    piped(monkeypatch, b"p,did it\n0.1,no rain\n0.8,rain\n")
+    assert main(["measure", "-"]) == 2
+    assert capsys.readouterr().err.endswith(" --outcome 'did it' --pos-label 'no rain' or rain)\n")
+    piped(monkeypatch, b"the prob,y\nlikely,1\nnever,0\n")
+    assert main(["measure", "-", "--outcome", "y"]) == 2
+    assert "--prob 'the prob' --confidence-words FILE" in capsys.readouterr().err
+    piped(monkeypatch, b"p,the outcome\n0.1,0\n0.2,0.5\n0.3,1\n")
+    assert main(["measure", "-"]) == 2
+    assert "--outcome 'the outcome' --fractional" in capsys.readouterr().err
+
+
 def test_a_file_without_a_command_is_assessed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("rain.csv").write_bytes(CSV)

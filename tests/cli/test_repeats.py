@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,7 @@ def test_other_commands_say_it_on_stderr(visits, capsys, command):
     [
         ("gameId", np.arange(400) // 2, True),
         ("id", np.arange(400) // 2, True),
+        ("customer id", np.arange(400) // 2, True),
         ("user", np.arange(400) % 7, True),
         ("id_of_case", np.arange(400) // 2, True),
         ("id", np.arange(400), False),  # each row has its own
@@ -78,7 +80,7 @@ def test_which_columns_look_like_ids(visits, capsys, name, ids, noticed):
     y, p, q = visits
     write(name, p, q, y, ids)
     assert main(SWITCH) == 0
-    assert (f"--groups {name}" in capsys.readouterr().err) == noticed
+    assert (f"--groups {shlex.quote(name)} " in capsys.readouterr().err) == noticed
 
 
 def test_switch_takes_groups(visits, capsys):

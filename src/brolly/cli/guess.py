@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from brolly.cli.hints import meant_label
 from brolly.cli.options import RECALIBRATED
+from brolly.engines.checks import check_columns
 from brolly.engines.columns import is_text
 from brolly.engines.sources import first_rows
 from brolly.errors import InputError
@@ -28,7 +31,7 @@ _NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())  # text t
 class Guess:
     """The columns that are taken, and the others that each could have been."""
 
-    prob: str
+    prob: str | list[str]
     outcome: str
     other_probs: list[str]
     other_outcomes: list[str]
@@ -40,7 +43,8 @@ class Guess:
             if names
         ]
         also = f" ({'; '.join(others)})" if others else ""
-        return f"--prob {self.prob} --outcome {self.outcome}{also}"
+        probs = [self.prob] if isinstance(self.prob, str) else self.prob
+        return f"{shlex.join(['--prob', *probs, '--outcome', self.outcome])}{also}"
 
 
 def guess_columns(arguments: argparse.Namespace) -> Guess:
@@ -49,6 +53,8 @@ def guess_columns(arguments: argparse.Namespace) -> Guess:
     name, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:
         raise InputError(f"{name} has columns but no rows")
+    named = [*(prob if isinstance(prob, list) else [prob]), outcome]
+    check_columns(name, [one for one in named if one is not None], batch.schema.names)
     batch = batch.slice(0, _LOOKED_AT)
     columns = {name: _values(batch.column(name)) for name in batch.schema.names}
     probs: list[str] = []
@@ -60,7 +66,7 @@ def guess_columns(arguments: argparse.Namespace) -> Guess:
         probs = _probabilities(columns, outcome, 100.0 if arguments.percent else 1.0)
         prob = _one(name, "--prob", _newest(probs), _PROB, _scale_hint(columns))
     return Guess(
-        prob if isinstance(prob, str) else " ".join(prob),
+        prob,
         outcome,
         [one for one in probs if one != prob],
         [one for one in outcomes if one != outcome],
@@ -142,23 +148,24 @@ def _scale_hint(columns: dict[str, Any]) -> str:
                 return f" (numbers from 0 to 1; {name!r} holds 0 and 1 alone: classes, not probabilities)"
     for name, values in columns.items():
         if _PROB.search(name) and not isinstance(values, np.ndarray):
-            return f" (numbers from 0 to 1; for words in {name!r}: --prob {name} --confidence-words FILE)"
+            return f" (numbers from 0 to 1; for words in {name!r}: --prob {shlex.quote(name)} --confidence-words FILE)"
     return " (numbers from 0 to 1)"
 
 
 def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
-    if pos_label is not None:
-        return f" (two labels, one of them {pos_label!r})"
     found = {name: sorted(set(values)) for name, values in columns.items()}
     found = {
         name: labels
         for name, labels in found.items()
         if len(labels) == 2 and all(isinstance(label, str) or label % 1 == 0 for label in labels)
     }
+    if pos_label is not None:
+        labels = [label for pair in found.values() for label in pair if isinstance(label, str)]
+        return f" (two labels, one of them {pos_label!r}{meant_label(pos_label, labels)})"
     for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
-        labels = " or ".join(f"{label:g}" if isinstance(label, float) else label for label in found[name])
-        return f" (0 and 1; for {name!r} name the event: --outcome {name} --pos-label {labels})"
+        either = " or ".join(f"{label:g}" if isinstance(label, float) else shlex.quote(label) for label in found[name])
+        return f" (0 and 1; for {name!r} name the event: --outcome {shlex.quote(name)} --pos-label {either})"
     for name, values in columns.items():
         if isinstance(values, np.ndarray) and _OUTCOME.search(name) and ((values >= 0) & (values <= 1)).all():
-            return f" (0 and 1; for shares of the event: --outcome {name} --fractional)"
+            return f" (0 and 1; for shares of the event: --outcome {shlex.quote(name)} --fractional)"
     return " (0 and 1, or true and false)"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import TextIOWrapper
 
@@ -15,6 +16,7 @@ from brolly.errors import InputError
 
 _MISSING = ("must not contain nulls (missing values)", "must not contain NaN")
 _PLACE = re.compile(r"\[(\d+)\](?: of (?P<file>.+?))?(?: = .*)?$", re.DOTALL)
+_LABELS = re.compile(r" and one other label \((['\"])(.*)\1\)\n.* = (['\"])(.*)\3$", re.DOTALL)
 _WAYS_OUT = {
     "drop_missing": "; --drop-missing leaves such rows out",
     "keep_missing": "; --keep-missing copies such rows with nothing in the new columns",
@@ -26,7 +28,21 @@ def hint(error: InputError, arguments: argparse.Namespace) -> str:
     line = _line(error, arguments)
     missing = error.rule is not None and error.rule.endswith(_MISSING)
     way_out = "".join(words for option, words in _WAYS_OUT.items() if missing and hasattr(arguments, option))
-    return f"{'' if line is None else f' (line {line:,})'}{way_out}"
+    return f"{'' if line is None else f' (line {line:,})'}{way_out}{_meant(error, arguments)}"
+
+
+def meant_label(pos_label: str, labels: Iterable[str]) -> str:
+    """Return the question whether a label was meant that differs in capitals or a letter; nothing if there is none."""
+    plain = {label.strip().casefold(): label for label in labels}
+    close = difflib.get_close_matches(pos_label.strip().casefold(), plain, n=1, cutoff=0.75)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
+
+
+def _meant(error: InputError, arguments: argparse.Namespace) -> str:
+    """Ask so about the labels in an error: the one that was taken for the other label, and the first offender."""
+    labels = _LABELS.search(f"{error.rule}\n{error.first}")
+    pos_label = getattr(arguments, "pos_label", None)
+    return "" if labels is None or pos_label is None else meant_label(pos_label, labels.group(2, 4))
 
 
 def _line(error: InputError, arguments: argparse.Namespace) -> int | None:

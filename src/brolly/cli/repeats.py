@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 
 from brolly.cli.options import RECALIBRATED
@@ -40,7 +41,7 @@ def repeated_ids(arguments: argparse.Namespace) -> str | None:
             if 1 < distinct < len(known):
                 return (
                     f"{name!r} has {distinct:,} values in {rows(len(known))}: if rows with the same value depend on "
-                    f"each other, bounds and intervals are too narrow; --groups {name} allows for that"
+                    f"each other, bounds and intervals are too narrow; --groups {shlex.quote(name)} allows for that"
                 )
     return None
 
