@@ -195,8 +195,8 @@ def test_until_there_are_more_rows_recalibrated_probabilities_are_the_better_gue
     assert found.grade == "unknown"
     assert found.headline == "These probabilities are miscalibrated, and these rows are too few for a verdict."
     assert found.next_step == (
-        "Next: get more rows. These do not tell how many. Until then the recalibrated probabilities (logistic, as "
-        "below) are the better guess: an estimated gain of 3.1% of what is at stake."
+        "Next: until there are more rows, act on the recalibrated probabilities (logistic, as below). They are the "
+        "better guess: an estimated gain of 3.1% of what is at stake."
     )
     assert found.commands == ("a.recalibrator.predict(p)",)
     for calm in ({"p_value": 0.3}, {"test": None}, {"certificate": certificate(0.0, estimate=0.0)}, {"bound": 0.02}):

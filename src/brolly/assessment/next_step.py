@@ -61,8 +61,8 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
         assert e.certificate is not None
         gain = percent(float(f"{e.certificate.gain_estimate:.2g}"))
         return (
-            f"Next: {_more_rows(e)} Until then the recalibrated probabilities ({e.method}, as below) are the better "
-            f"guess: an estimated gain of {gain} of what is at stake.{yours}"
+            f"Next: until there are more rows, act on the recalibrated probabilities ({e.method}, as below). They are "
+            f"the better guess: an estimated gain of {gain} of what is at stake.{yours}"
         )
     return f"Next: {_more_rows(e)}{yours}"
 
