@@ -103,7 +103,7 @@ def test_rounding_that_costs_nothing_or_less(calibrated, capsys):
     saved(np.full(N, 0.25), y)
     assert main(COSTS) == 0
     assert "That is 0% of these rows." in (out := " ".join(capsys.readouterr().out.split()))
-    assert "On these rows rounding costs nothing." in out
+    assert "On these rows rounding costs nothing. Always 'act' costs no more than either on these rows." in out
     saved(np.where(y, 0.24, 0.26), y)
     assert main([*POLICY, "--threshold", "0.25", "--grid", "2"]) == 0
     assert "per case less than no rounding. If the probabilities are calibrated this is chance," in " ".join(
@@ -118,6 +118,18 @@ def test_acting_alike_may_cost_least(calibrated, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "Always 'act' costs no more than either on these rows." in out
     assert "needs no policy" not in out
+
+
+def test_many_rows_are_pooled(calibrated, capsys, monkeypatch):
+    """Which changes no loss, but costs; after a map it changes both."""
+    few = said(capsys, COSTS)
+    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 100)
+    many = said(capsys, COSTS)
+    assert "Cost per case on these rows pooled to 1/65536, an estimate" in many
+    assert many.split("Cost per case")[0] == few.split("Cost per case")[0]
+    p, y = calibrated
+    brolly.Recalibrator("logistic", rng=0).fit(p, y).save("map.json")
+    assert "on these rows, pooled to 1/65536, nobody who acts on" in said(capsys, [*COSTS, "--map", "map.json"])
 
 
 def test_a_threshold_of_zero_in_double_precision(calibrated, capsys):

@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(sys.stdout, write_json({"brolly": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
     else:
         first = [rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
-        say_paragraphs([*first, made.guarantee(rows.grid), made.randomness(weighted=arguments.weight is not None)])
+        say_paragraphs([*first, made.guarantee(), made.randomness(weighted=arguments.weight is not None)])
         say(sys.stdout, made.cost_table())
         say_paragraphs([*made.price(grade), written("Policy", arguments.output)])
     if found is not None and not arguments.quiet:
@@ -154,7 +154,7 @@ def _made(
     grid: int = arguments.grid or choice.grid
     finer = FinerGrid(grid=2 * grid, loss=losses[2 * grid], cost=on(2 * grid)[1].policy) if 2 * grid in losses else None
     policy, cost = on(grid)
-    return MadePolicy(policy=policy, task=task, loss=losses[grid], cost=cost, finer=finer)
+    return MadePolicy(policy=policy, task=task, pooled=rows.grid, loss=losses[grid], cost=cost, finer=finer)
 
 
 def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:

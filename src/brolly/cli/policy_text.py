@@ -33,6 +33,7 @@ class MadePolicy:
 
     policy: RoundingPolicy
     task: FiniteTask
+    pooled: int | None  # the grid that the rows were compressed to, if they are many
     loss: float
     cost: PolicyCost
     finer: FinerGrid | None
@@ -54,13 +55,14 @@ class MadePolicy:
             "policy": self.policy.to_dict(),
         }
 
-    def guarantee(self, pooled: int | None) -> str:
+    def guarantee(self) -> str:
         """What the policy promises, on these rows: what rounding buys."""
-        rows = "these rows" if pooled is None else f"these rows, pooled to 1/{pooled},"
+        # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
+        pooled = "" if self.pooled is None or self.policy.recalibration is None else f", pooled to 1/{self.pooled},"
         return (
-            f"Grid 1/{self.policy.grid}: on {rows} nobody who acts on {self._probabilities} rounded to it, whatever "
-            f"the decision and its costs, loses more than {at_most(self.loss)} of what is at stake per case (best "
-            "minus worst outcome), compared with the best change of actions in hindsight."
+            f"Grid 1/{self.policy.grid}: on these rows{pooled} nobody who acts on {self._probabilities} rounded to it, "
+            f"whatever the decision and its costs, loses more than {at_most(self.loss)} of what is at stake per case "
+            "(best minus worst outcome), compared with the best change of actions in hindsight."
         )
 
     def randomness(self, *, weighted: bool) -> str:
@@ -84,19 +86,27 @@ class MadePolicy:
             **{f"always {_quoted(name)}": cost for name, cost in reversed(self.cost.always.items())},
         }
         lines = aligned([[f"  {name}", f"{cost:.4g}"] for name, cost in named.items()], left=1)
-        head = (
-            f"Cost per case on these rows, an estimate for new ones (a false alarm costs {alarm:g}, a miss {miss:g}):"
-        )
+        pooled = "" if self.pooled is None else f" pooled to 1/{self.pooled}"
+        units = f"a false alarm costs {alarm:g}, a miss {miss:g}"
+        head = f"Cost per case on these rows{pooled}, an estimate for new ones ({units}):"
         return "\n".join([wrapped(head), *lines, ""])
 
     def price(self, grade: str | None) -> list[str]:
-        """What rounding costs and buys, the way to round less, and what the verdict recommends."""
+        """What rounding costs and buys, the way to round less, and what costs less."""
         extra, least = self.cost.policy - self.cost.unrounded, _ROUNDING * self.task.scale
-        if extra < -least:
-            chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
-            return [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
-        if extra <= least:
-            return ["On these rows rounding costs nothing."]
+        said = self._price(extra) if extra > least else [_no_price(extra, least)]
+        name, alike = min(self.cost.always.items(), key=lambda item: item[1])
+        if alike <= min(self.cost.policy, self.cost.unrounded) + least:
+            said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
+        elif extra > least and grade == "use":
+            start = show_threshold(self.task.thresholds[0])
+            said.append(
+                f"'brolly assess' grades these probabilities \"use\" and recommends {self._second} from {start} on, "
+                "which needs no policy. Use this policy if you need its guarantee."
+            )
+        return said
+
+    def _price(self, extra: float) -> list[str]:
         said = [
             f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and against "
             "every change of actions; without rounding, 'brolly assess' has one against monotone recalibration only."
@@ -105,15 +115,6 @@ class MadePolicy:
             said.append(
                 f"A finer grid rounds less, but its guarantee is no better: --grid {self.finer.grid} costs "
                 f"{self.finer.cost:.4g} per case, with {at_most(self.finer.loss)} instead of {at_most(self.loss)}."
-            )
-        name, least_always = min(self.cost.always.items(), key=lambda item: item[1])
-        if least_always <= self.cost.unrounded:
-            said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
-        elif grade == "use":
-            start = show_threshold(self.task.thresholds[0])
-            said.append(
-                f"'brolly assess' grades these probabilities \"use\" and recommends {self._second} from {start} on, "
-                "which needs no policy. Use this policy if you need its guarantee."
             )
         return said
 
@@ -124,6 +125,13 @@ class MadePolicy:
     @property
     def _probabilities(self) -> str:
         return "probabilities" if self.policy.recalibration is None else "the recalibrated probabilities"
+
+
+def _no_price(extra: float, least: float) -> str:
+    if extra >= -least:
+        return "On these rows rounding costs nothing."
+    chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
+    return f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
 
 
 def _quoted(name: str) -> str:
