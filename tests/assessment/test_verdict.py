@@ -175,7 +175,8 @@ def test_the_whole_verdict():
     assert str(found) == (
         "Recalibrate these probabilities before you use them.\n"
         "With 95% confidence, somebody gains at least 4.22% of what is at stake by acting\n"
-        "on the recalibrated probabilities, and nobody loses more than 0.34% by it.\n"
+        "on the recalibrated probabilities (about 4.3% by the estimate), and nobody loses\n"
+        "more than 0.34% by it.\n"
         "Next: apply the map (logistic), as below.\n"
         "    a.recalibrator.predict(p)\n"
         "\n"
@@ -298,11 +299,11 @@ def test_more_rows_are_asked_for_where_nothing_is_proven():
     assert found.next_step == "Next: get about 32,000 rows (an estimate)."  # 4,000 (0.2 / 0.05)^1.5
     useless = judge(evidence(bound=0.2, worth=worth(0.0), groups=80))
     assert useless.reason.endswith(
-        "do not prove that anybody gains by them or that nobody loses more than 5% of what is at stake."
+        "do not prove that anybody gains by these probabilities or that nobody loses more than 5% of what is at stake."
     )
-    assert useless.next_step == "Next: get more than 32,000 rows, in as many more groups (an estimate)."
+    assert useless.next_step == "Next: get more than 32,000 rows in new groups (an estimate)."
     nothing = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3)))
-    assert nothing.reason == "4,000 rows do not prove that anybody gains by them."
+    assert nothing.reason == "4,000 rows do not prove that anybody gains by these probabilities."
     assert nothing.next_step == "Next: get more rows. These do not tell how many."
 
 
@@ -313,7 +314,7 @@ def test_more_rows_where_recalibration_seems_to_gain():
     )
     assert found.next_step == "Next: get more rows. These do not tell how many."
     proven = judge(evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), certificate=certificate(0.01)))
-    assert proven.reason == "4,000 rows do not prove that anybody gains by them."
+    assert proven.reason == "4,000 rows do not prove that anybody gains by these probabilities."
     assert proven.next_step == "Next: get more rows. These do not tell how many."
 
 

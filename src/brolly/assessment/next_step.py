@@ -137,7 +137,7 @@ def _without(task: TaskResult | None) -> str:
 
 
 def _more_rows(e: Evidence) -> str:
-    what = "rows" if e.groups is None else "rows, in as many more groups"
+    what = "rows" if e.groups is None else "rows in new groups"
     if e.rows_needed is None:
         return f"get more {what}. These do not tell how many."
     digits = max(len(str(e.rows_needed)) - 2, 0)

@@ -79,7 +79,8 @@ def reason(e: Evidence) -> str:
         assert e.certificate is not None
         return (
             f"{level}, somebody gains at least {at_least(e.certificate.gain_at_least)} of what is at stake by acting "
-            f"on the recalibrated probabilities, and nobody loses more than {at_most(e.certificate.harm_bound)} by it."
+            f"on the recalibrated probabilities (about {_estimate(e.certificate.gain_estimate)} by the estimate), and "
+            f"nobody loses more than {at_most(e.certificate.harm_bound)} by it."
         )
     if e.grade == "avoid":
         assert e.ignored is not None
@@ -89,7 +90,9 @@ def reason(e: Evidence) -> str:
         )
     if e.foresight == 0:
         return f"All outcomes on these {rows(e.n)} are the same."
-    missing = [] if e.useful or (e.improvable and e.useful_recalibrated) else ["that anybody gains by them"]
+    missing = (
+        [] if e.useful or (e.improvable and e.useful_recalibrated) else ["that anybody gains by these probabilities"]
+    )
     if e.improvable and not e.improves:
         assert e.certificate is not None
         gain = _estimate(e.certificate.gain_estimate)
@@ -148,7 +151,8 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
     harm = f"nobody loses more than {at_most(c.harm_bound)} ({e.method})."
     if c.gain_at_least == 0:
         return {"value": "no proven gain;", "meaning": harm}
-    gain = f"of what is at stake, about {_estimate(c.gain_estimate)} by the estimate; {harm}"
+    over = " over the forecast as it is, not over no forecast" if e.grade == "avoid" else ""
+    gain = f"of what is at stake{over}, about {_estimate(c.gain_estimate)} by the estimate; {harm}"
     return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": gain}
 
 
