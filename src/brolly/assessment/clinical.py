@@ -229,8 +229,8 @@ def core_set(
 
 def _bars(mean: float) -> int:
     """How many bars show the distribution of predictions with this mean: near 0 and 1 narrow ones are needed."""
-    room = max(min(mean, 1 - mean), 1e-9)
-    return min(BARS << max(0, math.ceil(math.log2(_RARE / room))), _MOST_BARS)
+    rarer = max(min(mean, 1 - mean), 1e-9)
+    return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
 
 
 class ClinicalValues:

@@ -45,7 +45,6 @@ from brolly.recalibration.methods import METHODS
 from brolly.recalibration.recalibrator import Recalibrator
 
 _STEPS = 6  # of the computation beside segments
-_MEAN_CELLS = 64  # for the mean prediction: their number does not change it
 _SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
@@ -129,7 +128,7 @@ def compute(
     evidence = Evidence(
         n=sample._whole_rows,
         event_rate=sample.event_rate,
-        mean_prediction=_mean_prediction(sample),
+        mean_prediction=float(reliability.bins.share @ reliability.bins.mean_prediction),
         confidence_level=level,
         tolerance=settings.tolerance,
         worth=recalibration.worth,
@@ -244,12 +243,6 @@ def _ignored(rows: Forecasts, pairs: Pairs, delta: float) -> float:
     if np.ptp(rows.prob) == 0:
         return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
     return harm_bound(pairs.curve(), *pairs.sizes(), delta)
-
-
-def _mean_prediction(sample: Sample) -> float:
-    """From cells, which keep the sums of their predictions."""
-    _, prob, weight, _ = sample._cell_table(min(sample.grid or _MEAN_CELLS, _MEAN_CELLS)).rows()
-    return float(weight @ prob / weight.sum())
 
 
 def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:

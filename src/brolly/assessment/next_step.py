@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brolly.assessment.text import estimate
 from brolly.core.text import at_most, percent
 from brolly.decisions.text import show_threshold
 
@@ -59,7 +60,7 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
         )
     if e.better_recalibrated:
         assert e.certificate is not None
-        gain = percent(float(f"{e.certificate.gain_estimate:.2g}"))
+        gain = estimate(e.certificate.gain_estimate)
         return (
             f"Next: until there are more rows, act on the recalibrated probabilities ({e.method}, as below). They are "
             f"the better guess: an estimated gain of {gain} of what is at stake.{yours}"
@@ -71,8 +72,13 @@ def check_event(auroc: float | None, option: str) -> str:
     """What to say about a forecast that is reversed (`is_reversed`), given the option that names the event."""
     return (
         f"check which outcome is the event: higher predictions go with fewer events (AUROC {auroc:.2g}). "
-        f"Did you mean 1 - p, or the other outcome as the event ({option})?"
+        f"{other_event(option)}"
     )
+
+
+def other_event(option: str) -> str:
+    """What may have been meant by reversed labels."""
+    return f"Did you mean 1 - p, or the other outcome as the event ({option})?"
 
 
 def commands(e: Evidence, means: Means = PYTHON) -> tuple[str, ...]:
@@ -86,7 +92,7 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] 
     Where recalibration is not the verdict (`recalibrated`), it must clearly cost less than acting on the forecast as it
     is, if that costs less than no forecast.
     """
-    known = {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
+    known = _costs(task)
     if task is None or not known:
         return None
     name = _first(known)
@@ -94,6 +100,11 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] 
         both = f"{known['cost']:.4g} per case as they are, {known[name]:.4g} recalibrated"
         return "cost", f"acting on the probabilities costs {both} (estimates whose intervals overlap)."
     return name, f"{_RULES[name].format(f'{known[name]:.4g}')} (an estimate)."
+
+
+def _costs(task: TaskResult | None) -> dict[str, float]:
+    """The cost of each rule that has one."""
+    return {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
 
 
 def _first(known: dict[str, float]) -> str:
@@ -115,7 +126,7 @@ def _saves(task: TaskResult) -> bool:
 
 def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
     """What to do with a forecast that can be used as it is."""
-    costs = {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
+    costs = _costs(task)
     if own is not None and not _helps(costs):
         return f"Next, for your costs: {own[1]}"
     ends = task.task.thresholds if task is not None else ()

@@ -79,7 +79,7 @@ def reason(e: Evidence) -> str:
         assert e.certificate is not None
         return (
             f"{level}, somebody gains at least {at_least(e.certificate.gain_at_least)} of what is at stake by acting "
-            f"on the recalibrated probabilities (about {_estimate(e.certificate.gain_estimate)} by the estimate), and "
+            f"on the recalibrated probabilities (about {estimate(e.certificate.gain_estimate)} by the estimate), and "
             f"nobody loses more than {at_most(e.certificate.harm_bound)} by it."
         )
     if e.grade == "avoid":
@@ -95,7 +95,7 @@ def reason(e: Evidence) -> str:
     )
     if e.improvable and not e.improves:
         assert e.certificate is not None
-        gain = _estimate(e.certificate.gain_estimate)
+        gain = estimate(e.certificate.gain_estimate)
         missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
     if not e.improvable and not e.safe:
         missing.append(f"that nobody loses more than {percent(e.tolerance)} of what is at stake")
@@ -103,7 +103,7 @@ def reason(e: Evidence) -> str:
     return f"{rows(e.n)}{groups} do not prove {' or '.join(missing)}."
 
 
-def _estimate(share: float) -> str:
+def estimate(share: float) -> str:
     """An estimate in percent, to two digits."""
     return percent(float(f"{share:.2g}"))
 
@@ -152,7 +152,7 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
     if c.gain_at_least == 0:
         return {"value": "no proven gain;", "meaning": harm}
     over = " over the forecast as it is, not over no forecast" if e.grade == "avoid" else ""
-    gain = f"of what is at stake{over}, about {_estimate(c.gain_estimate)} by the estimate; {harm}"
+    gain = f"of what is at stake{over}, about {estimate(c.gain_estimate)} by the estimate; {harm}"
     return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": gain}
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from brolly.assessment.assess import assess
+from brolly.assessment.next_step import other_event
 from brolly.assessment.result import Assessment
 from brolly.cli.assess import without_warnings
 from brolly.cli.options import (
@@ -75,7 +76,6 @@ _WAYS_OUT = {
     "avoid": "Use another forecast, or act alike in every case.",
 }
 _GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
-_REVERSED = "Did you mean 1 - p, or the other outcome as the event (--pos-label)?"
 
 
 def add_command(commands: Commands) -> None:
@@ -179,7 +179,7 @@ def _assessed(arguments: argparse.Namespace, rows: Sample, groups: NDArray[Any] 
 def _warn(found: Assessment) -> None:
     """Say on stderr if the forecast should not be acted on as it is."""
     verdict = found.verdict
-    way_out = _REVERSED if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    way_out = other_event("--pos-label") if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     if way_out is not None:
         text = f"{verdict.headline} {verdict.reason} {way_out}"
         say(sys.stderr, f"{wrapped(f'brolly: warning: {one_line(text)}')}\n")
