@@ -224,6 +224,7 @@ def test_a_viewer_that_blocks_downloads_is_named(browser, report):
     """As in MLflow: a frame that may run scripts and nothing else."""
     page = report.with_name("viewer.html")
     page.write_text(f'<iframe sandbox="allow-scripts" src="{report.name}" width="1200" height="700"></iframe>')
+    browser.open(report)  # in a light window, whatever the test before had
     browser.driver.get(page.as_uri())
     browser.driver.switch_to.frame(browser.one("iframe"))
     browser.wait("return document.documentElement.dataset.ready === 'yes'")

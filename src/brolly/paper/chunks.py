@@ -81,10 +81,9 @@ class Runner:
                 while waiting:
                     yield from _finished(waiting)
             except BaseException:  # an interrupt must not wait for chunks that will not be stored
-                pool.shutdown(wait=False, cancel_futures=True)
                 for worker in set(multiprocessing.active_children()).difference(others):
                     worker.terminate()
-                    worker.join()
+                pool.shutdown(cancel_futures=True)  # its thread joins the workers; here it would compete for their end
                 raise
 
 
