@@ -30,7 +30,6 @@ Times = dict[str, tuple[float, float]]  # wall and processor, in seconds
 
 _SMALL, _LARGE, _HUGE = 2000, 10**5, 10**8
 _SEGMENTS, _SEGMENT_ROWS = 10_000, 100  # as few rows as are tested
-_TIMED, _SEGMENT_DRAWS = 10, 99_999  # one segment in ten is tested, with as many draws as 10,000 need
 _TEST_DRAWS = 19  # of each measure: the ratio does not depend on their number
 _BEFORE = {"assess, 1e8 compressed": "27 s", "confidence_interval": "1.5 s", "compare": "5.5 s"}
 _PARTS = (
@@ -67,12 +66,12 @@ def _compare(data: Data, measure: str) -> Any:
     return brolly.compare(data.y, data.p, other, measure=measure, rng=0)
 
 
-def segments(many: int = _SEGMENTS // _TIMED, draws: int = _SEGMENT_DRAWS) -> Job:
-    """Test so many calibrated segments, with so many draws at the last look."""
+def segments(many: int = _SEGMENTS) -> Job:
+    """Test so many calibrated segments."""
     data = make_data(many * _SEGMENT_ROWS, calibrated=True)
     found = brolly.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
     assert isinstance(found, brolly.Segments)
-    return lambda: brolly.segment_tests(found, n_resamples=draws, rng=0)
+    return lambda: brolly.segment_tests(found, rng=0)
 
 
 def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[str, Job]:
@@ -159,7 +158,7 @@ def _targets(times: Times, names: Sequence[str]) -> Table:
             wall["every measure"] / wall[slowest],
         ),
         ("scikit-learn loop over bootstrap, by draw", 60.0, wall["scikit-learn bootstrap"] / LOOP.draws / per_draw),
-        ("10,000 segments of 100 rows judged, seconds of processor", 2.0, _TIMED * times["segments"][1]),
+        ("10,000 segments of 100 rows judged, seconds of processor", 2.0, times["segments"][1]),
     ]
     body = []
     for name, goal, found in rows:
@@ -179,8 +178,8 @@ def _all(times: Times) -> Table:
     ]
     note = (
         f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
-        f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS // _TIMED:,} "
-        f"segments, with the draws that {_SEGMENTS:,} need. `report` is another process, whose processor time is not "
+        f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS:,} "
+        f"segments of {_SEGMENT_ROWS} rows. `report` is another process, whose processor time is not "
         "seen."
     )
     return Table("Times", note, ["", "wall", "processor", "before"], rows)

@@ -49,7 +49,7 @@ def test_a_job_that_is_timed(name):
 
 @pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
 def test_the_segments_that_are_timed_are_tested():
-    assert not assess.segments(3, 199)().small
+    assert not assess.segments(3)().small
 
 
 @pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")

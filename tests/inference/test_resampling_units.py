@@ -183,7 +183,7 @@ def test_a_coin_looks_past_its_first_bits():
     n = 8 << 20
     assert abs(heads - n * chance[0]) < 4 * np.sqrt(n * 0.1875)
     coin = Coin(chance)
-    equal = coin._rest
+    equal = coin.rest
     assert equal[0] == pytest.approx(0.75)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from types import SimpleNamespace
+import pickle
 
 import numpy as np
 import pytest
@@ -15,7 +15,11 @@ from scipy.stats import false_discovery_control
 import brolly
 from brolly.core.sample.segments import Segments
 from brolly.inference import segments as module
+from brolly.inference.calibration_test import redrawn
+from brolly.inference.combined import sequential_p_value
+from brolly.inference.resampling_units import as_atoms
 from brolly.inference.segments import adjusted
+from brolly.inference.statistic import as_statistic
 
 rng = np.random.default_rng(64)
 N, K = 4000, 12
@@ -105,41 +109,41 @@ def test_too_few_draws_are_said():
     assert brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
 
 
-def test_looks_grow_only_where_the_p_value_is_small(monkeypatch):
-    """Ten times the draws after 20 of 200 or fewer reach the value; the p-value is that of the last look alone."""
-    sizes = []
-
-    def first(sample, *, n_resamples, **_):
-        sizes.append(n_resamples)
-        return SimpleNamespace(value=0.5, null_mean=0.1, p_value=(1 + sample.n) / (1 + n_resamples), warnings=())
-
-    def further(sample, statistics, size, rng):
-        sizes.append(size)
-        return (1 + (sample.n // 10 if size == 1999 else 0)) / (1 + size), None
-
-    monkeypatch.setattr(module, "calibration_test", first)
-    monkeypatch.setattr(module, "exact_p_value", further)
-    segments = {n: brolly.Sample([0, 1] * n, [0.5, 0.5] * n) for n in (10, 9, 2)}  # 20, 18 and 4 draws reach the value
-    found = brolly.segment_tests(segments, min_rows=1, n_resamples=5000)
-    assert sizes == [199, 199, 1999, 5000, 199, 1999, 5000]
-    np.testing.assert_array_equal(found.p_value, [21 / 200, 1 / 5001, 1 / 5001])
-    sizes.clear()
-    default = brolly.segment_tests(segments, min_rows=1)
-    assert default.n_resamples == max(sizes) == 999
-    assert brolly.segment_tests(segments, min_rows=1, fdr=0.001).n_resamples == 2 * 2999  # one of three needs 2999
+def test_p_values_are_those_of_the_sequential_test():
+    """Segments in order, and a stream of random numbers for every 32 of them."""
+    draw = np.random.default_rng(2)
+    p = draw.random((40, 100))
+    y = (draw.random((40, 100)) < p).astype(int)
+    segments = {k: brolly.Sample(y[k], p[k]) for k in range(40)}
+    found = brolly.segment_tests(segments, rng=5, n_resamples=1999)
+    streams = np.random.default_rng(5).spawn(2)
+    expected = [sequential_p_value(as_atoms(segments[k]), 1999, streams[k // 32]) for k in range(40)]
+    assert found.p_value.tolist() == expected
+    assert len(set(expected)) > 20
+    default = brolly.segment_tests({k: segments[k] for k in range(3)}, rng=5)
+    assert default.n_resamples == 999
+    three = brolly.segment_tests({k: segments[k] for k in range(3)}, fdr=0.001, rng=5)
+    assert three.n_resamples == 2 * 2999  # one of three needs 2999
 
 
-def test_p_values_of_the_last_look_are_valid(monkeypatch):
-    """Three looks at uniform p-values: the chance of a p-value up to x is at most x, for every x."""
-    draw = np.random.default_rng(0)
-
-    def look(_, __, size, ___):
-        return draw.integers(1, size + 2) / (size + 1), None
-
-    monkeypatch.setattr(module, "exact_p_value", look)
-    p = np.sort([module._p_value(look(0, 0, 199, 0)[0], None, 19_999, draw) for _ in range(20_000)])
-    above = np.arange(1, len(p) + 1) / len(p) - p
-    assert above.max() < 0.01  # Kolmogorov and Smirnov at 1%: 0.0115 for 20,000
+def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
+    """From random numbers of its own; the rows are those of the call, and are not pickled."""
+    draw = np.random.default_rng(3)
+    p = draw.random(300)
+    y = (draw.random(300) < p).astype(int)
+    samples = {"a": brolly.Sample(y, p), "b": SEGMENTS[1], "few": SEGMENTS[K]}
+    kept = {"a": brolly.Sample(y.copy(), p.copy()), "b": SEGMENTS[1]}
+    found = brolly.segment_tests(samples, rng=1)
+    again = pickle.loads(pickle.dumps(brolly.segment_tests(samples, rng=1)))
+    p[:], y[:] = 0.5, 0
+    samples["b"] = samples["few"]
+    stream = np.random.default_rng(1).spawn(2)[1]
+    means = [redrawn(sample, [as_statistic("soft_binned_cdl")], 199, stream)[1].mean() for sample in kept.values()]
+    np.testing.assert_array_equal(found.null_mean, [*means, np.nan])
+    np.testing.assert_array_equal(again.null_mean, found.null_mean)
+    assert not again.null_mean.flags.writeable
+    assert again.to_dict() == found.to_dict()
+    assert b"_draw" not in pickle.dumps(found)
 
 
 @pytest.mark.filterwarnings("ignore:with n_resamples=99 one segment alone:brolly.BrollyWarning")
@@ -161,15 +165,16 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
     assert missed <= 2
 
 
-def test_warnings_of_single_tests_are_counted():
-    coarse = {"a": brolly.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8)}
-    with pytest.warns(brolly.BrollyWarning, match="^1 of the tests come with a warning"):
-        result = brolly.segment_tests(coarse, rng=1)
+def test_grids_too_coarse_for_the_mean_are_counted():
+    coarse = {"a": brolly.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8), "b": SEGMENTS[1]}
+    result = brolly.segment_tests(coarse, rng=1)
     assert result.by == ("segment",)
+    message = "1 of null_mean come with a warning, the first: SCDL redrawn from cells is about "
+    with pytest.warns(brolly.ResolutionWarning, match=f"^{message}"):
+        assert (result.null_mean > 0).all()
     assert len(result.warnings) == 1
-    assert result.warnings[0].startswith(
-        "1 of the tests come with a warning, the first: SCDL redrawn from cells is about "
-    )
+    assert result.warnings[0].startswith(message)
+    assert brolly.segment_tests(coarse, measure="brier_score", rng=1).warnings == ()
 
 
 def test_words_and_json(monkeypatch):

@@ -112,33 +112,38 @@ def tosses(capsule, const whole[::1] repeated, const uint32_t[:, ::1] bar, const
 
 
 def compared(capsule, const uint16_t[::1] first, const double[::1] rest, Py_ssize_t times):
-    """Toss each coin, 1 for heads, a given number of times, one a row: 16 random bits are compared with the first bits
-    of its probability.
+    """Toss each coin a given number of times, one a row."""
+    cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
+    cdef Py_ssize_t n = first.shape[0], i
+    result = np.empty((times, n), np.uint8)
+    cdef uint8_t[:, ::1] out = result
+    with nogil:
+        for i in range(times):
+            toss(source, &first[0], &rest[0], n, &out[i, 0])
+    return result
+
+
+cdef void toss(bitgen_t* source, const uint16_t* first, const double* rest, Py_ssize_t n, uint8_t* out) noexcept nogil:
+    """Toss each coin, 1 for heads: 16 random bits are compared with the first bits of its probability.
 
     If they are equal, once in 65,536 times, a random number is compared with the rest of it.
     """
-    cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t n = first.shape[0], i, r, k, size
-    result = np.empty((times, n), np.uint8)
-    cdef uint8_t[:, ::1] out = result
+    cdef Py_ssize_t r, k, size
     cdef uint64_t[64] words  # 256 tosses are compared at once
     cdef uint16_t* bits = <uint16_t*>words
     cdef uint16_t equal
-    with nogil:
-        for i in range(times):
-            for r in range(0, n, 256):
-                size = n - r if n - r < 256 else 256
-                for k in range((size + 3) // 4):
-                    words[k] = source.next_uint64(source.state)
-                equal = 0
-                for k in range(size):
-                    out[i, r + k] = bits[k] < first[r + k]
-                    equal |= bits[k] == first[r + k]
-                if equal:
-                    for k in range(size):
-                        if bits[k] == first[r + k]:
-                            out[i, r + k] = source.next_double(source.state) < rest[r + k]
-    return result
+    for r in range(0, n, 256):
+        size = n - r if n - r < 256 else 256
+        for k in range((size + 3) // 4):
+            words[k] = source.next_uint64(source.state)
+        equal = 0
+        for k in range(size):
+            out[r + k] = bits[k] < first[r + k]
+            equal |= bits[k] == first[r + k]
+        if equal:
+            for k in range(size):
+                if bits[k] == first[r + k]:
+                    out[r + k] = source.next_double(source.state) < rest[r + k]
 
 
 def added_up(const uint8_t[:, ::1] heads, const int32_t[::1] owner, Py_ssize_t size):

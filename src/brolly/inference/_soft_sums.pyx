@@ -92,32 +92,6 @@ def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double
     return result
 
 
-def projected(const int64_t[::1] start, const number[:, ::1] amount, const double[::1] expected,
-              const double[:, ::1] along):
-    """out_ij = sum over runs k of (the amount_ir from start[k] up to start[k + 1], less expected_k) along_kj."""
-    cdef Py_ssize_t samples = amount.shape[0], n = amount.shape[1], runs = start.shape[0], functions = along.shape[1]
-    cdef Py_ssize_t i, j, k, r, stop
-    cdef double total
-    result = np.zeros((samples, functions))
-    cdef double[:, ::1] out = result
-    cdef const number* row
-    with nogil:
-        for i in range(samples):
-            row = &amount[i, 0]
-            for k in range(runs):
-                stop = start[k + 1] if k + 1 < runs else n
-                total = 0.0
-                if number is double:
-                    for r in range(start[k], stop):
-                        total += row[r]
-                else:
-                    total = <double>whole_sum(row, start[k], stop)
-                total -= expected[k]
-                for j in range(functions):
-                    out[i, j] += total * along[k, j]
-    return result
-
-
 def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
     """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
     cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.arrays import Floats, freeze
+from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.shown import Shown
 from brolly.core.text import finite, rows
 from brolly.errors import ResolutionWarning
 from brolly.inference.combined import with_fewer_cells
 from brolly.inference.resampling import (
+    DrawnLater,
     Progress,
     Rng,
     Seed,
@@ -36,25 +37,8 @@ if TYPE_CHECKING:
     from brolly.plots import Axes
 
 _CELLS_A_BIN = 8
-_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache
+_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
 _CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
-
-
-class NullValues:
-    """The values of the measure for calibrated forecasters, increasing; drawn when they are first asked for."""
-
-    def __init__(self, draw: Callable[[], Floats]) -> None:
-        self._draw = draw
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"values": self.values}  # not the rows
-
-    @cached_property
-    def values(self) -> Floats:
-        """All of them."""
-        values = np.sort(self._draw())
-        freeze(values)
-        return values
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -95,7 +79,7 @@ class CalibrationTest(Shown):
     n_resamples: int
     n: int
     seed: int | None
-    _null: NullValues = field(repr=False)
+    _null: DrawnLater = field(repr=False)
     _cells: int | None = field(repr=False)  # the grid of a compressed sample, if the measure can be too small for it
 
     @property
@@ -116,12 +100,7 @@ class CalibrationTest(Shown):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to read the result with care."""
-        if self._cells is None or self.null_mean * self._cells >= _CELLS_A_BIN:
-            return ()
-        return (
-            f"SCDL redrawn from cells is about {self.null_mean:.2g}, too small for grid = {self._cells:,}: the rows of "
-            f"a cell are treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more",
-        )
+        return () if self._cells is None else too_coarse(self.null_mean, self._cells)
 
     @property
     def excess(self) -> float:
@@ -273,11 +252,11 @@ def calibration_test(
     redrawn rightly: there the test rejects too often. So it takes no `groups`; `confidence_interval` does.
 
     *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the log odds, cosines
-    of growing frequency). Chi-squared tests of the first 1, 2, 4, ..., 64 of them, and of the first two each alone,
-    are combined by the mean of 1/p. The result is one number of the sample, so the test is as exact as with any
-    other. It is near the best single statistic for overconfidence, errors in one region, errors that alternate and
-    rare events; docs/inference-resampling.md has the power. SCDL is a weak statistic: its value is what those who act
-    can rely on.
+    of growing frequency: up to 64, but no more than half the rows). Chi-squared tests of the first 1, 2, 4, ... of
+    them, of all, and of the first two each alone, are combined by the mean of 1/p. The result is one number of the
+    sample, so the test is as exact as with any other. It is near the best single statistic for overconfidence, errors
+    in one region, errors that alternate and rare events; docs/inference-resampling.md has the power. SCDL is a weak
+    statistic: its value is what those who act can rely on.
 
     On a compressed sample the events of each cell are redrawn as a binomial number with the mean prediction of the
     cell. The exact law, of rows whose predictions differ by up to 1/m, has the same mean and a variance smaller by a
@@ -317,7 +296,7 @@ def calibration_test(
     found = {}
     for one, beside in zip(tested, shown, strict=True):
         p_value = _p_value(observed[column[one.name]], draws[:, column[one.name]])
-        null = NullValues(partial(draws.__getitem__, (slice(None), column[beside.name])))
+        null = DrawnLater(partial(np.sort, draws[:, column[beside.name]]))
         found[one.name] = _result(sample, p_value, one, beside, null, size, seed)
         for note in found[one.name].warnings:
             warnings.warn(ResolutionWarning(note), stacklevel=2)
@@ -328,17 +307,18 @@ def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
     """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
     size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
     streams = spawned(rng, size)
-    null = NullValues(partial(_redrawn_later, sample, beside, size, deepcopy(streams)))
-    return _result(sample, exact_p_value(sample, [tested], size, streams)[0], tested, beside, null, size, None)
+    null = DrawnLater(partial(_redrawn_later, sample, beside, size, deepcopy(streams)))
+    observed, draws = redrawn(sample, [tested], size, streams)
+    return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, null, size, None)
 
 
 def _redrawn_later(sample: Sample, statistic: Statistic, size: int, streams: list[Rng]) -> Floats:
     """The statistic of calibrated forecasters, from the random numbers of these streams, which stay as they are."""
-    return redrawn(sample, [statistic], size, deepcopy(streams))[1][:, 0]
+    return np.sort(redrawn(sample, [statistic], size, deepcopy(streams))[1][:, 0])
 
 
 def _result(
-    sample: Sample, p_value: float, tested: Statistic, beside: Statistic, null: NullValues, size: int, seed: int | None
+    sample: Sample, p_value: float, tested: Statistic, beside: Statistic, null: DrawnLater, size: int, seed: int | None
 ) -> CalibrationTest:
     return CalibrationTest(
         p_value=p_value,
@@ -353,12 +333,14 @@ def _result(
     )
 
 
-def exact_p_value(
-    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng]
-) -> tuple[float, Floats]:
-    """The p-value of the first statistic, and the values of the last for calibrated forecasters, increasing."""
-    observed, draws = redrawn(sample, statistics, size, rng)
-    return _p_value(observed[0], draws[:, 0]), np.sort(draws[:, -1])
+def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
+    """What to say if SCDL of calibrated forecasters is too small to be redrawn from so many cells."""
+    if null_mean * cells >= _CELLS_A_BIN:
+        return ()
+    return (
+        f"SCDL redrawn from cells is about {null_mean:.2g}, too small for grid = {cells:,}: the rows of a cell are "
+        f"treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more",
+    )
 
 
 def redrawn(
@@ -384,7 +366,7 @@ def redrawn(
         rng,
         progress,
         width=len(functions),
-        threads=min(statistic.threads for statistic in statistics),
+        threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _AT_ONCE else 1,
         at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _AT_ONCE // len(atoms.prob)),
     )
     return np.array([function(atoms.observed()) for function in functions]), draws

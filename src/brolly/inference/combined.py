@@ -7,12 +7,11 @@ import math
 import numpy as np
 
 from brolly.core.arrays import Floats
-from brolly.inference._soft_sums import projected
-from brolly.inference.resampling_units import Atoms, Coin, Draw, UnevenCells
+from brolly.inference._combined import evidence, functions, until
+from brolly.inference.resampling_units import Atoms, Coin, Draw, Rng, UnevenCells
 
-_RUNS, _FUNCTIONS = 256, 64
-_ORDERS = (1, 2, 4, 8, 16, 32)
-_TINY = 1e-300
+ENOUGH = 10  # draws that reach the observed value, after which a sequential test stops
+_AT_ONCE = 1 << 20  # predictions that are redrawn at a time
 _ANGLES = 2048  # predictions as close as that share a pool: the variance of its events differs by less than 1e-6
 
 
@@ -22,50 +21,59 @@ class Combined:
     Residuals (events less weight times prediction) are summed in at most 256 runs of neighbouring predictions with
     equal shares of the variance, and projected on orthonormal functions of the prediction: a constant, the log odds,
     then cosines of growing frequency. Under calibration the projections z_1, z_2, ... are uncorrelated with variance 1.
-    The tests are chi-squared tests of z_1, ..., z_k for k = 1, 2, 4, ..., 64, and of z_1 and z_2 each alone (shift and
-    overconfidence are the most frequent errors). Their nominal p-values only weigh the parts: the exact p-value is that
-    of the resampling test. An outcome that was predicted to be impossible makes the statistic infinite.
+    The tests are chi-squared tests of z_1, ..., z_k for k = 1, 2, 4, ..., 64 (fewer than 128 rows: no more than half of
+    them), and of z_1 and z_2 each alone (shift and overconfidence are the most frequent errors). Their nominal p-values
+    only weigh the parts: the exact p-value is that of the resampling test. An outcome that was predicted to be
+    impossible makes the statistic infinite.
     """
 
     def __init__(self, atoms: Atoms) -> None:
-        from scipy.special import gammaincc
-
-        self._tail = gammaincc
         self._prob, self._weight = atoms.distinct, atoms.weight
         variance = atoms.squares * self._prob * (1 - self._prob)
-        certain = variance <= 0
-        self._certain = np.flatnonzero(certain)
-        share = variance / max(float(variance.sum()), _TINY)
-        before = np.cumsum(share) - share / 2
-        self._start = np.flatnonzero(np.diff(np.minimum(before * _RUNS, _RUNS - 1).astype(np.int64), prepend=-1))
-        odds = np.zeros(len(variance))
-        inside = self._prob[~certain]
-        odds[~certain] = np.log(inside) - np.log1p(-inside)
-        held, at, odds = (np.add.reduceat(x, self._start) for x in (variance, before * share, odds * share))
-        self._along = _orthonormal(held, at, odds)
-        self._expected = np.add.reduceat(self._weight * self._prob, self._start)
-        last = self._along.shape[1]
-        self._orders = np.array([*(k for k in _ORDERS if k < last), *[last] * (last > 0)], np.int64)
+        self._certain = np.flatnonzero(variance <= 0)
+        self._start, self._along = functions(self._prob, variance, max(2, atoms.n // 2))
+        self._expected, self._due = self._means(self._weight)
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
 
     def many(self, draw: Draw) -> Floats:
         """The statistic of each row of ``draw.positive``."""
-        weight, expected = self._weight, self._expected
+        expected, due = self._expected, self._due
         if draw.weight is not None:
-            weight = draw.weight.astype(np.float64)
-            expected = np.add.reduceat(weight * self._prob, self._start)
-        value = np.zeros(len(draw.positive))
-        if len(self._orders):
-            squared = projected(self._start, draw.positive, expected, self._along) ** 2
-            order = np.concatenate([self._orders, [1] * squared[:, :2].shape[1]])
-            total = np.concatenate([np.cumsum(squared, axis=1)[:, self._orders - 1], squared[:, :2]], axis=1)
-            value = np.log10(np.mean(1 / np.maximum(self._tail(order / 2, total / 2), _TINY), axis=1))
-        if len(self._certain):
-            due = weight[self._certain] * self._prob[self._certain]
-            value[(draw.positive[:, self._certain] != due).any(axis=1)] = math.inf
-        return value
+            expected, due = self._means(draw.weight.astype(np.float64))
+        return evidence(self._start, draw.positive, expected, self._along, self._certain, due)
+
+    def _means(self, weight: Floats) -> tuple[Floats, Floats]:
+        """The weight of events to be expected in each run; and where predictions are 0 or 1."""
+        due = weight * self._prob
+        return np.add.reduceat(due, self._start), due[self._certain]
+
+
+def sequential_p_value(atoms: Atoms, most: int, rng: Rng) -> float:
+    """The p-value of `Combined` after Besag and Clifford: draw until ten draws reach the observed value, or `most`.
+
+    If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g + 1)/(most + 1).
+    """
+    combined, coin = Combined(atoms), atoms.coin(atoms.prob)
+    bar = combined(atoms.observed())
+    if bar == math.inf:  # an impossible outcome: no draw has one
+        return 1 / (most + 1)
+    drawn = reached = 0
+    while drawn < most and reached < ENOUGH:
+        left = ENOUGH - reached
+        if isinstance(coin, Coin) and atoms.unit is None:
+            start = np.cumsum(atoms.count)[combined._start] - atoms.count[combined._start]  # in rows
+            size = min(most - drawn, 1 + _AT_ONCE // len(coin.first))
+            capsule, expected, along = rng.bit_generator.capsule, combined._expected, combined._along
+            new, hits = until(capsule, coin.first, coin.rest, start, expected, along, bar, left, size)
+        else:
+            likely = left * (drawn + 1) // (reached + 1)  # draws that are needed
+            size = min(most - drawn, likely, 1 + _AT_ONCE // len(atoms.prob))
+            where = np.flatnonzero(~(combined.many(atoms.redraws(rng, coin, size)) < bar))[:left]
+            new, hits = int(where[-1]) + 1 if len(where) == left else size, len(where)
+        drawn, reached = drawn + new, reached + hits
+    return ENOUGH / drawn if reached == ENOUGH else (reached + 1) / (most + 1)
 
 
 def with_fewer_cells(atoms: Atoms) -> Atoms:
@@ -84,32 +92,3 @@ def with_fewer_cells(atoms: Atoms) -> Atoms:
     new[1:] |= np.diff((np.arcsin(np.sqrt(prob)) * (2 / np.pi * _ANGLES)).astype(np.int64)) > 0
     new[1:] |= np.diff((prob <= 0) | (prob >= 1))
     return atoms.merged(np.cumsum(new) - 1)
-
-
-def _orthonormal(variance: Floats, at: Floats, odds: Floats) -> Floats:
-    """Functions of the run, one a column, along which the residuals are uncorrelated with variance 1.
-
-    Gram and Schmidt by hand, twice where rounding shows: LAPACK's own threads cost more than they gain at this size.
-    """
-    some = variance > 0  # runs of predictions that are all 0 or 1 have no residuals
-    share = variance[some] / max(float(variance.sum()), _TINY)
-    place, root = at[some] / share, np.sqrt(variance[some])
-    made = np.empty((min(_FUNCTIONS, len(share)), len(share)))
-    found = 0
-    for k in range(2 * len(made) + 1):  # more than are needed: some may be combinations of those before
-        if found == len(made):
-            break
-        function = odds[some] / share if k == 1 else np.cos(np.pi * place * max(k - 1, 0))
-        column = function * root
-        start = length = math.sqrt(float(column @ column))
-        for _ in range(2):
-            column = column - (made[:found] @ column) @ made[:found]
-            before, length = length, math.sqrt(float(column @ column))
-            if length > 0.5 * before:
-                break
-        if length > 1e-8 * start:
-            made[found] = column / length
-            found += 1
-    along = np.zeros((len(some), found))
-    along[some] = (made[:found] / root).T
-    return along

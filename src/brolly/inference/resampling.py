@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from brolly.core.arrays import Floats
+from brolly.core.arrays import Floats, freeze
 from brolly.core.threads import run_in_threads
 from brolly.errors import InputError
 
@@ -125,6 +127,27 @@ def draw_batches(
     if progress is not None:
         progress(size, size)
     return found
+
+
+class DrawnLater:
+    """Values that are drawn when they are first asked for."""
+
+    def __init__(self, draw: Callable[[], Floats]) -> None:
+        self._draw = draw
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"values": self.values}  # not the rows
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        freeze(self.values)
+
+    @cached_property
+    def values(self) -> Floats:
+        """All of them."""
+        values = self._draw()
+        freeze(values)
+        return values
 
 
 def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:

@@ -55,11 +55,11 @@ class Coin:
         self._owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
         scaled = (chance if self._owner is None else chance[self._owner]) * 65536.0
         first = np.minimum(scaled, 65535.0).astype(np.uint16)
-        self._first, self._rest = first, scaled - first
+        self.first, self.rest = first, scaled - first
 
     def toss(self, rng: Rng, times: int) -> NDArray[Any]:
         """Return 1 for heads, 0 for tails, `times` rows; with counts, the number of heads in that many tosses each."""
-        heads = compared(rng.bit_generator.capsule, self._first, self._rest, times)
+        heads = compared(rng.bit_generator.capsule, self.first, self.rest, times)
         return heads if self._owner is None else added_up(heads, self._owner, self._coins)
 
 
@@ -305,20 +305,19 @@ def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
 
 def _from_cells(cells: CellTable) -> Atoms:
     """One atom for each occupied cell, at the mean of its predictions."""
-    cell, at = np.unique(cells.slot >> 1, return_inverse=True)
-    side = cells.slot & 1
-    count, weight, squares = (np.zeros((2, len(cell))) for _ in range(3))
-    rise = np.zeros(len(cell))
-    for into, column in ((count, cells.count), (weight, cells.weight[0]), (squares, cells.squares)):
-        np.add.at(into, (side, at), column)
-    np.add.at(rise, at, cells.rise[0])
-    prob = mean_prediction(cells.m, cell, rise, weight.sum(axis=0))
-    rows = count.sum(axis=0)
-    known = {"prob": prob, "count": rows.astype(np.int64), "events": count[1].astype(np.int64), "start": None}
-    unit = weight.sum(axis=0) / rows
-    if np.allclose(weight.sum(axis=0) ** 2, rows * squares.sum(axis=0), rtol=1e-12, atol=0.0):
-        return Atoms(**known, unit=None if (unit == 1.0).all() else unit)
-    return UnevenCells(**known, unit=None, negative=(weight[0], squares[0]), positive=(weight[1], squares[1]))
+    cell, event = cells.slot >> 1, cells.slot & 1
+    start = np.flatnonzero(np.diff(cell, prepend=-1))  # slots are in increasing order
+    columns = np.stack([cells.count, cells.weight[0], cells.squares, cells.rise[0]])
+    rows, weight, squares, rise = np.add.reduceat(columns, start, axis=1)
+    prob, events = mean_prediction(cells.m, cell[start], rise, weight), np.add.reduceat(cells.count * event, start)
+    known = {"prob": prob, "count": rows.astype(np.int64), "events": events, "start": None}
+    unit = weight / rows
+    if (unit == 1.0).all() and (squares == rows).all():
+        return Atoms(**known, unit=None)
+    if (np.abs(weight**2 - rows * squares) <= 1e-12 * rows * squares).all():
+        return Atoms(**known, unit=unit)
+    (_, *negative, _), (_, *positive, _) = (np.add.reduceat(columns * (event == y), start, axis=1) for y in (0, 1))
+    return UnevenCells(**known, unit=None, negative=tuple(negative), positive=tuple(positive))
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.arrays import Floats, freeze
+from brolly.core.arrays import Floats, Ints, freeze
 from brolly.core.sample.sample import Sample
 from brolly.core.sample.segments import FEW_ROWS, Segments
 from brolly.core.shown import Shown
 from brolly.core.text import finite, json_key, short
-from brolly.errors import BrollyWarning, InputError
-from brolly.inference.calibration_test import calibration_test, exact_p_value
+from brolly.errors import BrollyWarning, InputError, ResolutionWarning
+from brolly.inference.calibration_test import redrawn, too_coarse
+from brolly.inference.combined import sequential_p_value, with_fewer_cells
 from brolly.inference.intervals import confidence_interval
-from brolly.inference.resampling import Progress, Rng, Seed, as_seed, check_resamples, check_share
-from brolly.inference.statistic import Measuring, as_statistic, as_test_statistic
+from brolly.inference.resampling import (
+    BLOCK,
+    DrawnLater,
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    spawned,
+)
+from brolly.inference.resampling_units import as_atoms
+from brolly.inference.statistic import Measuring, Statistic, as_statistic
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
-_STATISTIC = "combined"
 _SHOWN = 20
-_FIRST_LOOK, _CLOSE = 199, 20  # draws of the first look; a look with more draws than this above the value is the last
-_FEWEST, _MOST = 999, 99_999  # draws of the last look, by default
+_FEWEST, _MOST = 999, 99_999  # draws by default
+_MEAN_DRAWS = 199  # for the mean of calibrated forecasters
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -44,8 +56,8 @@ class SegmentTests(Shown):
     value : ndarray of float
         The measure of each segment.
     null_mean : ndarray of float
-        The mean of the measure for a calibrated forecaster with the same predictions; NaN, like `p_value` and
-        `q_value`, where the segment is too small to be tested.
+        The mean of the measure for a calibrated forecaster with the same predictions, drawn when it is first asked
+        for; NaN, like `p_value` and `q_value`, where the segment is too small to be tested.
     p_value : ndarray of float
         The p-value of each test by itself.
     q_value : ndarray of float
@@ -63,18 +75,17 @@ class SegmentTests(Shown):
     measure : str
         The measure of `value`, `null_mean` and the intervals.
     n_resamples : int
-        The number of draws at the last look.
+        The largest number of draws for one segment.
     seed : int or None
         The seed, if one was given.
     warnings : tuple of str
-        Reasons to read the result with care.
+        Reasons to read the result with care; those about `null_mean` draw it.
     """
 
     by: tuple[str, ...]
     segments: tuple[Any, ...]
     n: NDArray[np.int64]
     value: Floats
-    null_mean: Floats
     p_value: Floats
     q_value: Floats
     low: Floats
@@ -86,10 +97,22 @@ class SegmentTests(Shown):
     measure: str
     n_resamples: int
     seed: int | None
-    warnings: tuple[str, ...]
+    _null_mean: DrawnLater = field(repr=False)
+    _cells: Ints = field(repr=False)  # the grids of compressed samples, if the measure can be too small for it; or 0
+    _notes: tuple[str, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        freeze(self.n, self.value, self.null_mean, self.p_value, self.q_value, self.low, self.high)
+        freeze(self.n, self.value, self.p_value, self.q_value, self.low, self.high, self._cells)
+
+    @property
+    def null_mean(self) -> Floats:
+        """The mean of the measure for a calibrated forecaster with the predictions of each segment."""
+        return self._null_mean.values
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to read the result with care."""
+        return self._notes + (_coarse(self.null_mean, self._cells) if self._cells.any() else ())
 
     @property
     def found(self) -> list[Any]:
@@ -191,8 +214,8 @@ def segment_tests(
     intervals : int
         The number of segments, those with the smallest p-values, that get a confidence interval.
     n_resamples : int, optional
-        The number of calibrated forecasters drawn at the last look (see Notes). Default: twice as many as are needed
-        to find one segment alone, from 999 to 99,999.
+        The largest number of calibrated forecasters drawn for one segment (see Notes). Default: twice as many as are
+        needed to find one segment alone, from 999 to 99,999.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.
     progress : callable, optional
@@ -206,7 +229,7 @@ def segment_tests(
     Warns
     -----
     BrollyWarning
-        If `n_resamples` is too small to find one segment alone, or if single tests come with a warning.
+        If `n_resamples` is too small to find one segment alone.
 
     Notes
     -----
@@ -214,13 +237,17 @@ def segment_tests(
     :math:`1 + 1/2 + \dots + 1/K` ("by"); segments with :math:`q \le \text{fdr}` are found. A segment that is not
     found need not be calibrated.
 
-    *Looks.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c / fdr``: 200,000 draws for
-    each of 10,000 segments. Most are seen to be unremarkable much sooner. The first look has 199 draws; as long as
-    the p-value is at most 20/(draws + 1), the next look has ten times as many fresh draws, up to `n_resamples`. A
-    calibrated segment costs about 200 draws per look on average. The p-value is that of the last look, and it is valid:
-    looks stop at :math:`p_j > t_j` with :math:`t_1 > t_2 > \dots`, so for :math:`t_j < x \le t_{j-1}` it is at most
-    :math:`x` only if :math:`p_j \le x`, and :math:`p_j`, from draws of its own, is the exact p-value of
-    `calibration_test`.
+    *Draws.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c / fdr``: 200,000 draws for
+    each of 10,000 segments. Most are seen to be unremarkable much sooner. Draws stop as soon as :math:`h = 10` of them
+    have a statistic as large as the observed one; if the last of these is draw number :math:`l`, the p-value is
+    :math:`h/l`. If only :math:`g < h` of all :math:`N` = `n_resamples` draws do, it is :math:`(g + 1)/(N + 1)`. A
+    calibrated segment costs about :math:`h (1 + \log(N/h))` draws on average, 100 for 99,999.
+
+    The p-value is valid (Besag, Clifford 1991). For :math:`h \le l \le N` it is at most :math:`h/l` only if fewer
+    than :math:`h` of the first :math:`l - 1` draws reach the observed statistic. If the segment is calibrated, that is
+    one more draw of the same kind, so its rank among the :math:`l` of them is uniform up to ties, and the probability
+    of a rank up to :math:`h` is at most :math:`h/l`. For :math:`g < h` the p-value is at most :math:`(g + 1)/(N + 1)`
+    only if at most :math:`g` of all draws reach it, as in `calibration_test`. Between these values there are no others.
 
     *Intervals.* Those shown for the smallest p-values are a selection: at the plain level far more than a share `fdr`
     of them would miss the population's value. Each has the level ``1 - fdr * shown / tested``, so that the
@@ -231,7 +258,8 @@ def segment_tests(
     ----------
     Benjamini, Hochberg (1995), "Controlling the False Discovery Rate", doi:10.1111/j.2517-6161.1995.tb02031.x.
     Benjamini, Yekutieli (2001), doi:10.1214/aos/1013699998; (2005), "False Discovery Rate-Adjusted Multiple Confidence
-    Intervals for Selected Parameters", doi:10.1198/016214504000001907.
+    Intervals for Selected Parameters", doi:10.1198/016214504000001907. Besag, Clifford (1991), "Sequential Monte Carlo
+    P-values", doi:10.1093/biomet/78.2.301.
 
     Examples
     --------
@@ -247,34 +275,33 @@ def segment_tests(
     if method not in _METHODS:
         raise InputError(f"method must be 'bh' or 'by'; it is {method!r}")
     statistic, (generator, seed) = as_statistic(measure), as_seed(rng)
-    keys, streams = tuple(segments), generator.spawn(len(segments))
-    rows = np.array([sample.n for sample in segments.values()], np.int64)
+    keys, counts = tuple(segments), segments.counts if isinstance(segments, Segments) else None
+    rows = np.array([segments[key].n if counts is None else counts[key] for key in keys], np.int64)
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
     size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BrollyWarning)  # warnings about single segments are counted instead
-        (value, null_mean, p_value), said = _tests(segments, measure, min_rows, size, streams, progress)
+        warnings.simplefilter("ignore", BrollyWarning)  # about single segments
+        (value, p_value), cells, own = _tests(segments, statistic, rows >= min_rows, size, generator, progress)
         low, high = np.full((2, len(keys)), np.nan)
-        for at in np.argsort(p_value, kind="stable")[:shown].tolist():
-            sample = segments[keys[at]]
-            found = confidence_interval(sample, measure=measure, confidence_level=level, rng=streams[at])
+        chosen = np.argsort(p_value, kind="stable")[:shown].tolist()
+        for at, stream in zip(chosen, generator.spawn(shown), strict=True):
+            found = confidence_interval(segments[keys[at]], measure=measure, confidence_level=level, rng=stream)
             low[at], high[at] = found.low, found.high
+    notes, draws, held = [], min(size, _MEAN_DRAWS), segments if isinstance(segments, Segments) else dict(segments)
     if size < needed:
-        said.append(
+        notes.append(
             f"with n_resamples={size} one segment alone among {tested:,} could not be found: that takes "
             f"n_resamples={math.ceil(needed):,} or more"
         )
-    for note in said:
-        warnings.warn(BrollyWarning(note), stacklevel=2)
+        warnings.warn(BrollyWarning(notes[0]), stacklevel=2)
     return SegmentTests(
         by=segments.by if isinstance(segments, Segments) else ("segment",),
         segments=keys,
         n=rows,
         value=value,
-        null_mean=null_mean,
         p_value=p_value,
         q_value=adjusted(p_value, method),
         low=low,
@@ -286,40 +313,65 @@ def segment_tests(
         measure=statistic.name,
         n_resamples=size,
         seed=seed,
-        warnings=tuple(said),
+        _null_mean=DrawnLater(partial(_null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0])),
+        _cells=cells,
+        _notes=tuple(notes),
     )
 
 
 def _tests(
     segments: Mapping[Any, Sample],
-    measure: str | Measuring,
-    min_rows: int,
+    statistic: Statistic,
+    tested: NDArray[np.bool_],
     size: int,
-    streams: Sequence[Rng],
+    rng: Rng,
     progress: Progress | None,
-) -> tuple[Floats, list[str]]:
-    """Value, mean under calibration and p-value of each segment; and a summary of the warnings of the tests."""
-    columns, notes = np.full((3, len(segments)), np.nan), list[str]()
-    for at, sample in enumerate(segments.values()):
-        if sample.n >= min_rows:
-            first = min(_FIRST_LOOK, size)
-            test = calibration_test(sample, statistic=_STATISTIC, measure=measure, n_resamples=first, rng=streams[at])
-            columns[:, at] = test.value, test.null_mean, _p_value(test.p_value, sample, size, streams[at])
-            notes += test.warnings[:1]
-        else:
-            columns[0, at] = as_statistic(measure).function(sample)
+) -> tuple[Floats, Ints, dict[Any, Sample]]:
+    """Value and p-value of each segment; grids where SCDL can be too small for them; and samples with their own rows.
+
+    Segments share a stream of random numbers in blocks, as a new stream costs as much as twenty draws.
+    """
+    streams, own = spawned(rng, len(segments)), dict[Any, Sample]()
+    columns, cells = np.full((2, len(segments)), np.nan), np.zeros(len(segments), np.int64)
+    for at, (key, sample) in enumerate(segments.items()):
+        columns[0, at] = statistic.function(sample)
+        if tested[at]:
+            atoms = with_fewer_cells(as_atoms(sample))
+            columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
+            cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
+            if sample.grid is None:
+                own[key] = sample._with_own_rows()
         if progress is not None:
             progress(at + 1, len(segments))
-    return columns, [f"{len(notes):,} of the tests come with a warning, the first: {notes[0]}"] if notes else []
+    return columns, cells, own
 
 
-def _p_value(first: float, sample: Sample, most: int, rng: Rng) -> float:
-    """The p-value of the last look: ten times as many fresh draws again and again, as long as it is small."""
-    size, p_value = min(_FIRST_LOOK, most), first
-    while size < most and round(p_value * (size + 1)) <= _CLOSE:
-        size = min(10 * (size + 1) - 1, most)
-        p_value, _ = exact_p_value(sample, [as_test_statistic(_STATISTIC)], size, rng)
-    return p_value
+def _null_means(
+    segments: Mapping[Any, Sample],
+    own: Mapping[Any, Sample],
+    statistic: Statistic,
+    cells: Ints,
+    p_value: Floats,
+    size: int,
+    rng: Rng,
+) -> Floats:
+    """The mean of the measure for calibrated forecasters, of each segment that was tested."""
+    found = np.full(len(cells), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BrollyWarning)
+        for at, key in enumerate(segments):
+            if not np.isnan(p_value[at]):
+                sample = own[key] if key in own else segments[key]
+                found[at] = redrawn(sample, [statistic], size, rng)[1].mean()
+    for note in _coarse(found, cells):
+        warnings.warn(ResolutionWarning(note), stacklevel=2)
+    return found
+
+
+def _coarse(null_mean: Floats, cells: Ints) -> tuple[str, ...]:
+    """What to say if SCDL is too small for the grids of some segments."""
+    notes = [note for i in np.flatnonzero(cells).tolist() for note in too_coarse(float(null_mean[i]), int(cells[i]))]
+    return (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",) if notes else ()
 
 
 def adjusted(p_value: Floats, method: str) -> Floats:
