@@ -258,6 +258,47 @@ def test_bridge_against_all_pairs(seed):
     assert got == pytest.approx(best, abs=1e-15)
 
 
+@pytest.mark.parametrize("shape", ["noise", "walk", "parabola", "peak", "steps", "zero"])
+@pytest.mark.parametrize("size", [126, 127, 1000, 5000])
+def test_bridge_of_many_points_is_the_edge_of_the_whole_hull(size, shape):
+    """Most points are left out before the hull is built: it must have the same edge, whatever the curve."""
+    rng = np.random.default_rng(size)
+    for power in (0.3, 1, 1, 3):
+        mu = np.sort([0.0, 1.0, *rng.random(size) ** power])
+        noise = rng.random(len(mu))
+        value = {
+            "noise": noise * np.exp(-10 * abs(mu - 0.5)),
+            "walk": abs(np.cumsum(noise - 0.5)),
+            "parabola": mu * (1 - mu),
+            "peak": 1 - np.sqrt(abs(mu - noise[0])) * (1 + noise) / 2,
+            "steps": np.round(20 * mu * (1 - mu) + noise) / 20,
+            "zero": np.zeros(len(mu)),
+        }[shape]
+        assert bridge(mu, value) == edge_over_half(mu.tolist(), value.tolist())
+
+
+def edge_over_half(mu, value):
+    """The same edge from the hull of all points, by its definition."""
+    hull = []
+    for k in range(len(mu)):
+        while len(hull) > 1:
+            a, b = hull[-2:]
+            if (mu[b] - mu[a]) * (value[k] - value[a]) < (mu[k] - mu[a]) * (value[b] - value[a]):
+                break
+            hull.pop()
+        hull.append(k)
+    return next((a, a if mu[a] == 0.5 else b) for a, b in pairwise(hull) if mu[a] <= 0.5 < mu[b])
+
+
+@pytest.mark.parametrize("seed", [178, 654, 694, 1030, 1033, 1108, 1320, 1616])
+def test_bridge_finds_an_end_far_below_the_first_edge(seed):
+    """In these curves a block that the first edge leaves out reaches above the second."""
+    rng = np.random.default_rng(seed)
+    mu = np.sort([0.0, 1.0, *rng.random(400)])
+    value = rng.random(len(mu)) ** 50
+    assert bridge(mu, value) == edge_over_half(mu.tolist(), value.tolist())
+
+
 def test_one_threshold_where_the_envelope_rests_on_one_half():
     """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two actions."""
     chord = curve_of([0, 0], [0.5, 0.5]).chord

@@ -9,14 +9,6 @@ def limits(
     at: NDArray[np.float64],
     total: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-def highest_chord(
-    p: NDArray[np.float64],
-    negative: NDArray[np.float64],
-    positive: NDArray[np.float64],
-    h: NDArray[np.float64],
-    at: NDArray[np.float64],
-    total: float,
-) -> tuple[int, int, bool, bool]: ...
 def bridge(mu: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[int, int]: ...
 def swapped(
     negative: NDArray[np.float64],

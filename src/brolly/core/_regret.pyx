@@ -1,5 +1,6 @@
 """The regret curve of a distinct table: its limits at many thresholds at once, and the chord over 1/2."""
 
+from libc.math cimport fabs, nextafter
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -9,6 +10,8 @@ import numpy as np
 cdef enum:
     BITS = 7  # blocks of 128 thresholds are cleared when the first entry falls there, and skipped if none does
     TERMS = 512  # that are added up at a time, so that rounding errors do not grow with their number
+
+cdef double UNSURE = 1e-9  # share of a height, far more than rounding can change
 
 
 cdef inline Py_ssize_t first_at_least(const double* at, const Py_ssize_t* guide, double buckets,
@@ -25,11 +28,10 @@ cdef inline Py_ssize_t first_at_least(const double* at, const Py_ssize_t* guide,
     return low
 
 
-# A point of the upper convex hull: its distance from 1/2, its height, its number, and which limit it is.
+# A point of the upper convex hull: its distance from 1/2, its height and its number.
 cdef struct Corner:
     double x, value
     Py_ssize_t at
-    bint above
 
 
 # The curve, swept from left to right: entries whose p has passed, less those whose h has.
@@ -41,8 +43,8 @@ cdef struct Sweep:
     const double* at
     double* crossed  # of each threshold: the events and others whose h lies before it, and of those with h at it
     uint8_t* some  # whether a block of `crossed` has any
-    Py_ssize_t n, size, next
-    double events, others, total, left, right
+    Py_ssize_t n, size
+    double total
 
 
 cdef inline Py_ssize_t place(Sweep* s, const Py_ssize_t* guide, double buckets, double h) noexcept nogil:
@@ -56,55 +58,77 @@ cdef inline Py_ssize_t place(Sweep* s, const Py_ssize_t* guide, double buckets, 
 
 cdef void prepare(Sweep* s, Py_ssize_t* guide, Py_ssize_t buckets) noexcept nogil:
     """Assign every h to its threshold."""
-    cdef Py_ssize_t j, k, inner = 0
-    cdef Py_ssize_t[2] ends
-    cdef double last = -1.0, h
+    cdef Py_ssize_t j, k, none, every, inner = 0
+    cdef double last = -1.0, h, up, events = 0.0, others = 0.0
+    cdef double none_events = 0.0, none_others = 0.0, every_events = 0.0, every_others = 0.0
+    cdef bint alone = s.at[0] == 0  # only a threshold of 0 has the entries with h = 0 to itself
     for k in range(s.size - 1, -1, -1):
         guide[<Py_ssize_t>(s.at[k] * <double>buckets)] = k
     for k in range(buckets, -1, -1):
         guide[k] = min(guide[k], guide[k + 1])
-    ends[0], ends[1] = place(s, guide, <double>buckets, 0.0), place(s, guide, <double>buckets, 1.0)
+    none, every = place(s, guide, <double>buckets, 0.0), place(s, guide, <double>buckets, 1.0)
     for j in range(s.n):
         h = s.h[j]
         if h == s.p[j]:
             continue
-        if h <= 0 or h >= 1:  # all of them where no prediction repeats: no search, whose branches nobody can guess
-            k = ends[<Py_ssize_t>h]
-        else:
-            if h != last:
-                last, inner = h, place(s, guide, <double>buckets, h)
-            k = inner
-        s.crossed[k] += s.positive[j]
-        s.crossed[k + 1] += s.negative[j]
+        if h * (1.0 - h) <= 0 and (alone or h > 0):  # all where no prediction repeats; nobody could guess if 0 or 1
+            up = <double>(h > 0)
+            every_events += up * s.positive[j]
+            every_others += up * s.negative[j]
+            none_events += (1.0 - up) * s.positive[j]
+            none_others += (1.0 - up) * s.negative[j]
+            continue
+        if h != last:
+            s.crossed[inner], s.crossed[inner + 1] = events, others
+            last, inner = h, place(s, guide, <double>buckets, h)
+            events, others = s.crossed[inner], s.crossed[inner + 1]
+        events += s.positive[j]
+        others += s.negative[j]
+    s.crossed[inner], s.crossed[inner + 1] = events, others
+    if alone:
+        s.crossed[none], s.crossed[none + 1] = none_events, none_others
+    s.crossed[every], s.crossed[every + 1] = every_events, every_others
 
 
 cdef inline double not_below_0(double x) noexcept nogil:
     return x if x > 0 else 0.0  # fmax would be a call
 
 
-cdef inline void advance(Sweep* s, Py_ssize_t k) noexcept nogil:
-    """Compute both limits at the next threshold."""
-    cdef double mu = s.at[k]
-    cdef bint some = s.some[k >> BITS]
-    while s.next < s.n and s.p[s.next] < mu:
-        pass_by(s)
-    if some:
-        s.events -= s.crossed[4 * k]
-        s.others -= s.crossed[4 * k + 1]
-    s.left = not_below_0(s.events * (1.0 - mu) - s.others * mu) / s.total
-    while s.next < s.n and s.p[s.next] == mu:
-        pass_by(s)
-    if some:
-        s.events -= s.crossed[4 * k + 2]
-        s.others -= s.crossed[4 * k + 3]
-    s.right = not_below_0(s.events * (1.0 - mu) - s.others * mu) / s.total
+cdef inline void pass_by(const Sweep* s, Py_ssize_t* next, double* events, double* others) noexcept nogil:
+    if s.h[next[0]] != s.p[next[0]]:
+        events[0] += s.positive[next[0]]
+        others[0] += s.negative[next[0]]
+    next[0] += 1
 
 
-cdef inline void pass_by(Sweep* s) noexcept nogil:
-    if s.h[s.next] != s.p[s.next]:
-        s.events += s.positive[s.next]
-        s.others += s.negative[s.next]
-    s.next += 1
+cdef void sweep(const Sweep* s, double* left, double* right) noexcept nogil:
+    """Compute both limits at every threshold, block by block: first the sums in a row, then the limits side by side."""
+    cdef double[1 << BITS] events_left, others_left, events_right, others_right
+    cdef double events = 0.0, others = 0.0, mu, total = s.total
+    cdef Py_ssize_t start = 0, size, next = 0, i
+    cdef const double* at
+    cdef const double* crossed
+    while start < s.size:
+        size, at = min(s.size - start, <Py_ssize_t>1 << BITS), s.at + start
+        crossed = s.crossed + 4 * start if s.some[start >> BITS] else NULL
+        for i in range(size):
+            while next < s.n and s.p[next] < at[i]:
+                pass_by(s, &next, &events, &others)
+            if crossed != NULL:
+                events -= crossed[4 * i]
+                others -= crossed[4 * i + 1]
+            events_left[i], others_left[i] = events, others
+            while next < s.n and s.p[next] == at[i]:
+                pass_by(s, &next, &events, &others)
+            if crossed != NULL:
+                events -= crossed[4 * i + 2]
+                others -= crossed[4 * i + 3]
+            events_right[i], others_right[i] = events, others
+        for i in range(size):
+            mu = at[i]
+            left[start + i] = not_below_0(events_left[i] * (1.0 - mu) - others_left[i] * mu) / total
+            right[start + i] = not_below_0(events_right[i] * (1.0 - mu) - others_right[i] * mu) / total
+        start += size
 
 
 cdef object begin(Sweep* s, const double[::1] p, const double[::1] negative, const double[::1] positive,
@@ -118,7 +142,7 @@ cdef object begin(Sweep* s, const double[::1] p, const double[::1] negative, con
     cdef uint8_t[::1] some = np.zeros((size >> BITS) + 1, np.uint8)
     s.p, s.negative, s.positive, s.h, s.at = &p[0], &negative[0], &positive[0], &h[0], &at[0]
     s.crossed, s.some = &crossed[0], &some[0]
-    s.n, s.size, s.next, s.events, s.others, s.total = p.shape[0], size, 0, 0.0, 0.0, total
+    s.n, s.size, s.total = p.shape[0], size, total
     with nogil:
         prepare(s, &guide[0], buckets)
     return crossed, some
@@ -140,35 +164,12 @@ def limits(const double[::1] p, const double[::1] negative, const double[::1] po
     O(entries log thresholds) if most thresholds fall into few buckets. An entry with h = p adds exactly 0.
     """
     cdef Sweep s
-    cdef Py_ssize_t k
     left_array, right_array = np.empty(at.shape[0]), np.empty(at.shape[0])
     cdef double[::1] left = left_array, right = right_array
     kept = begin(&s, p, negative, positive, h, at, total)
     with nogil:
-        for k in range(s.size):
-            advance(&s, k)
-            left[k], right[k] = s.left, s.right
+        sweep(&s, &left[0], &right[0])
     return left_array, right_array
-
-
-def highest_chord(const double[::1] p, const double[::1] negative, const double[::1] positive,
-                  const double[::1] h, const double[::1] at, double total):
-    """Return the `bridge` over the larger limits of the curve at `at`, and at which ends that is the left one."""
-    cdef Sweep s
-    cdef Corner first, second
-    cdef Py_ssize_t k, top = 0
-    kept = begin(&s, p, negative, positive, h, at, total)
-    cdef Corner* hull = <Corner*>malloc(s.size * sizeof(Corner))
-    if hull == NULL:
-        raise MemoryError
-    with nogil:
-        for k in range(s.size):
-            advance(&s, k)
-            top = add_corner(hull, top, s.at[k] - 0.5, s.left if s.left > s.right else s.right, k, s.left > s.right)
-        k = over_half(hull)
-        first, second = hull[k if hull[k].x == 0 else k - 1], hull[k]
-        free(hull)
-    return first.at, second.at, bool(first.above), bool(second.above)
 
 
 def swapped(const double[::1] negative, const double[::1] positive, const double[::1] h, Py_ssize_t below, double mu,
@@ -177,41 +178,41 @@ def swapped(const double[::1] negative, const double[::1] positive, const double
     with h under it; `above` counts h = mu as over.
     """
     cdef double[4] found
+    cdef double bar = nextafter(mu, -1.0) if above else mu
     with nogil:
-        chosen(&negative[0], &positive[0], &h[0], 0, below, mu, above, True, found)
-        chosen(&negative[0], &positive[0], &h[0], below, h.shape[0], mu, above, False, found + 2)
+        chosen(&negative[0], &positive[0], &h[0], 0, below, bar, True, found)
+        chosen(&negative[0], &positive[0], &h[0], below, h.shape[0], bar, False, found + 2)
     return found[0], found[1], found[2], found[3]
 
 
 cdef void chosen(const double* negative, const double* positive, const double* h, Py_ssize_t start, Py_ssize_t stop,
-                 double mu, bint above, bint over, double* sums) noexcept nogil:
-    """The weight of events and of others among entries whose h is over mu, or is not. No branch has to be guessed."""
+                 double bar, bint over, double* sums) noexcept nogil:
+    """The weight of events and of others among entries whose h is over the bar, or is not. No branch to be guessed."""
     cdef Py_ssize_t j, end
-    cdef double events, others, more_events, more_others, counts
+    cdef double events, others, more_events, more_others, one, two
+    cdef double least = 0.0 if over else 1.0, sign = 1.0 if over else -1.0
     sums[0] = sums[1] = 0.0
     while start < stop:
         end = min(stop, start + TERMS)
         events = others = more_events = more_others = 0.0  # side by side: an addition waits for the one before it
         j = start
         while j + 2 <= end:
-            counts = <double>(((h[j] > mu) | (above & (h[j] == mu))) == over)
-            events += counts * positive[j]
-            others += counts * negative[j]
-            counts = <double>(((h[j + 1] > mu) | (above & (h[j + 1] == mu))) == over)
-            more_events += counts * positive[j + 1]
-            more_others += counts * negative[j + 1]
+            one, two = least + sign * <double>(h[j] > bar), least + sign * <double>(h[j + 1] > bar)
+            events += one * positive[j]
+            more_events += two * positive[j + 1]
+            others += one * negative[j]
+            more_others += two * negative[j + 1]
             j += 2
         if j < end:
-            counts = <double>(((h[j] > mu) | (above & (h[j] == mu))) == over)
-            events += counts * positive[j]
-            others += counts * negative[j]
+            one = least + sign * <double>(h[j] > bar)
+            events += one * positive[j]
+            others += one * negative[j]
         sums[0] += events + more_events
         sums[1] += others + more_others
         start = end
 
 
-cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double value, Py_ssize_t at,
-                                  bint above) noexcept nogil:
+cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double value, Py_ssize_t at) noexcept nogil:
     """Add the next point to a hull of `top` points; return how many it has then."""
     cdef const Corner* a
     cdef const Corner* b
@@ -224,16 +225,76 @@ cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double
         if (b.x - a.x) * (value - a.value) < (x - a.x) * (b.value - a.value):
             break
         top -= 1
-    hull[top].x, hull[top].value, hull[top].at, hull[top].above = x, value, at, above
+    hull[top].x, hull[top].value, hull[top].at = x, value, at
     return top + 1
 
 
-cdef inline Py_ssize_t over_half(const Corner* hull) noexcept nogil:
-    """The first point of the hull that is not left of 1/2."""
+cdef Py_ssize_t highest(const double* value, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """The first of the largest."""
+    cdef Py_ssize_t k, at = start
+    cdef double most = value[start]
+    for k in range(start + 1, stop):
+        most = value[k] if value[k] > most else most
+    while at < stop - 1 and value[at] != most:
+        at += 1
+    return at
+
+
+cdef inline const Corner* over_half(const Corner* hull) noexcept nogil:
+    """The last corner that is not right of 1/2, which is followed by the other end of its edge."""
     cdef Py_ssize_t k = 0
-    while hull[k].x < 0:
+    while hull[k + 1].x <= 0:
         k += 1
-    return k
+    return &hull[k]
+
+
+cdef inline bint below(const Corner* edge, double x, double value) noexcept nogil:
+    """Whether a point lies certainly below the line through an edge, whatever the rounding."""
+    cdef double rise = (edge[1].value - edge[0].value) / (edge[1].x - edge[0].x) * (x - edge[0].x)
+    return value < edge[0].value + rise - UNSURE * (fabs(edge[0].value) + fabs(rise))
+
+
+cdef bint take(const double* mu, const double* value, Py_ssize_t size, const Corner* edge, uint8_t* taken) noexcept nogil:
+    """Mark the blocks that may reach the line through an edge; return whether any is new."""
+    cdef Py_ssize_t block, start, stop
+    cdef double most
+    cdef bint new = False
+    for block in range((size - 1 >> BITS) + 1):
+        if not taken[block]:
+            start, stop = block << BITS, min(block + 1 << BITS, size)
+            most = value[highest(value, start, stop)]
+            taken[block] = not (below(edge, mu[start] - 0.5, most) and below(edge, mu[stop - 1] - 0.5, most))
+            new |= taken[block]
+    return new
+
+
+cdef void build(const double* mu, const double* value, Py_ssize_t size, const uint8_t* taken, Corner* hull) noexcept nogil:
+    """Build the hull of the points of all blocks that are taken."""
+    cdef Py_ssize_t block, k, corners = 0
+    for block in range((size - 1 >> BITS) + 1):
+        if taken[block]:
+            for k in range(block << BITS, min(block + 1 << BITS, size)):
+                corners = add_corner(hull, corners, mu[k] - 0.5, value[k], k)
+
+
+cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t size, uint8_t* taken,
+                            Corner* hull) noexcept nogil:
+    """Return the edge over 1/2 of the hull: first that of the highest points of blocks, then of blocks that reach it.
+
+    A block that lies below the edge has no part in it. If one reaches above the second edge, all are taken.
+    """
+    cdef Py_ssize_t block, k, blocks = (size - 1 >> BITS) + 1
+    cdef Py_ssize_t corners = add_corner(hull, 0, mu[0] - 0.5, value[0], 0)
+    for block in range(blocks):
+        k = highest(value, block << BITS, min(block + 1 << BITS, size))
+        corners = add_corner(hull, corners, mu[k] - 0.5, value[k], k)
+    add_corner(hull, corners, mu[size - 1] - 0.5, value[size - 1], size - 1)
+    take(mu, value, size, over_half(hull), taken)
+    build(mu, value, size, taken, hull)
+    if take(mu, value, size, over_half(hull), taken):
+        memset(taken, 1, blocks)
+        build(mu, value, size, taken, hull)
+    return over_half(hull)
 
 
 def bridge(const double[::1] mu, const double[::1] value):
@@ -243,14 +304,16 @@ def bridge(const double[::1] mu, const double[::1] value):
     increasing (ties allowed), from 0 to 1. Distances are taken from 1/2, where rounding does no harm:
     predictions like 1e-300 and 1e-310 coincide here, and the higher of them counts. O(points).
     """
-    cdef Py_ssize_t size = mu.shape[0], top = 0, k, a, b
+    cdef Py_ssize_t size = mu.shape[0], a, b
+    cdef const Corner* edge
+    cdef uint8_t[::1] taken = np.zeros((size >> BITS) + 1, np.uint8)
     cdef Corner* hull = <Corner*>malloc(size * sizeof(Corner))
     if hull == NULL:
         raise MemoryError
     with nogil:
-        for k in range(size):
-            top = add_corner(hull, top, mu[k] - 0.5, value[k], k, False)
-        k = over_half(hull)
-        a, b = hull[k if hull[k].x == 0 else k - 1].at, hull[k].at
+        edge = top_edge(&mu[0], &value[0], size, &taken[0], hull)
+        a, b = edge[0].at, edge[1].at
+        if edge[0].x == 0:
+            b = a
         free(hull)
     return a, b

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core._regret import bridge, highest_chord, limits, swapped
+from brolly.core._regret import bridge, limits, swapped
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.rounded import RoundedSample
 from brolly.core.input.rows import as_numbers, check_probabilities
@@ -193,11 +193,10 @@ class RegretCurve(Frozen):
     @cached_property
     def chord(self) -> Chord:
         """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
-        table, at = self.table, self._corners()
-        a, b, above_a, above_b = highest_chord(
-            table.prob, table.negative, table.positive, self.recalibrated, at, self.total
-        )
-        mu_a, mu_b = float(at[a]), float(at[b])
+        points = self._sweep(self._corners())
+        a, b = bridge(points.mu, points.value)
+        above_a, above_b = (bool(points.left[k] > points.right[k]) for k in (a, b))
+        mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
         return Chord(
             mu_a=mu_a,
             mu_b=mu_b,

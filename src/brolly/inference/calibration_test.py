@@ -30,7 +30,7 @@ from brolly.inference.resampling import (
     quantile,
     spawned,
 )
-from brolly.inference.resampling_units import Coin, as_atoms
+from brolly.inference.resampling_units import Coin, Draw, as_atoms
 from brolly.inference.statistic import STATISTICS, Measuring, Pooled, Statistic, as_statistic, as_test_statistic
 
 if TYPE_CHECKING:
@@ -354,14 +354,13 @@ def redrawn(
 
     pooled = next((function for function in functions if isinstance(function, Pooled)), None)
 
-    def redraw(stream: Rng, times: int) -> Floats:
-        draw = atoms.redraws(stream, coin, times)
+    def values(draw: Draw) -> Floats:
         shared = [] if pooled is None else pooled.samples(draw)
         columns = [each.of(shared) if isinstance(each, Pooled) else each.many(draw) for each in functions]
         return np.stack(columns, axis=1)
 
     draws = draw_batches(
-        redraw,
+        lambda stream, times: values(atoms.redraws(stream, coin, times)),
         size,
         rng,
         progress,
@@ -369,7 +368,8 @@ def redrawn(
         threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _AT_ONCE else 1,
         at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _AT_ONCE // len(atoms.prob)),
     )
-    return np.array([function(atoms.observed()) for function in functions]), draws
+    seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)  # as draws are
+    return values(Draw(None, seen[None]))[0], draws
 
 
 def _p_value(observed: float, draws: Floats) -> float:

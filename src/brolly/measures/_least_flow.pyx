@@ -58,8 +58,30 @@ cdef inline double flow_to(Py_ssize_t g, const double* mass, const double* arriv
     return total
 
 
-cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, Springs* found) noexcept nogil:
-    """Compute the stiffnesses w along the lines, and R at each point."""
+cdef inline double both(Springs r, double a, double b) noexcept nogil:
+    """Return the determinant of R + W."""
+    return (a + r.r) * (b + r.d) + a * r.r * r.k * r.k
+
+
+cdef inline double divide(Springs r, double c, double a, double b, double* y, double* z) noexcept nogil:
+    """Replace (y, z) by (R + W)^-1 (y, z); return (1 - c) y + c z, with the digits that this sum would lose."""
+    cdef double total = both(r, a, b), side = r.r * (z[0] - r.k * y[0])
+    cdef double first = (b + r.d) * y[0], second = a * z[0]
+    y[0] = (first - r.k * side) / total
+    z[0] = (second + side) / total
+    return ((1 - c) * first + c * second + r.lean * side) / total
+
+
+cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v, Py_ssize_t n) noexcept nogil:
+    """Add to the right-hand side at v + 1 what comes from v."""
+    cdef double y = u[v], z = u[n + v]
+    divide(r, 0.0, w[v], w[n + v], &y, &z)
+    u[v + 1] += w[v] * y
+    u[n + v + 1] += w[n + v] * z
+
+
+cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, Springs* found, double* u) noexcept nogil:
+    """Compute the stiffnesses w along the lines and R at each point; and pass the right-hand side u on meanwhile."""
     cdef Py_ssize_t v, n = g + 1
     cdef double c0, c1, t, a, b, turn
     cdef Springs r
@@ -83,31 +105,13 @@ cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, S
         if v < g:
             w[v] = x[v] / s[v] + x[n + v] / s[n + v]
             w[n + v] = x[2 * n + v] / s[2 * n + v] + x[3 * n + v] / s[3 * n + v]
-
-
-cdef inline double both(Springs r, double a, double b) noexcept nogil:
-    """Return the determinant of R + W."""
-    return (a + r.r) * (b + r.d) + a * r.r * r.k * r.k
-
-
-cdef inline double divide(Springs r, double c, double a, double b, double* y, double* z) noexcept nogil:
-    """Replace (y, z) by (R + W)^-1 (y, z); return (1 - c) y + c z, with the digits that this sum would lose."""
-    cdef double total = both(r, a, b), side = r.r * (z[0] - r.k * y[0])
-    cdef double first = (b + r.d) * y[0], second = a * z[0]
-    y[0] = (first - r.k * side) / total
-    z[0] = (second + side) / total
-    return ((1 - c) * first + c * second + r.lean * side) / total
+            pass_on(r, w, u, v, n)
 
 
 cdef void solve(Py_ssize_t g, const double* w, const Springs* springs, double* u, double* out) noexcept nogil:
-    """Replace the right-hand side u by the solution, and set out = A u."""
+    """Replace the right-hand side u, which was passed on to the end, by the solution, and set out = A u."""
     cdef Py_ssize_t v, n = g + 1
     cdef double y, z
-    for v in range(g):
-        y, z = u[v], u[n + v]
-        divide(springs[v], 0.0, w[v], w[n + v], &y, &z)
-        u[v + 1] += w[v] * y
-        u[n + v + 1] += w[n + v] * z
     out[4 * n + g] = divide(springs[g], 1.0, 0.0, 0.0, &u[g], &u[n + g])
     for v in range(g - 1, -1, -1):
         u[v] += w[v] * u[v + 1]
@@ -157,9 +161,9 @@ cdef double predict(Program p) noexcept nogil:
     """Compute the step to x s = 0, which ignores the curvature; return the x s to aim at instead."""
     cdef Py_ssize_t k, size = ROWS * (p.g + 1)
     cdef double now = 0.0, ahead = 0.0, forth, along
-    eliminate(p.g, p.x, p.s, p.w, p.springs)
     for k in range(2 * (p.g + 1)):
         p.du[k] = p.mass[k]
+    eliminate(p.g, p.x, p.s, p.w, p.springs, p.du)
     solve(p.g, p.w, p.springs, p.du, p.rc)
     for k in range(size):
         p.ds[k] = -p.rc[k]
@@ -182,6 +186,8 @@ cdef void correct(Program p, double aim) noexcept nogil:
     adjoint(p.g, p.rc, p.du)
     for k in range(2 * n):
         p.du[k] = p.missing[k] - p.du[k]
+    for k in range(p.g):
+        pass_on(p.springs[k], p.w, p.du, k, n)
     solve(p.g, p.w, p.springs, p.du, p.ds)
     for k in range(size):
         p.dx[k] = p.rc[k] + p.x[k] / p.s[k] * p.ds[k]

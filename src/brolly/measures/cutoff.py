@@ -94,7 +94,9 @@ def cutoff_calibration_error(
     """
     check_count(intervals, "intervals")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    prefix = np.concatenate([[0.0], np.cumsum(residuals(sample._distinct_table()))])
+    residual = residuals(sample._distinct_table())
+    prefix = np.zeros(len(residual) + 1)
+    np.cumsum(residual, out=prefix[1:])
     if intervals == 1:
         return float(np.ptp(prefix)) / sample.total_weight
     most = np.zeros(len(prefix))  # the largest sum over ranges that end by each place

@@ -95,9 +95,11 @@ def interval_calibration_error(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
-    residual = residuals(table) / sample.total_weight
-    prefix = np.concatenate([[0.0], np.cumsum(residual)])
-    best = float(np.abs(residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
+    residual = residuals(table)
+    residual /= sample.total_weight
+    prefix = np.zeros(len(residual) + 1)
+    np.cumsum(residual, out=prefix[1:])
+    best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
     start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))  # the best width of a calibrated forecaster, about
     biases: dict[int, float] = {}
 

@@ -12,7 +12,7 @@ from brolly.core.arrays import Floats
 from brolly.core.grid.cells import LARGEST_GRID
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
-from brolly.measures.expected import residuals
+from brolly.measures.expected import expected_calibration_error
 
 _FIRST_GRID = 1 << 10
 _FINEST_OUTPUT = 1 << 22
@@ -129,7 +129,7 @@ def smooth_ece(
 def _pointwise_error(sample: Sample) -> float:
     """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and compressed ones."""
     if sample.grid is None and sample.n < _FEW_ROWS:
-        return float(np.abs(residuals(sample._distinct_table())).sum()) / sample.total_weight
+        return expected_calibration_error(sample)
     sums = sample._cell_sums(1)
     predicted = ((sums.slot >> 1) * sums.weight + sums.rise) / sums.m
     return float(np.where(sums.slot & 1, sums.weight - predicted, predicted).sum()) / sample.total_weight

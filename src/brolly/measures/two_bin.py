@@ -85,8 +85,9 @@ def two_bin_calibration_error(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
-    below = np.zeros(len(table.prob) + 1)
-    np.cumsum(residuals(table) / sample.total_weight, out=below[1:])
+    below, residual = np.zeros(len(table.prob) + 1), residuals(table)
+    residual /= sample.total_weight
+    np.cumsum(residual, out=below[1:])
     above = below[-1] - below
     squares = np.multiply(below, below, out=below)
     squares += np.multiply(above, above, out=above)
