@@ -29,6 +29,17 @@ ctypedef fused number:
 
 cdef extern from *:
     """
+    static void multiply(double *restrict out, const double *restrict a, const double *restrict b, Py_ssize_t size) {
+        for (Py_ssize_t i = 0; i < size; i++) out[i] = a[i] * b[i];
+    }
+    /* From cos(k x) and cos((k - 1) x) to cos((k + 1) x) = 2 cos(x) cos(k x) - cos((k - 1) x). */
+    static void turn_on(double *restrict now, double *restrict earlier, const double *restrict turn, Py_ssize_t size) {
+        for (Py_ssize_t i = 0; i < size; i++) {
+            const double next = turn[i] * now[i] - earlier[i];
+            earlier[i] = now[i];
+            now[i] = next;
+        }
+    }
     /* Elements are independent, so both versions give the same bits: see -ffp-contract=off in meson.build. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
     __attribute__((target_clones("avx2", "default")))
@@ -46,57 +57,64 @@ cdef extern from *:
             for (j = 0; j < width; j++) out[j] += factor[i] * rows[which[i] * stride + j];
     }
     """
+    void multiply(double* out, const double* a, const double* b, Py_ssize_t size) noexcept nogil
+    void turn_on(double* now, double* earlier, const double* turn, Py_ssize_t size) noexcept nogil
     # out_j += the sum over i of factor_i times element j of the row which_i
     void add_rows(double* out, const double* factor, const int32_t* which, const double* rows, Py_ssize_t count,
                   Py_ssize_t width, Py_ssize_t stride) noexcept nogil
 
 
-def functions(const double[::1] prob, const double[::1] variance, Py_ssize_t most):
+def functions(const double[::1] prob, const double[::1] weight, const double[::1] squares, Py_ssize_t most):
     """Runs of neighbouring predictions with equal shares of the variance, and functions of the run.
 
-    Return the first prediction of each run, and a column for each function. Functions are a constant, the log odds,
-    then cosines of growing frequency, made orthonormal: the sums of residuals times a function are uncorrelated and
-    have variance 1. Combinations of earlier functions are left out.
+    Return the first prediction of each run, its expected weight of events, the places of predictions that are certain,
+    and a column for each function. Functions are a constant, the log odds, then cosines of growing frequency, made
+    orthonormal: the sums of residuals times a function are uncorrelated and have variance 1. Combinations of earlier
+    functions are left out. `squares` are sums of squared weights.
     """
-    cdef Py_ssize_t n = prob.shape[0], room = min(n, RUNS), runs = 0, some = 0, r, k
+    cdef Py_ssize_t n = prob.shape[0], room = min(n, RUNS), runs = 0, some = 0, sure = 0, r, k
     cdef int64_t now, last = -1
     cdef double total = 0.0, before = 0.0, share, place
-    starts, sums = np.empty(room, np.int64), np.zeros((4, room))
-    cdef int64_t[::1] start = starts
-    cdef double[:, ::1] of_run = sums  # share of the variance, place, log odds, standard deviation
+    starts, sums, unmoved = np.empty(room, np.int64), np.zeros((5, room)), np.empty(n, np.int64)
+    cdef int64_t[::1] start = starts, certain = unmoved
+    cdef double[:, ::1] of_run = sums  # place, log odds, standard deviation, share of the variance, expected events
     with nogil:
         for r in range(n):
-            total += variance[r]
+            total += squares[r] * prob[r] * (1 - prob[r])
         total = fmax(total, TINY)
         for r in range(n):
-            share = variance[r] / total
+            share = squares[r] * prob[r] * (1 - prob[r]) / total
             place = before + share / 2
             now = <int64_t>fmin(place * RUNS, RUNS - 1)
             if now != last:
                 start[runs] = r
                 runs, last = runs + 1, now
             k = runs - 1
-            if share > 0:  # predictions of 0 and 1 have no residuals
-                of_run[0, k] += share
-                of_run[1, k] += place * share
-                of_run[2, k] += (log(prob[r]) - log1p(-prob[r])) * share
+            of_run[4, k] += weight[r] * prob[r]
+            if share > 0:
+                of_run[0, k] += place * share
+                of_run[1, k] += (log(prob[r]) - log1p(-prob[r])) * share
+                of_run[3, k] += share
+            else:
+                certain[sure] = r
+                sure += 1
             before += share
         for k in range(runs):
-            if of_run[0, k] > 0:
-                of_run[1, k] /= of_run[0, k]
-                of_run[2, k] /= of_run[0, k]
-                of_run[3, k] = sqrt(of_run[0, k] * total)
+            share = of_run[3, k]
+            if share > 0:
+                of_run[0, k] /= share
+                of_run[1, k] /= share
+                of_run[2, k] = sqrt(share * total)
                 some += 1
-    return starts[:runs], orthonormal(of_run[1:], runs, min(most, FUNCTIONS, some))
+    return starts[:runs], sums[4, :runs], unmoved[:sure], orthonormal(of_run, runs, min(most, FUNCTIONS, some))
 
 
 cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
     """Gram and Schmidt, twice where rounding shows: a row for each run, and in it the functions."""
     cdef const double* place = &of_run[0, 0]
-    cdef const double* odds = &of_run[1, 0]
     cdef const double* root = &of_run[2, 0]  # 0 where no residual is: so are the functions
     cdef Py_ssize_t wide = full(size), tall = full(runs), found = 0, i, j, k
-    cdef double start, length, before, next
+    cdef double start, length, before
     along, work = np.zeros((runs, wide)), np.zeros((size + 4, tall))
     cdef double[:, ::1] out = along, works = work
     cdef double* turn = &works[size, 0]
@@ -110,12 +128,9 @@ cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
             turn[k], now[k] = 2 * earlier[k], 1.0
         i = 0
         while found < size and i <= 2 * size:  # more than are needed: some may be combinations of those before
-            for k in range(runs):
-                column[k] = (odds[k] if i == 1 else now[k]) * root[k]
+            multiply(column, &of_run[1, 0] if i == 1 else now, root, runs)
             if i != 1:
-                for k in range(runs):  # cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1) x)
-                    next = turn[k] * now[k] - earlier[k]
-                    earlier[k], now[k] = now[k], next
+                turn_on(now, earlier, turn, runs)
             i += 1
             start = length = norm(column, runs)
             for _ in range(2):
@@ -131,8 +146,7 @@ cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
             if length > 1e-8 * start:
                 length = 1 / length
                 for k in range(runs):
-                    works[found, k] = column[k] * length
-                    out[k, found] = works[found, k]
+                    out[k, found] = works[found, k] = column[k] * length
                 found += 1
         for k in range(runs):
             length = 1 / root[k] if root[k] > 0 else 0.0
@@ -147,15 +161,14 @@ cdef inline Py_ssize_t full(Py_ssize_t size) noexcept nogil:
 
 
 cdef double norm(const double* vector, Py_ssize_t size) noexcept nogil:
-    cdef double even = 0.0, odd = 0.0
-    cdef Py_ssize_t k = 0
-    while k + 2 <= size:
-        even += vector[k] * vector[k]
-        odd += vector[k + 1] * vector[k + 1]
-        k += 2
-    if k < size:
-        even += vector[k] * vector[k]
-    return sqrt(even + odd)
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t k
+    for k in range(0, full(size), 4):
+        a += vector[k] * vector[k]
+        b += vector[k + 1] * vector[k + 1]
+        c += vector[k + 2] * vector[k + 2]
+        d += vector[k + 3] * vector[k + 3]
+    return sqrt((a + b) + (c + d))
 
 
 def evidence(const int64_t[::1] start, const number[:, ::1] amount, const double[::1] expected,
@@ -177,23 +190,45 @@ def evidence(const int64_t[::1] start, const number[:, ::1] amount, const double
     return result
 
 
-def until(capsule, const uint16_t[::1] first, const double[::1] rest, const int64_t[::1] start,
-          const double[::1] expected, const double[:, :] along, double bar, int64_t hits, int64_t most):
-    """Toss the coins until the evidence was at least `bar` so many times; return how often they were tossed, and hits.
+def until(capsule, const double[::1] prob, const int64_t[::1] count, const int64_t[::1] events,
+          const int64_t[::1] start, const double[::1] expected, const double[:, :] along, const int64_t[::1] certain,
+          int64_t hits, int64_t most):
+    """Redraw the events until the evidence was so many times at least that of the observed ones, or `most` times.
 
-    `start` has the first coin of each run.
+    Return the number of draws and of hits.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
-    cdef Py_ssize_t n = first.shape[0]
+    cdef Py_ssize_t n = 0, runs = start.shape[0], k, r, i, stop
     cdef int64_t drawn = 0, seen = 0
+    cdef double bar, scaled
     cdef double[FUNCTIONS] mean
+    for r in range(count.shape[0]):
+        n += count[r]
     cdef uint8_t[::1] heads = np.empty(n, np.uint8)
+    cdef uint16_t[::1] first = np.empty(n, np.uint16)
+    cdef double[::1] rest = np.empty(n)
+    cdef int64_t[::1] start_row = np.empty(runs, np.int64)
     with nogil:
+        for k in range(certain.shape[0]):
+            if events[certain[k]] != count[certain[k]] * prob[certain[k]]:
+                drawn = most  # the evidence is infinite, and that of no draw is
         project(mean, expected, along)
+        bar = combined(&events[0], events.shape[0], start, mean, along)
+        k = i = 0
+        for r in range(count.shape[0]):
+            if k < runs and start[k] == r:
+                start_row[k] = i
+                k += 1
+            scaled = prob[r] * 65536.0
+            stop = i + count[r]
+            while i < stop:
+                first[i] = <uint16_t>fmin(scaled, 65535.0)
+                rest[i] = scaled - first[i]
+                i += 1
         while seen < hits and drawn < most:
             toss(source, &first[0], &rest[0], n, &heads[0])
             drawn += 1
-            seen += not combined(&heads[0], n, start, mean, along) < bar
+            seen += not combined(&heads[0], n, start_row, mean, along) < bar
     return drawn, seen
 
 

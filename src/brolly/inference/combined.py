@@ -8,7 +8,7 @@ import numpy as np
 
 from brolly.core.arrays import Floats
 from brolly.inference._combined import evidence, functions, until
-from brolly.inference.resampling_units import Atoms, Coin, Draw, Rng, UnevenCells
+from brolly.inference.resampling_units import Atoms, Draw, Rng, UnevenCells
 
 ENOUGH = 10  # draws that reach the observed value, after which a sequential test stops
 _AT_ONCE = 1 << 20  # predictions that are redrawn at a time
@@ -29,10 +29,10 @@ class Combined:
 
     def __init__(self, atoms: Atoms) -> None:
         self._prob, self._weight = atoms.distinct, atoms.weight
-        variance = atoms.squares * self._prob * (1 - self._prob)
-        self._certain = np.flatnonzero(variance <= 0)
-        self._start, self._along = functions(self._prob, variance, max(2, atoms.n // 2))
-        self._expected, self._due = self._means(self._weight)
+        self._start, self._expected, self._certain, self._along = functions(
+            self._prob, self._weight, atoms.squares, max(2, atoms.n // 2)
+        )
+        self._due = (self._weight * self._prob)[self._certain]
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
@@ -41,13 +41,21 @@ class Combined:
         """The statistic of each row of ``draw.positive``."""
         expected, due = self._expected, self._due
         if draw.weight is not None:
-            expected, due = self._means(draw.weight.astype(np.float64))
+            events = draw.weight.astype(np.float64) * self._prob
+            expected, due = np.add.reduceat(events, self._start), events[self._certain]
         return evidence(self._start, draw.positive, expected, self._along, self._certain, due)
 
-    def _means(self, weight: Floats) -> tuple[Floats, Floats]:
-        """The weight of events to be expected in each run; and where predictions are 0 or 1."""
-        due = weight * self._prob
-        return np.add.reduceat(due, self._start), due[self._certain]
+    def until(self, atoms: Atoms, rng: Rng, hits: int, most: int, likely: int) -> tuple[int, int]:
+        """Draw until so many draws reach the observed value, or `most`; return the number of draws and of hits."""
+        if atoms.tossed and atoms.unit is None:
+            rows, runs = (self._prob, atoms.count, atoms.events), (self._start, self._expected, self._along)
+            return until(rng.bit_generator.capsule, *rows, *runs, self._certain, hits, most)
+        observed = self(atoms.observed())
+        if observed == math.inf:  # an impossible outcome: no draw has one
+            return most, 0
+        size = min(most, likely)
+        where = np.flatnonzero(~(self.many(atoms.redraws(rng, atoms.coin(atoms.prob), size)) < observed))[:hits]
+        return int(where[-1]) + 1 if len(where) == hits else size, len(where)
 
 
 def sequential_p_value(atoms: Atoms, most: int, rng: Rng) -> float:
@@ -55,23 +63,11 @@ def sequential_p_value(atoms: Atoms, most: int, rng: Rng) -> float:
 
     If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g + 1)/(most + 1).
     """
-    combined, coin = Combined(atoms), atoms.coin(atoms.prob)
-    bar = combined(atoms.observed())
-    if bar == math.inf:  # an impossible outcome: no draw has one
-        return 1 / (most + 1)
-    drawn = reached = 0
+    combined, drawn, reached = Combined(atoms), 0, 0
     while drawn < most and reached < ENOUGH:
         left = ENOUGH - reached
-        if isinstance(coin, Coin) and atoms.unit is None:
-            start = np.cumsum(atoms.count)[combined._start] - atoms.count[combined._start]  # in rows
-            size = min(most - drawn, 1 + _AT_ONCE // len(coin.first))
-            capsule, expected, along = rng.bit_generator.capsule, combined._expected, combined._along
-            new, hits = until(capsule, coin.first, coin.rest, start, expected, along, bar, left, size)
-        else:
-            likely = left * (drawn + 1) // (reached + 1)  # draws that are needed
-            size = min(most - drawn, likely, 1 + _AT_ONCE // len(atoms.prob))
-            where = np.flatnonzero(~(combined.many(atoms.redraws(rng, coin, size)) < bar))[:left]
-            new, hits = int(where[-1]) + 1 if len(where) == left else size, len(where)
+        likely = left * (drawn + 1) // (reached + 1)  # draws that are needed
+        new, hits = combined.until(atoms, rng, left, min(most - drawn, 1 + _AT_ONCE // len(atoms.prob)), likely)
         drawn, reached = drawn + new, reached + hits
     return ENOUGH / drawn if reached == ENOUGH else (reached + 1) / (most + 1)
 
@@ -85,7 +81,7 @@ def with_fewer_cells(atoms: Atoms) -> Atoms:
     """
     prob = atoms.prob
     uneven = isinstance(atoms, UnevenCells) or atoms.unit is not None
-    if uneven or len(prob) <= _ANGLES or isinstance(atoms.coin(prob), Coin):
+    if uneven or len(prob) <= _ANGLES or atoms.tossed:
         return atoms
     new = np.zeros(len(prob), np.bool_)
     new[Combined(atoms)._start] = True

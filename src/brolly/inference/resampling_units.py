@@ -129,7 +129,12 @@ class Atoms:
         """Prepare the probabilities for repeated calls of `redraw`."""
         if self.single is not None:
             return Coin(chance)
-        return Coin(chance, self.count) if self.n <= _EXPANDED * len(chance) else chance
+        return Coin(chance, self.count) if self.tossed else chance
+
+    @property
+    def tossed(self) -> bool:
+        """Whether outcomes are drawn row by row; otherwise as one binomial number for each atom."""
+        return self.single is not None or self.n <= _EXPANDED * len(self.prob)
 
     def repeat(self, rng: Rng) -> NDArray[Any]:
         """Draw as many predictions as there are, with replacement; return the count of each atom."""
@@ -223,6 +228,10 @@ class UnevenCells(Atoms):
     def squares(self) -> Floats:
         return self.negative[1] + self.positive[1]
 
+    @property
+    def tossed(self) -> bool:
+        return False
+
     def observed(self) -> Draw:
         return Draw(None, self.positive[0])
 
@@ -306,18 +315,17 @@ def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
 def _from_cells(cells: CellTable) -> Atoms:
     """One atom for each occupied cell, at the mean of its predictions."""
     cell, event = cells.slot >> 1, cells.slot & 1
-    start = np.flatnonzero(np.diff(cell, prepend=-1))  # slots are in increasing order
-    columns = np.stack([cells.count, cells.weight[0], cells.squares, cells.rise[0]])
-    rows, weight, squares, rise = np.add.reduceat(columns, start, axis=1)
-    prob, events = mean_prediction(cells.m, cell[start], rise, weight), np.add.reduceat(cells.count * event, start)
-    known = {"prob": prob, "count": rows.astype(np.int64), "events": events, "start": None}
-    unit = weight / rows
-    if (unit == 1.0).all() and (squares == rows).all():
-        return Atoms(**known, unit=None)
-    if (np.abs(weight**2 - rows * squares) <= 1e-12 * rows * squares).all():
-        return Atoms(**known, unit=unit)
-    (_, *negative, _), (_, *positive, _) = (np.add.reduceat(columns * (event == y), start, axis=1) for y in (0, 1))
-    return UnevenCells(**known, unit=None, negative=tuple(negative), positive=tuple(positive))
+    new = np.ones(len(cell), np.bool_)  # slots are in increasing order
+    np.not_equal(cell[1:], cell[:-1], out=new[1:])
+    start = np.flatnonzero(new)
+    columns = (cells.count, cells.count * event, cells.weight[0], cells.rise[0], cells.squares)
+    rows, events, weight, rise, squares = (np.add.reduceat(column, start) for column in columns)
+    known = mean_prediction(cells.m, cell[start], rise, weight), rows, events
+    unit, even = weight / rows, rows * squares
+    if (np.abs(weight**2 - even) <= 1e-12 * even).all():
+        return Atoms(*known, None if (unit == 1.0).all() else unit, None)
+    sums = [[np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)] for y in (0, 1)]
+    return UnevenCells(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:

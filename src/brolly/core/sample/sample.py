@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brolly.core.arrays import freeze, read_only
+from brolly.core.arrays import read_only
 from brolly.core.grid.cell_accumulator import sum_cells
 from brolly.core.grid.cells import CellTable, check_grid
 from brolly.core.input.multiclass import check_view, read_classes, top_label
@@ -234,9 +234,7 @@ class Sample(GridSums):
         self._rows = rows
         self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
         if rows is None:
-            self.grid = cells.m
-            self.y_true, self.y_prob, self.sample_weight, self.counts = cells.rows()
-            freeze(self.y_true, self.y_prob)
+            self.grid, self.sample_weight, self.counts = cells.m, cells.weight[0], cells.count
         else:
             self._show(rows)
 
@@ -247,14 +245,12 @@ class Sample(GridSums):
     @cached_property
     def y_true(self) -> NDArray[Any]:
         """The outcomes, 0 or 1."""
-        assert self._rows is not None  # a compressed sample has set its own
-        return read_only(self._rows.label)
+        return read_only(self._cells.rows()[0] if self._rows is None else self._rows.label)
 
     @cached_property
     def y_prob(self) -> NDArray[Any]:
         """The predicted probabilities of the event."""
-        assert self._rows is not None
-        return read_only(self._rows.prob)
+        return read_only(self._cells.rows()[1] if self._rows is None else self._rows.prob)
 
     @cached_property
     def _events(self) -> int:
