@@ -117,13 +117,15 @@ def main() -> None:
 
 
 def _shell(data: Data, folder: Path) -> Job:
-    """Return the command `brolly report` on a Parquet file of these rows."""
+    """Return the command `brolly report` of an installed brolly on a Parquet file of these rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"p": data.p, "y": data.y}), folder / "rows.parquet")
     command = [sys.executable, "-m", "brolly", "report", "rows.parquet", "--prob", "p", "--outcome", "y"]
-    return lambda: subprocess.run([*command, "-o", "out.html"], cwd=folder, check=True, capture_output=True)
+    environment, _ = curves.real_install(str(folder))
+    options: dict[str, Any] = {"cwd": folder, "env": environment, "check": True, "capture_output": True}
+    return lambda: subprocess.run([*command, "-o", "out.html"], **options)
 
 
 def _times(some: dict[str, Job], repeats: int) -> Times:
@@ -179,8 +181,8 @@ def _all(times: Times) -> Table:
     note = (
         f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
         f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS:,} "
-        f"segments of {_SEGMENT_ROWS} rows. `report` is another process, whose processor time is not "
-        "seen."
+        f"segments of {_SEGMENT_ROWS} rows. `report` is another process of an installed brolly, "
+        "whose processor time is not seen."
     )
     return Table("Times", note, ["", "wall", "processor", "before"], rows)
 

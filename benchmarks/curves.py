@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import copy
 import gc
 import importlib.metadata
@@ -142,7 +143,7 @@ def _installation() -> Table:
     """Import times and installed sizes, beside those of NumPy and SciPy."""
     _say("import time and installed size")
     with tempfile.TemporaryDirectory() as folder:
-        environment, package = _real_install(folder)
+        environment, package = real_install(folder)
         bare = _import_time("pass", environment)
         took = {name: _import_time(statement, environment) - bare for name, statement in _IMPORTS.items()}
         ours = _bytes(package.rglob("*"))
@@ -171,10 +172,11 @@ def _import_time(statement: str, environment: dict[str, str]) -> float:
     return min(took)
 
 
-def _real_install(folder: str) -> tuple[dict[str, str], Path]:
+def real_install(folder: str) -> tuple[dict[str, str], Path]:
     """Return the environment of a process that imports an installed brolly, and where that is.
 
-    An editable install looks for changes at every import, so its files are copied to `folder` as if installed.
+    An editable install looks for changes at every import, so its files are copied to `folder` and compiled to bytecode,
+    as pip does.
     """
     from brolly.core.grid import _scan
 
@@ -184,6 +186,7 @@ def _real_install(folder: str) -> tuple[dict[str, str], Path]:
     build = kernel.parents[2]
     subprocess.run(["meson", "install", "-C", build, "--destdir", folder, "--no-rebuild", "--quiet"], check=True)
     package = next(Path(folder).rglob("brolly/__init__.py")).parent
+    compileall.compile_dir(package, quiet=2)
     # The variable turns the finder of this editable install off.
     return {**os.environ, "PYTHONPATH": str(package.parent), "MESONPY_EDITABLE_SKIP": str(build)}, package
 

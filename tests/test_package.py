@@ -151,11 +151,15 @@ print(*sorted(sys.modules))
 
 
 def test_the_command_line_loads_no_package_that_takes_longer_than_brolly():
-    """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it."""
+    """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it.
+
+    Nor does it load other commands, or what opens a browser.
+    """
     code = "import sys; from brolly.cli import main; main(['report', '--help']); print(*sys.modules)"
     modules = set(run("-c", code).stdout.splitlines()[-1].split())
     assert "scipy.special" in modules
     assert not modules & {"scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sklearn"}
+    assert not modules & {"brolly.cli.monitor", "brolly.cli.paper", "webbrowser"}
 
 
 def lint_imports(folder):

@@ -105,7 +105,7 @@ def test_what_to_dict_returns():
 
 def test_every_command_with_json_has_a_schema():
     """Asked of the parser: a command that learns --json needs a run above."""
-    (commands,) = (a for a in cli._parser()._actions if isinstance(a, argparse._SubParsersAction))
+    (commands,) = (a for a in cli._parser("")._actions if isinstance(a, argparse._SubParsersAction))
     printing = {name for name, parser in commands.choices.items() if "--json" in parser.format_help()}
     assert printing == {command[0] for _, command in RUNS}
 

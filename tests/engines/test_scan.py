@@ -461,12 +461,13 @@ def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
         ("import polars; source = Streaming(polars.DataFrame(columns))", ", pos_label='1'", "pandas"),
         ("source = 'a.csv'", ", by='g', where=\"g = 'a'\"", "pandas polars duckdb pyspark dask"),
         ("source = 'a.parquet'", ", weight='w'", "pandas polars duckdb pyspark dask"),
+        ("source = 'a.parquet'", ", outcome='w'", "pandas pyarrow.compute"),  # not needed for numbers
     ],
 )
 def test_scanning_imports_no_library_that_does_not_hold_the_rows(make, options, absent, tmp_path):
     """pandas alone would take a second, and PyArrow imports it wherever it is installed."""
     write_csv(tmp_path / "a.csv", p=[0.25, 0.75], y=[0, 1], g=["a", "b"])
-    write_parquet(tmp_path / "a.parquet", p=[0.25, 0.75], y=[False, True], w=[1, 2])
+    write_parquet(tmp_path / "a.parquet", p=[0.25, 0.75], y=[False, True], w=[0, 1])
     code = f"""
 import sys, brolly
 columns = {{"p": [0.25, 0.75], "y": [0, 1], "g": ["a", "b"]}}

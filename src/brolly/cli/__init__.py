@@ -6,8 +6,9 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +24,12 @@ FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
 INTERRUPTED = 130  # 128 + SIGINT, as shells count; other signals likewise
 NOBODY_READS = 141  # 128 + SIGPIPE
+
+COMMANDS = (
+    "assess", "compare", "measure", "report", "recalibrate", "apply", "policy", "decide", "switch", "store", "monitor",
+    "stream", "demo", "paper", "completion",
+)  # fmt: skip
+"""Each is a module of this package, in the order of the help."""
 
 _DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
 _EPILOG = """\
@@ -93,11 +100,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    parser = _parser()
+    given = _with_command(sys.argv[1:] if argv is None else list(argv))
+    parser = _parser(given[0] if given else "")
     try:
-        arguments = parser.parse_args(
-            _with_command(sys.argv[1:] if argv is None else list(argv), parser.get_default("commands"))
-        )
+        arguments = parser.parse_args(given)
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
@@ -108,37 +114,21 @@ def _run(argv: Sequence[str] | None) -> int:
         return run(arguments)
 
 
-def _with_command(argv: list[str], commands: Iterable[str]) -> list[str]:
+def _with_command(argv: list[str]) -> list[str]:
     """Assess a file that is given without a command; refuse a word that is neither."""
     word = argv[0] if argv else ""
-    if word != STDIN and (not word or word.startswith("-") or word in commands):
+    if word != STDIN and (not word or word.startswith("-") or word in COMMANDS):
         return argv
     if word == STDIN or "." in word or "/" in word or Path(word).is_file():
         return ["assess", *argv]
-    close = difflib.get_close_matches(word, commands, n=1)
-    meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(commands)}"
+    close = difflib.get_close_matches(word, COMMANDS, n=1)
+    meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
     raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'brolly --help')")
 
 
-def _parser() -> argparse.ArgumentParser:
-    from brolly.cli import (
-        apply,
-        assess,
-        compare,
-        completion,
-        decide,
-        demo,
-        measure,
-        monitor,
-        paper,
-        policy,
-        recalibrate,
-        report,
-        store,
-        stream,
-        switch,
-    )
-
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser with one command, as the others take time to import; with all for help and completion."""
+    some = [command] if command in COMMANDS and command != "completion" else COMMANDS
     parser = _Parser(
         prog="brolly",
         description=_DESCRIPTION,
@@ -149,25 +139,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"brolly {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in (
-        assess,
-        compare,
-        measure,
-        report,
-        recalibrate,
-        apply,
-        policy,
-        decide,
-        switch,
-        store,
-        monitor,
-        stream,
-        demo,
-        paper,
-        completion,
-    ):
-        command.add_command(commands)
-    parser.set_defaults(commands=tuple(commands.choices))  # all there are, for a word that is none
+    for name in some:
+        import_module(f"brolly.cli.{name}").add_command(commands)
     return parser
 
 

@@ -82,7 +82,8 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Assess the files and print the verdict."""
     assessment = assess_files(arguments)
-    document = write_json(assessment.to_dict(), arguments.output)
+    wanted = arguments.json or arguments.output is not None  # all numbers take longer than those that are printed
+    document = write_json(assessment.to_dict(), arguments.output) if wanted else ""
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:

@@ -95,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             rng=arguments.seed,
             progress=progress,
         )
-    document = write_json(found.to_dict(), arguments.output)
+    wanted = arguments.json or arguments.output is not None  # all numbers take longer than those that are printed
+    document = write_json(found.to_dict(), arguments.output) if wanted else ""
     if arguments.json:
         say(sys.stdout, document)
     elif not arguments.quiet:

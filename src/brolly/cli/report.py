@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -87,5 +86,8 @@ def finish(
     elif not arguments.quiet:
         say_verdict(assessment)
         say_paragraphs([written("Report", path)])
-    if arguments.open and not webbrowser.open(path.resolve().as_uri()):
-        raise InputError(f"no browser was found to open {path}")
+    if arguments.open:
+        import webbrowser
+
+        if not webbrowser.open(path.resolve().as_uri()):
+            raise InputError(f"no browser was found to open {path}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from brolly.core.arrays import Ints
 from brolly.core.grid.cell_accumulator import CellAccumulator
@@ -76,7 +75,7 @@ def encoded_labels(column: pa.Array, name: str) -> Codes:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_timestamp(kind):  # nanoseconds would become a type of pandas
-        column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
     elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise InputError(f"by must name columns of text, numbers or dates; {name} holds values of type {kind}")
     elif is_text(kind) or pa.types.is_null(kind):

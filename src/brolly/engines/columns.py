@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from brolly.core.input.rows import ColumnNames
@@ -108,6 +107,8 @@ class NumberColumn:
 
     def _parsed(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Read text with spaces, words or other text among the numbers."""
+        import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
+
         text = pc.utf8_trim_whitespace(values)
         if self._outcome:
             text = _without_words(text)
@@ -134,6 +135,8 @@ class NumberColumn:
 
     def _without_own_words(self, values: pa.Array) -> pa.Array:
         """Replace the words of the table by their numbers."""
+        import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
+
         word = pc.utf8_lower(pc.utf8_trim_whitespace(values))
         at = pc.index_in(word, pa.array(list(self._words), values.type))
         return pc.coalesce(pa.array(list(self._words.values()), values.type).take(at), values)
@@ -192,7 +195,7 @@ class EventColumn:
 
     def _label(self, kind: pa.DataType) -> Any:
         try:
-            return self._meaning(pc.cast(single(self._pos_label), kind)[0].as_py())
+            return self._meaning(single(self._pos_label).cast(kind)[0].as_py())
         except pa.ArrowException:
             raise InputError(
                 f"pos_label must be a label of {self.name}, which holds values of type {kind}; "
@@ -290,7 +293,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 def _from_text(values: pa.Array) -> Array:
     """Return text as doubles; numbers slightly outside [0, 1] stay outside, where rounding would clip them."""
-    doubles = as_numpy(pc.cast(values, pa.float64()))
+    doubles = as_numpy(values.cast(pa.float64()))
     ends = np.flatnonzero((doubles == 0) | (doubles == 1))
     if ends.size:
         written = values.take(as_arrow(ends)).dictionary_encode()
@@ -306,8 +309,10 @@ def _from_text(values: pa.Array) -> Array:
 
 def _without_words(text: pa.Array) -> pa.Array:
     """Replace the words true and false by 1 and 0."""
+    import pyarrow.compute as pc
+
     lower = pc.utf8_lower(text)
     for word, number in _WORDS.items():
-        old, new = (pc.cast(single(value), text.type)[0] for value in (word, number))
+        old, new = (single(value).cast(text.type)[0] for value in (word, number))
         text = pc.if_else(pc.equal(lower, old), new, text)
     return text

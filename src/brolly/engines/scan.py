@@ -254,8 +254,10 @@ def _make_ingest(
 
 def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
     """Pass all rows to `ingest`, and raise what is wrong with them."""
-    from brolly.engines.arrow_where import filter_batch
     from brolly.engines.columns import without_views
+
+    if spec.where is not None:
+        from brolly.engines.arrow_where import filter_batch
 
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
     read = 0
