@@ -1,48 +1,100 @@
-"""How often recalibrated probabilities, named as the better guess where nothing is proven, are nearer to the true ones.
+"""How often the advice of an unknown verdict, for the time until there is more data, is right.
 
 python -m studies.better_guess
+python -m studies.better_guess --groups
+
+Without costs, recalibrated probabilities are right if they are nearer to the true ones than the probabilities as they
+are; the probabilities as they are, if they are nearer than the event rate; and to do without them, if they are not.
+With costs, another rule than acting on the probabilities as they are is right if it costs no more in the population.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 import brolly
+from brolly.assessment.next_step import meanwhile
 from studies.grades import POPULATIONS
 
 SIZES = (40, 100, 300, 1000, 5000)
+LARGEST = 9  # rows of a group
+MISSES = (1, 4, 9, 19)  # what a miss costs, where a false alarm costs 1
+_TIE = 1e-9
+Counts = Counter[tuple[str, bool]]
 
 
-def study(simulations: int, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[str, int, int, int]]:
-    """For each population and size: how often it was said, and how often rightly."""
+def study(simulations: int, *, groups: bool, sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[str, int, Counts]]:
+    """For each population and size: how often each advice was given, and how often rightly."""
     for number, (name, (predict, rate)) in enumerate(POPULATIONS.items()):
         for n in sizes:
-            said = right = 0
+            found: Counts = Counter()
             for k in range(simulations):
                 rng = np.random.default_rng([number, n, k])
-                p = predict(rng.random(n))
-                true = rate(p)
-                a = brolly.assess(rng.random(n) < true, p, measures=[], n_resamples=199, rng=k)
-                if a.evidence.better_recalibrated and a.recalibrator is not None:
-                    said += 1
-                    right += bool(((a.recalibrator.predict(p) - true) ** 2).mean() < ((p - true) ** 2).mean())
-            yield name, n, said, right
+                p, y, group = draw(n, predict, rate, rng, groups=groups)
+                miss = MISSES[k % len(MISSES)]
+                task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=miss)
+                a = brolly.assess(y, p, task=task, groups=group, measures=[], n_resamples=199, rng=k)
+                if a.verdict.grade == "unknown" and not a.evidence.is_reversed:
+                    everyone = predict(np.linspace(0, 1, 10_001))
+                    found.update(judged(a, everyone, rate(everyone), miss))
+            yield name, n, found
+
+
+def draw(n: int, predict: Any, rate: Any, rng: np.random.Generator, *, groups: bool) -> tuple[Any, Any, Any]:
+    """Rows; in groups of up to nine, half of the predictions alike, and common outcomes in half of the groups."""
+    if not groups:
+        p = predict(rng.random(n))
+        return p, rng.random(n) < rate(p), None
+    sizes = rng.integers(1, LARGEST + 1, n)
+    group = np.repeat(np.arange(n), sizes)[:n]
+    own, shared, coin = rng.random(n), rng.random(n)[group], rng.random((2, n))
+    p = predict(np.where(coin[0] < 0.5, shared, own))
+    together = rng.random(n)[group]
+    return p, np.where(coin[1][group] < 0.5, together, rng.random(n)) < rate(p), group
+
+
+def judged(a: brolly.Assessment, p: Any, true: Any, miss: float) -> Iterator[tuple[str, bool]]:
+    """The advice without and with costs, and whether it is right in the population."""
+    q = p if a.recalibrator is None else a.recalibrator.predict(p)
+    error = {"as is": p, "recalibrated": q, "without": np.full(len(p), true.mean())}
+    far = {name: float(((x - true) ** 2).mean()) for name, x in error.items()}
+    guess = {"cost": "as is", "cost_recalibrated": "recalibrated", "without": "without"}[meanwhile(a.evidence, None)]
+    yield guess, far[guess] <= far["as is" if guess != "as is" else "without"] + _TIE
+    rule = meanwhile(a.evidence, a.task)
+    acts = {"cost": p, "cost_recalibrated": q, "cost_always": np.ones(len(p)), "cost_never": np.zeros(len(p))}
+    cost = {name: float(np.where(x * (1 + miss) >= 1, 1 - true, miss * true).mean()) for name, x in acts.items()}
+    saved = None if a.task is None else a.task.saved(rule)
+    if saved is not None:
+        saves = cost["cost"] - cost[rule]
+        yield "your costs", saves >= -_TIE
+        yield "interval of the saving", saved.low <= saves <= saved.high
+        if saved.low > 0:
+            yield "your costs, clearly", saves >= -_TIE
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=20)
+    parser.add_argument("--groups", action="store_true")
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    total = np.zeros(2, np.int64)
-    for name, n, said, right in study(parser.parse_args(arguments).simulations):
-        print(f"{name}, {n} rows: said {said} times, right {right} times", flush=True)
-        total += said, right
-    print(f"all: said {total[0]} times, right {total[1]} times")
+    total: Counts = Counter()
+    for name, n, found in study(options.simulations, groups=options.groups):
+        print(f"{name}, {n} rows: {_shown(found)}", flush=True)
+        total += found
+    print(f"all: {_shown(total)}")
+
+
+def _shown(found: Counts) -> str:
+    names = sorted({name for name, _ in found})
+    return "; ".join(f"{name} {found[name, True]} of {found[name, True] + found[name, False]} right" for name in names)
 
 
 if __name__ == "__main__":

@@ -291,11 +291,12 @@ def test_measures_are_computed_when_asked_for_and_survive_pickling():
 
 def test_a_short_study_of_guesses(monkeypatch, capsys):
     monkeypatch.setattr(better_guess, "POPULATIONS", {"noise": grades.POPULATIONS["noise"]})
-    monkeypatch.setattr(better_guess.study, "__defaults__", ((100,),))
-    better_guess.main(["--simulations", "2"])
-    assert capsys.readouterr().out == (
-        "noise, 100 rows: said 2 times, right 2 times\nall: said 2 times, right 2 times\n"
-    )
+    monkeypatch.setitem(better_guess.study.__kwdefaults__, "sizes", (100,))
+    for groups in ([], ["--groups"]):
+        better_guess.main(["--simulations", "2", *groups])
+        first, all_of_them = capsys.readouterr().out.splitlines()
+        assert first.split(": ")[1] == all_of_them.split(": ")[1]
+        assert "your costs 2 of 2 right" in first
 
 
 def test_a_short_study_of_grades(tmp_path, monkeypatch, capsys):

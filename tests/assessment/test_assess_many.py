@@ -108,10 +108,10 @@ def test_the_best_for_everybody():
     assert pair.better == s.best == "plain"
     assert s.ranking == ("plain", "noise")
     assert s.headline == (
-        "plain is the best of 2 forecasts: by switching to it somebody gains more than anybody loses."
+        "plain is the best of 2 forecasts: by switching to it some decision gains more than any loses."
     )
     assert pair.cost_difference is None
-    assert str(pair).startswith("From noise to plain: somebody gains at least ")
+    assert str(pair).startswith("From noise to plain: some decision gains at least ")
     turned = brolly.assess_many({"plain": (y, p), "noise": (y, np.full(6000, 0.5))}, **FAST)
     assert turned.pairs[0].better == turned.best == "plain"
 
@@ -153,7 +153,7 @@ def test_no_difference_is_said_so():
     y, p = rows(300)
     s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
-    assert s.headline == "No forecast is proven better than the other for everybody: state your costs to rank them."
+    assert s.headline == "No forecast is proven better than the other for all costs: state your costs to rank them."
     assert s.next_step is None
     s = brolly.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
     assert s.best is None

@@ -57,6 +57,34 @@ def test_every_rule_costs_what_it_says():
         assert 0 <= got.low <= got.mean < got.high
     assert found.cost_perfect.mean == 0
     assert set(LABELS) < set(found.to_dict())
+    assert found.errors == (1, 9)
+
+
+def test_savings_are_differences_with_intervals_that_hold_together():
+    sample, parts = split()
+    found = result(sample, parts)
+    p, y, q, z = sample.y_prob, sample.y_true == 1, parts.held.prob, parts.held.event
+    rules = {
+        "recalibrated": cost_of(q >= 0.1, z) - cost_of(parts.map(q) >= 0.1, z),
+        "always": cost_of(p >= 0.1, y) - cost_of(p >= 0, y),
+        "never": cost_of(p >= 0.1, y) - cost_of(p > 1, y),
+    }
+    for name, saved in rules.items():
+        got, n = found.saved(f"cost_{name}"), len(saved)
+        assert got == getattr(found, f"saved_{name}")
+        variance = saved.var(ddof=1) / n + ((9 + abs(saved.mean())) / n) ** 2 * n / (n - 1)
+        half = student.ppf(1 - 0.05 / 6, n - 1) * np.sqrt(variance)
+        assert (got.low, got.mean, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
+        assert found.to_dict()[f"saved_{name}"] == got.to_dict()
+    assert found.saved("cost") is None
+
+
+def test_costs_of_right_actions_are_not_those_of_errors():
+    sample, parts = split()
+    task = brolly.DecisionTask.from_payoffs([[0, -9], [-1, -1]], actions=["wait", "act"])
+    assert result(sample, parts, task).errors is None
+    three = brolly.DecisionTask.from_payoffs([[0, -9], [-1, -2], [-3, 0]])
+    assert result(sample, parts, three).errors is None
 
 
 def test_the_result_prints_as_a_table():

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+import brolly
 from brolly.assessment import text
-from brolly.assessment.costs import Cost
+from brolly.assessment.costs import Cost, TaskResult
 from brolly.assessment.segments import Segment, SegmentTable
 from brolly.assessment.verdict import Evidence, Sentence, judge
 from brolly.core.text import at_most
@@ -49,6 +50,7 @@ def evidence(**changed):
             "n": 4000,
             "event_rate": 0.3,
             "mean_prediction": 0.312345,
+            "brier_score": 0.15,
             "confidence_level": 0.95,
             "tolerance": 0.05,
             "worth": worth(0.4),
@@ -162,8 +164,9 @@ def test_no_sentence_claims_more_than_the_evidence():
         assert found.grade != "use" or (bound <= 0.05 and share)
         assert found.grade != "recalibrate" or (gain > 0 and (share or recalibrated))
         assert found.grade != "avoid" or (not share and not recalibrated and ignored == 0.01)
-        assert ("somebody gains at least" in words) == ((bool(gain) and share is not None) or found.grade == "use")
-        assert ("gains by this forecast at least" in words) == bool(share)
+        assert ("in some decision" in words) == (bool(gain) and share is not None)
+        assert ("this forecast gains at least" in words) == bool(share)
+        assert ("proven useful at" in words) == (found.grade == "unknown" and bool(share) and bound > 0.05)
         assert ("guarantee nothing" in words) == (bound >= 1)
         assert ("test rejects" in words) == (p_value <= 0.05)
         assert "hindsight" not in words  # nothing is promised against hindsight on new rows
@@ -174,19 +177,20 @@ def test_the_whole_verdict():
     found = judge(evidence(certificate=certificate(0.04225, harm=0.0034), worth=worth(0.4012, 0.12), bound=0.0987))
     assert str(found) == (
         "Recalibrate these probabilities before you use them.\n"
-        "With 95% confidence, somebody gains at least 4.22% of what is at stake by acting\n"
-        "on the recalibrated probabilities (about 4.3% by the estimate), and nobody loses\n"
-        "more than 0.34% by it.\n"
+        "With 95% confidence, acting on the recalibrated probabilities instead gains at\n"
+        "least 4.22% of what is at stake in some decision (about 4.3% by the estimate),\n"
+        "and loses at most 0.34% in any.\n"
         "Next: apply the map (logistic), as below.\n"
         "    a.recalibrator.predict(p)\n"
         "\n"
-        "Is it useful?  at least 40.1% of what perfect foresight would gain over no\n"
-        "               forecast, for whoever acts from about 12% on.\n"
-        "Is it honest?  at most 9.87% of what is at stake is lost by acting on it as it\n"
-        "               is, against any monotone recalibration. Mean prediction 31.2%,\n"
-        "               event rate 30%.\n"
-        "Recalibrated?  gains at least 4.22% of what is at stake, about 4.3% by the\n"
-        "               estimate; nobody loses more than 0.34% (logistic)."
+        "Is it useful?         at least 40.1% of what perfect foresight would gain over\n"
+        "                      no forecast, at a threshold of about 12%.\n"
+        "Miscalibration costs  at most 9.87% of what is at stake, compared with the best\n"
+        "                      correction that keeps the ranking. Mean prediction 31.2%,\n"
+        "                      event rate 30%.\n"
+        "Recalibration gains   at least 4.22% of what is at stake in some decision, about\n"
+        "                      4.3% by the estimate; it loses at most 0.34% in any\n"
+        "                      (logistic)."
     )
 
 
@@ -194,38 +198,33 @@ def test_until_there_are_more_rows_recalibrated_probabilities_are_the_better_gue
     off = {"bound": 0.2, "certificate": certificate(0.0, estimate=0.0312), "p_value": 0.01}
     found = judge(evidence(**off))
     assert found.grade == "unknown"
-    assert found.headline == "These probabilities are miscalibrated, and these rows are too few for a verdict."
+    assert found.headline == "Miscalibrated probabilities, and too few rows for a verdict."
     assert found.next_step == (
-        "Next: until there are more rows, act on the recalibrated probabilities (logistic, as below). They are the "
-        "better guess: an estimated gain of 3.1% of what is at stake."
+        "Next: until there is more data, recalibrate (logistic, as below): that is the "
+        "better guess, with an estimated gain of 3.1% of what is at stake. A verdict needs more rows; these do not "
+        "tell how many."
     )
     assert found.commands == ("a.recalibrator.predict(p)",)
     for calm in ({"p_value": 0.3}, {"test": None}, {"certificate": certificate(0.0, estimate=0.0)}, {"bound": 0.02}):
         other = judge(evidence(**{**off, **calm}))
         assert "better guess" not in other.next_step
         assert other.commands == ()
+    grouped = judge(evidence(**{**off, "test": None, "groups": 90, "p_grouped": 0.01}))
+    assert "better guess" in grouped.next_step
+    assert "(p = 0.01, whatever the dependence within groups)" in grouped.details.replace("\n", " ")
     turned = judge(evidence(**off, is_reversed=True, auroc=0.2))
     assert "check which outcome" in turned.next_step
     assert turned.commands == ()
 
 
 def test_the_costs_are_a_fourth_answer():
-    cost = Cost(mean=3.0, low=2.5, high=3.5)
-    task = SimpleNamespace(
-        task=SimpleNamespace(thresholds=(0.1,)),
-        cost=cost,
-        cost_recalibrated=Cost(mean=2.0, low=1.5, high=2.5),
-        cost_best_cutoff=None,
-        cost_always=cost,
-        cost_never=cost,
-        cost_perfect=cost,
-        n=4000,
-        n_held_out=1000,
-    )
+    task = own_costs((3, 0.5), (2, 0.5), (3, 0.5), (3, 0.5))
     found = judge(evidence(), task)
     assert [a.about for a in found.answers] == ["worth", "loss", "recalibration", "cost"]
     assert found.answers[3].value == "3 per case"
-    assert found.answers[3].meaning == "(2.5 to 3.5); recalibrated 2, always acting 3, never 3."
+    assert found.answers[3].meaning == (
+        "as it is (2.5 to 3.5); recalibrated 2 (1.5 to 2.5); always acting 3, never 3. False alarm 1, miss 9."
+    )
     least = "acting on the recalibrated probabilities costs least, 2 per case (an estimate)."
     assert found.next_step == f"Next, for your costs: {least}"
     (said,) = (s.text for s in found.sentences if s.about == "cost")
@@ -239,11 +238,15 @@ def own_costs(as_is, recalibrated, always, never):
     names = ("cost", "cost_recalibrated", "cost_always", "cost_never")
     given = (as_is, recalibrated, always, never)
     costs = {name: Cost(mean=x, low=x - h, high=x + h) for name, (x, h) in zip(names, given, strict=True)}
-    more = {"cost_best_cutoff": None, "cost_perfect": None, "n": 4000, "n_held_out": 1000}
-    return SimpleNamespace(task=SimpleNamespace(thresholds=(0.1,)), **costs, **more)
+    saved = {}
+    for name, (x, h) in zip(names[1:], given[1:], strict=True):
+        less, half = as_is[0] - x, as_is[1] + h
+        saved[name.replace("cost", "saved")] = Cost(mean=less, low=less - half, high=less + half)
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    return TaskResult(task=task, regret=None, rounded=None, grid=8, n=4000, n_held_out=1000, **costs, **saved)
 
 
-ACT = "Next: act from 0.1 on (threshold = cost of a false alarm / (that + cost of a miss))."
+ACT = "Next: act on cases with a probability of at least 0.1 (the cost of a false alarm / (that + the cost of a miss))."
 BETTER = "Recalibrated, they would cost you a little less: 2 instead of 3 per case (an estimate)."
 GAINS = "costs least, 3 per case: the forecast gains you nothing (an estimate)."
 
@@ -268,43 +271,121 @@ def test_the_next_step_of_a_forecast_to_use_does_not_contradict_the_verdict(cost
     assert found.next_step == step
 
 
+FROM = ", and act on cases with a probability of at least 0.1. "
+
+
 def test_a_useful_and_safe_forecast_can_be_used_until_there_are_more_rows():
     e = evidence(certificate=certificate(0.0, estimate=0.026))
     found = judge(e, own_costs((3, 0.2), (2.9, 0.2), (5, 0.2), (9, 0.2)))
     assert found.grade == "unknown"
     assert found.headline == "These rows do not tell whether to recalibrate these probabilities first."
     assert found.next_step == (
-        "Next: get more rows. These do not tell how many. Until then use the probabilities as they are: with 95% "
-        f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake. For your costs acting on the "
-        "probabilities costs 3 per case as they are, 2.9 recalibrated (estimates whose intervals overlap)."
+        f"Next: until there is more data, use the probabilities as they are{FROM}For your costs that costs 3 per case, "
+        "recalibrated 2.9 (estimates that do not tell which is less). A verdict needs more rows; these do not tell how "
+        "many."
+    )
+    assert judge(e).next_step == (
+        "Next: until there is more data, use the probabilities as they are: with 95% confidence that loses at most "
+        f"{at_most(e.as_is.bound)} of what is at stake in any decision. A verdict needs more rows; these do not tell "
+        "how many."
     )
     unsafe = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
-    assert unsafe.headline == "These rows are too few for a verdict."
-    assert "Until then" not in unsafe.next_step
+    assert unsafe.headline == "Too few rows for a verdict."
+    assert "proven useful at a threshold of about 30%; elsewhere that is a guess." in unsafe.next_step
+
+
+UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0), "certificate": certificate(0.0)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "costs", "words"),
+    [
+        (
+            {},
+            ((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)),
+            "always act, whatever the probability. For your costs that saves about 1 per case (0.6 to 1.4): 3 instead "
+            "of 4. A verdict",
+        ),
+        (
+            {},
+            ((4, 0.2), (3.5, 0.4), (9, 0.2), (3.9, 0.2)),
+            "never act, whatever the probability. For your costs that saves about 0.1 per case (-0.3 to 0.5, so "
+            "perhaps nothing): 3.9 instead of 4. A verdict",
+        ),
+        (
+            {"p_value": 0.01},
+            ((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)),
+            f"recalibrate (logistic, as below){FROM}For your costs that saves about 2 per case "
+            "(1.6 to 2.4): 2 instead of 4, which is more than always acting (3). A verdict",
+        ),
+        (
+            {},
+            ((2, 0.2), (2.5, 0.2), (3, 0.2), (9, 0.2)),
+            f"use the probabilities as they are{FROM}For your costs that costs least, 2 per case (an estimate). A",
+        ),
+    ],
+)
+def test_until_there_is_more_data_ones_own_costs_decide(changed, costs, words):
+    found = judge(evidence(**{**UNPROVEN, **changed}), own_costs(*costs))
+    assert found.grade == "unknown"
+    assert words in found.next_step
+    assert bool(found.commands) == ("recalibrate " in words)
+
+
+def test_a_safe_forecast_gives_way_to_a_rule_that_clearly_costs_less():
+    e = evidence(certificate=certificate(0.0, estimate=0.026))
+    assert "always act," in judge(e, own_costs((4, 0.2), (4, 0.2), (3, 0.2), (9, 0.2))).next_step
+    assert "as they are, and act" in judge(e, own_costs((4, 0.2), (4, 0.2), (3.9, 0.2), (9, 0.2))).next_step
 
 
 def test_without_a_forecast_two_rules_are_left():
     e = evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), ignored=0.01)
     assert e.grade == "avoid"
-    assert judge(e).next_step.endswith("for everybody.")
+    assert judge(e).next_step.endswith("for every case.")
     step = judge(e, own_costs((3, 0.2), (2, 0.2), (5, 0.2), (4, 0.2))).next_step
-    rules = "always acting costs 5 per case, never acting 4 (an estimate)."
-    assert step.endswith(f"for everybody. For your costs, without a forecast: {rules}")
+    rules = "never acting costs 4 per case, always acting 5 (estimates)."
+    assert step.endswith(f"for every case. For your costs {rules}")
 
 
 def test_more_rows_are_asked_for_where_nothing_is_proven():
     found = judge(evidence(bound=0.2, certificate=certificate(0.0)))
     assert found.grade == "unknown"
-    assert found.reason == "4,000 rows do not prove that nobody loses more than 5% of what is at stake."
-    assert found.next_step == "Next: get about 32,000 rows (an estimate)."  # 4,000 (0.2 / 0.05)^1.5
+    assert found.reason == "4,000 rows do not prove that acting on them loses at most 5% of what is at stake."
+    needs = "A verdict needs about 32,000 rows in all (an estimate; there are 4,000)."  # 4,000 (0.2 / 0.05)^1.5
+    assert found.next_step.endswith(needs)
     useless = judge(evidence(bound=0.2, worth=worth(0.0), groups=80))
     assert useless.reason.endswith(
-        "do not prove that anybody gains by these probabilities or that nobody loses more than 5% of what is at stake."
+        "do not prove that these probabilities gain over no forecast at any threshold or that acting on them loses at "
+        "most 5% of what is at stake."
     )
-    assert useless.next_step == "Next: get more than 32,000 rows in new groups (an estimate)."
+    assert useless.next_step.endswith(
+        "A verdict needs more than 32,000 rows in 640 groups in all (an estimate; there are 4,000 in 80)."
+    )
     nothing = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3)))
-    assert nothing.reason == "4,000 rows do not prove that anybody gains by these probabilities."
-    assert nothing.next_step == "Next: get more rows. These do not tell how many."
+    assert nothing.reason == "4,000 rows do not prove that these probabilities gain over no forecast at any threshold."
+    assert nothing.next_step == (
+        "Next: until there is more data, use the probabilities as they are. That is a guess: on these rows they "
+        "come closer to the outcomes than the event rate does (Brier score 0.15 against 0.21). A verdict needs more "
+        "rows; these do not tell how many."
+    )
+    far = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3), brier_score=0.211, groups=9))
+    assert "decide as you would without these probabilities. That is a guess" in far.next_step
+    assert "come no closer to the outcomes" in far.next_step
+    assert far.next_step.endswith("A verdict needs more rows, in new groups; these do not tell how many.")
+
+
+@pytest.mark.parametrize(
+    ("rate", "one", "many"),
+    [(0.005, "event", "events"), (0.995, "case without the event", "cases without the event")],
+)
+def test_of_a_rare_outcome_the_number_is_said(rate, one, many):
+    found = judge(evidence(event_rate=rate, rarer=20, bound=0.01, worth=worth(0.0)))
+    assert found.headline == f"Too few {many} (20) for a verdict."
+    assert found.reason.startswith(f"4,000 rows with only 20 {many} do not prove that")
+    assert found.next_step.endswith(f"A verdict needs more {many}; these do not tell how many.")
+    off = judge(evidence(event_rate=rate, rarer=1, bound=0.01, worth=worth(0.0), p_value=0.01))
+    assert off.headline == f"Miscalibrated probabilities, and too few {many} (1) for a verdict."
+    assert off.reason.startswith(f"4,000 rows with only 1 {one} do not prove that")
 
 
 def test_more_rows_where_recalibration_seems_to_gain():
@@ -312,10 +393,10 @@ def test_more_rows_where_recalibration_seems_to_gain():
     assert found.reason == (
         "4,000 rows do not prove that recalibration gains, although it seems to (about 2.6% of what is at stake)."
     )
-    assert found.next_step == "Next: get more rows. These do not tell how many."
+    assert found.next_step.endswith("A verdict needs more rows; these do not tell how many.")
     proven = judge(evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), certificate=certificate(0.01)))
-    assert proven.reason == "4,000 rows do not prove that anybody gains by these probabilities."
-    assert proven.next_step == "Next: get more rows. These do not tell how many."
+    assert proven.reason == "4,000 rows do not prove that these probabilities gain over no forecast at any threshold."
+    assert proven.next_step.endswith("A verdict needs more rows; these do not tell how many.")
 
 
 def test_groups_are_said():
@@ -385,6 +466,8 @@ def table(total, flagged, small):
 )
 def test_segments_in_a_sentence(total, flagged, small, words):
     assert text.segments(table(total, flagged, small)) == words.replace("{MAPS}", text.OWN_MAPS)
+    grouped = words.replace("{MAPS}", text.OWN_MAPS).replace("rate 5%", "rate 5%, as if rows were independent")
+    assert text.segments(table(total, flagged, small), groups=True) == grouped
 
 
 def test_p_values_are_rounded_up():

@@ -43,7 +43,7 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     assert out.startswith(
         f"rain.csv: 400 rows, event rate {100 * y.mean():.3g}%\n"
         "2 actions, 65 at stake: 'wait' below 0.35, 'act' from 0.35.\n"
-        f"Grid 1/{grid.grid}: on these rows nobody who acts on probabilities rounded to it,"
+        f"Grid 1/{grid.grid}: on these rows no decision that rests on probabilities rounded to"
     )
     assert out.endswith("\nPolicy written to policy.json\n")
     assert max(map(len, out.splitlines())) <= 80

@@ -90,8 +90,8 @@ def test_perfect_calibration():
         "SCDL 0   (0 is perfect, 0.5 is the worst)",
         "",
         "The probabilities match the outcomes of these rows as closely as can be",
-        "measured: nobody who acts on them, whatever the decision and its costs, would",
-        "gain by changing actions in hindsight.",
+        "measured: no decision that rests on them, whatever its costs, would gain by",
+        "changing actions in hindsight.",
     ]
     assert "Largest loss" not in text
 
@@ -116,7 +116,7 @@ def test_a_tiny_value_on_rows_is_known():
 def test_a_bound_of_everything_is_no_promise():
     text, profile = words([0, 1] * 100, [1.0, 0.0] * 100)
     assert profile.regret_bound == 1
-    assert "That is too large to bound any loss: somebody who acts on these probabilities" in text
+    assert "That is too large to bound any loss: acting on these probabilities" in text
     assert "Round each" not in text
 
 

@@ -129,7 +129,7 @@ def test_many_rows_are_pooled(calibrated, capsys, monkeypatch):
     assert many.split("Cost per case")[0] == few.split("Cost per case")[0]
     p, y = calibrated
     brolly.Recalibrator("logistic", rng=0).fit(p, y).save("map.json")
-    assert "on these rows, pooled to 1/65536, nobody who acts on" in said(capsys, [*COSTS, "--map", "map.json"])
+    assert "on these rows, pooled to 1/65536, no decision that rests on" in said(capsys, [*COSTS, "--map", "map.json"])
 
 
 def test_a_threshold_of_zero_in_double_precision(calibrated, capsys):

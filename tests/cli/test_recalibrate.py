@@ -46,7 +46,7 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith("rain.csv: 3,000 rows, event rate ")
-    for part in ("\nMethod '", "  Brier score\n", "\nNobody loses more than ", "\nEach statement holds with 95%"):
+    for part in ("\nMethod '", "  Brier score\n", "\nNo decision loses more than ", "\nEach statement holds with 95%"):
         assert part in out
     assert out.endswith("Map written to map.json\nPicture written to map.png\n")
     assert max(map(len, out.splitlines())) <= 80
@@ -162,7 +162,7 @@ def test_a_policy_that_recalibrates_first(rain, capsys):
     assert main([*POLICY, "--map", "map.json"]) == 0
     out = capsys.readouterr().out
     said = " ".join(out.split())
-    assert "on these rows nobody who acts on the recalibrated probabilities rounded to it" in said
+    assert "on these rows no decision that rests on the recalibrated probabilities rounded to it" in said
     assert "The rounding is random: a row with a recalibrated probability between " in said
     assert "'brolly assess' grades" not in said
     r = brolly.load_recalibrator("map.json")

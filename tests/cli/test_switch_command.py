@@ -32,7 +32,7 @@ def test_it_prints_the_sentences_of_the_result(capsys, frame):
     expected = brolly.switch_guarantee(brolly.scan(frame, ["a", "b"]), rng=0)
     assert said.split() == str(expected).split()
     assert max(map(len, said.splitlines())) <= 80
-    assert "nobody whose thresholds are multiples of 1/1024 loses more than" in " ".join(said.split())
+    assert "no decision whose thresholds are multiples of 1/1024 loses more than" in " ".join(said.split())
     assert err == ""
 
 

@@ -112,7 +112,7 @@ def test_the_result_is_small_and_ready_for_json():
     assert (told["seed"], told["n"], told["groups"], told["bound"]) == (7, 2000, None, found.bound)
     assert told["changes"][0]["action"] in found.task.actions
     assert repr(found).startswith("LossAtLeast(bound=0.0")
-    assert "somebody who acts on these predictions as they are loses at least" in str(found)
+    assert "some decision that rests on these predictions as they are loses at least" in str(found)
     assert brolly.loss_at_least(y, p, rng=7) == found
     assert brolly.loss_at_least(y, p, rng=8) != found
 

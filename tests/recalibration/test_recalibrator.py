@@ -80,7 +80,7 @@ def test_the_choice_is_the_one_of_the_table(fitted):
 def test_it_prints_what_it_did(fitted):
     assert repr(fitted) == f"Recalibrator('auto', method_={fitted.method_!r})"
     assert "From 4,000 rows that the map was not fitted to" in str(fitted.certificate_)
-    assert "Somebody gains at least" in str(fitted.certificate_)
+    assert "Some decision gains at least" in str(fitted.certificate_)
     assert fitted.certificate_.to_dict()["harm_bound"] == fitted.certificate_.harm_bound
 
 

@@ -90,13 +90,13 @@ def assess(
     -----
     Three forecasts are compared: *none* (the event rate), *as it is*, and *recalibrated*. *The grade* is
 
-    - "avoid" if nobody provably gains by the forecast, as it is or recalibrated, and nobody can gain more than a
-      quarter of what perfect foresight is worth;
-    - else, if recalibration gains somebody more than a fifth of the tolerance (less for rare events) by the estimate:
-      "recalibrate" if that somebody gains is proven, and the forecast, as it is or recalibrated, provably helps
-      somebody;
-    - else "use" if somebody provably gains by the forecast as it is, and nobody loses more than `tolerance` by acting
-      on it;
+    - "avoid" if the forecast provably gains at no threshold, as it is or recalibrated, and no decision can gain more
+      than a quarter of what perfect foresight is worth;
+    - else, if recalibration gains in some decision more than a fifth of the tolerance (less for rare events) by the
+      estimate: "recalibrate" if a gain is proven, and the forecast, as it is or recalibrated, provably gains at some
+      threshold;
+    - else "use" if the forecast as it is provably gains at some threshold, and no decision loses more than `tolerance`
+      by acting on it;
     - "unknown" where nothing of that is proven. So less evidence never turns "recalibrate" into "use".
 
     Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration is judged on a

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from brolly.assessment import text
-from brolly.assessment.advice import ThresholdAdvice, advise, thresholds
+from brolly.assessment.advice import RARE, ThresholdAdvice, advise, thresholds
 from brolly.assessment.clinical import ClinicalValues
 from brolly.assessment.components import DataSummary, Histogram, MeasureValues
 from brolly.assessment.costs import Split, TaskResult
@@ -32,6 +32,7 @@ from brolly.inference.bands import NullBand, null_band
 from brolly.inference.calibration_test import quick_test
 from brolly.inference.discrimination import auroc
 from brolly.inference.forecasts import Forecasts
+from brolly.inference.grouped_test import grouped_p_value
 from brolly.inference.guarantee import guarantee
 from brolly.inference.guarantee_result import Guarantee
 from brolly.inference.soft_bins import soft_bins
@@ -40,6 +41,7 @@ from brolly.inference.switching import harm_bound
 from brolly.inference.worth import Worth, worth, worth_of_choice
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.measure import Measure
+from brolly.measures.scores import brier_score
 from brolly.measures.soft_binned import soft_binned_profile
 from brolly.recalibration.methods import METHODS
 from brolly.recalibration.recalibrator import Recalibrator
@@ -104,6 +106,7 @@ def compute(
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
     level, sample = settings.confidence_level, sample._with_own_rows()
+    summary = DataSummary.of(sample)
     as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
     rounded = _rounded(sample, group, level)
     assert rounded.grid is not None
@@ -126,9 +129,10 @@ def compute(
         own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
     step()
     evidence = Evidence(
-        n=sample._whole_rows,
-        event_rate=sample.event_rate,
+        n=summary.n,
+        event_rate=summary.event_rate,
         mean_prediction=float(reliability.bins.share @ reliability.bins.mean_prediction),
+        brier_score=brier_score(sample),
         confidence_level=level,
         tolerance=settings.tolerance,
         worth=recalibration.worth,
@@ -142,13 +146,15 @@ def compute(
         groups=as_is.groups,
         auroc=(area := auroc(sample)),
         is_reversed=is_reversed(sample, area, as_is.groups),
+        p_grouped=None if group is None else grouped_p_value(Forecasts.all_of(sample, group)),
+        rarer=_rarer(summary),
     )
     value = _value(sample, recalibration.recalibrator)
     step()
     return Assessment(
         name=None,
-        summary=DataSummary.of(sample),
-        verdict=judge(evidence, own, _more(table)),
+        summary=summary,
+        verdict=judge(evidence, own, _more(table, group)),
         evidence=evidence,
         _measure_values=MeasureValues(settings.measures, sample),
         _clinical_values=ClinicalValues(sample, group, np.array([a.threshold for a in advice]), level, reliability),
@@ -236,13 +242,19 @@ def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.rando
 
 
 def _ignored(rows: Forecasts, pairs: Pairs, delta: float) -> float:
-    """Nobody loses more than this by ignoring the recalibrated forecast.
+    """No decision loses more than this by ignoring the recalibrated forecast.
 
     If all predictions are equal, others are at most as likely as an event that n draws have not shown.
     """
     if np.ptp(rows.prob) == 0:
         return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
     return harm_bound(pairs.curve(), *pairs.sizes(), delta)
+
+
+def _rarer(summary: DataSummary) -> int | None:
+    """The number of rows with the rarer outcome, if it is rare."""
+    share = min(summary.event_rate, 1 - summary.event_rate)
+    return None if summary.weighted or share >= RARE else round(share * summary.n)
 
 
 def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:
@@ -253,9 +265,11 @@ def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:
     return forecast_value(*rows, sample_weight=sample.sample_weight, recalibrated=recalibrator.predict(sample.y_prob))
 
 
-def _more(segments: SegmentTable | None) -> tuple[Sentence, ...]:
+def _more(segments: SegmentTable | None, group: Ints | None) -> tuple[Sentence, ...]:
     """What the verdict says about segments."""
-    return () if segments is None else (Sentence(about="segments", text=text.segments(segments)),)
+    if segments is None:
+        return ()
+    return (Sentence(about="segments", text=text.segments(segments, groups=group is not None)),)
 
 
 def _against_chance(

@@ -32,6 +32,7 @@ LABELS = {
     "cost_never": "Never act",
     "cost_perfect": "Perfect foresight",
 }
+_SAVED = {f"cost_{rule}": f"saved_{rule}" for rule in ("recalibrated", "always", "never")}
 _WIDEST = max(map(len, LABELS.values()))
 
 
@@ -68,6 +69,9 @@ class TaskResult(Shown):
         cut-off on, always (the action for the highest probabilities), never (that for the lowest), and with perfect
         foresight. None for tasks without a list of actions; `cost_recalibrated` and `cost_best_cutoff` also where the
         rows cannot be divided, `cost_best_cutoff` for tasks with more than two actions.
+    saved_recalibrated, saved_always, saved_never : Cost or None
+        What these rules save per case over acting on the forecast as it is; below 0 they cost more. The three intervals
+        hold together at the confidence level (Bonferroni), approximately. None where there is no such cost.
     best_threshold : float or None
         The cut-off of `cost_best_cutoff`, chosen on the rows that are not held out.
     n, n_held_out : int
@@ -84,6 +88,9 @@ class TaskResult(Shown):
     cost_always: Cost | None = None
     cost_never: Cost | None = None
     cost_perfect: Cost | None = None
+    saved_recalibrated: Cost | None = None
+    saved_always: Cost | None = None
+    saved_never: Cost | None = None
     best_threshold: float | None = None
     n: int = 0
     n_held_out: int = 0
@@ -105,15 +112,20 @@ class TaskResult(Shown):
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         if rows is None or not isinstance(task, FiniteTask):
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
+        simple = simple_actions(task, rows)
         costs = {
             name: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
-            for name, action in simple_actions(task, rows).items()
+            for name, action in simple.items()
         }
+        together = 1 - (1 - confidence_level) / len(_SAVED)
+        costs |= {_SAVED[name]: _saved(task, rows, simple[name], together) for name in ("cost_always", "cost_never")}
         cutoff = None
         if split is not None:
             cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
-            for name, action in _fitted_actions(task, split, cutoff).items():
+            fitted = _fitted_actions(task, split, cutoff)
+            for name, action in fitted.items():
                 costs[name] = _changed_cost(task, rows, split.held, action, confidence_level)
+            costs["saved_recalibrated"] = _saved(task, split.held, fitted["cost_recalibrated"], together)
         held = 0 if split is None else split.held.n
         return cls(
             task=task,
@@ -125,6 +137,19 @@ class TaskResult(Shown):
             n_held_out=held,
             **costs,
         )
+
+    @property
+    def errors(self) -> tuple[float, float] | None:
+        """What a false alarm and a miss cost, where there are two actions and the right one costs nothing."""
+        if not isinstance(self.task, FiniteTask) or len(self.task.order) != 2:
+            return None
+        (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
+        return (-alarm, -missed) if spared == hit == 0 else None
+
+    def saved(self, name: str) -> Cost | None:
+        """What a rule, by the name of its cost, saves over acting on the forecast as it is; None for that itself."""
+        found: Cost | None = getattr(self, _SAVED[name]) if name in _SAVED else None
+        return found
 
     def __str__(self) -> str:
         if self.cost is None:
@@ -161,7 +186,7 @@ class TaskResult(Shown):
             "scale": self.task.scale,
             "swaps": found["swaps"],
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
-            **{name: (found := getattr(self, name)) and found.to_dict() for name in LABELS},
+            **{name: (found := getattr(self, name)) and found.to_dict() for name in (*LABELS, *_SAVED.values())},
             "best_threshold": self.best_threshold,
             "cost_rows": self.n,
             "held_out_rows": self.n_held_out,
@@ -232,6 +257,13 @@ def mean_cost(cost: Floats, possible: Floats, rows: Forecasts, confidence_level:
     # One more case at the far end of the costs: without an event among the rows the interval would have no width.
     square += (np.abs(possible - mean).max() / n) ** 2
     return _interval(mean, square[0, 0] * n / (n - 1), n - 1, possible, confidence_level)
+
+
+def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: float) -> Cost | None:
+    """What an action for each row saves over acting on the forecast as it is."""
+    saved = paid(task, task.best_index(rows.prob), rows) - paid(task, action, rows)
+    most = float(np.ptp(task.matrix, axis=0).max())
+    return mean_cost(saved, np.array([-most, most]), rows, confidence_level)
 
 
 def _changed_cost(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brolly.assessment.text import estimate
+from brolly.assessment.text import at_threshold, estimate, rarer
 from brolly.core.text import at_most, percent
 from brolly.decisions.text import show_threshold
 
@@ -37,6 +37,14 @@ _RULES = {  # of equals, the simplest comes first
     "cost": "acting on the probabilities as they are costs least, {} per case",
     "cost_recalibrated": "acting on the recalibrated probabilities costs least, {} per case",
 }
+_ACTING = {"cost_always": "always acting", "cost_never": "never acting", "cost_recalibrated": "recalibrated"}
+_MEANWHILE = {
+    "cost_always": "always act, whatever the probability",
+    "cost_never": "never act, whatever the probability",
+    "cost": "use the probabilities as they are{act}",
+    "cost_recalibrated": "recalibrate ({method}, as below){act}",
+    "without": "decide as you would without these probabilities",
+}
 
 
 def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> str:
@@ -44,28 +52,15 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
     if e.is_reversed:
         return f"Next: {check_event(e.auroc, means.other_event)}"
     own = cheapest(task, recalibrated=e.grade == "recalibrate")
-    yours = "" if own is None else f" For your costs {own[1]}"
     if e.grade == "use":
         return _use(task, own)
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}), as below.{yours}"
+        return f"Next: apply the map ({e.method}), as below{_act(task)}.{_with_map(task, own)}"
     if e.grade == "avoid":
-        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for everybody.{_without(task)}"
-    if e.foresight == 0:
-        return "Next: get rows with both outcomes."
-    if e.useful and e.safe:
-        return (
-            f"Next: {_more_rows(e)} Until then use the probabilities as they are: with {percent(e.confidence_level)} "
-            f"confidence nobody loses more than {at_most(e.as_is.bound)} of what is at stake.{yours}"
-        )
-    if e.better_recalibrated:
-        assert e.certificate is not None
-        gain = estimate(e.certificate.gain_estimate)
-        return (
-            f"Next: until there are more rows, act on the recalibrated probabilities ({e.method}, as below). They are "
-            f"the better guess: an estimated gain of {gain} of what is at stake.{yours}"
-        )
-    return f"Next: {_more_rows(e)}{yours}"
+        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for every case.{_without(task)}"
+    rule = meanwhile(e, task)
+    do = _MEANWHILE[rule].format(method=e.method, act=_act(task))
+    return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
 
 
 def check_event(auroc: float | None, option: str) -> str:
@@ -81,9 +76,86 @@ def other_event(option: str) -> str:
     return f"Did you mean 1 - p, or the other outcome as the event ({option})?"
 
 
-def commands(e: Evidence, means: Means = PYTHON) -> tuple[str, ...]:
+def commands(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> tuple[str, ...]:
     """The code or command lines of the next step."""
-    return means.recalibrate if (e.grade == "recalibrate" or e.better_recalibrated) and not e.is_reversed else ()
+    applies = e.grade == "recalibrate" or (e.grade == "unknown" and meanwhile(e, task) == "cost_recalibrated")
+    return means.recalibrate if applies and not e.is_reversed else ()
+
+
+def meanwhile(e: Evidence, task: TaskResult | None) -> str:
+    """The rule to follow until there is a verdict, by the name of its cost; "without" is to ignore the forecast.
+
+    With costs it is the rule that costs least by the estimate, which for recalibration comes from few rows: it must
+    clearly cost less, or the test reject calibration. A forecast that is proven useful and safe gives way only
+    to a rule that clearly costs less. Without costs it is a forecast that is proven useful, or whose Brier score on
+    these rows is below that of the event rate; recalibrated, if it is miscalibrated and that seems to gain.
+    """
+    known, safe = _costs(task), e.useful and e.safe
+    if task is not None and known and e.foresight > 0:
+        if not e.miscalibrated and not _clearly_saves(task, "cost_recalibrated"):
+            known.pop("cost_recalibrated", None)
+        name = _first(known)
+        return "cost" if safe and not _clearly_saves(task, name) else name
+    if safe:
+        return "cost"
+    if e.better_recalibrated:
+        return "cost_recalibrated"
+    return "cost" if e.useful or e.brier_score < e.brier_without else "without"
+
+
+def _act(task: TaskResult | None) -> str:
+    """From which probability on to act, if there is one threshold."""
+    ends = () if task is None else task.task.thresholds
+    return f", and act on cases with a probability of at least {show_threshold(ends[0])}" if len(ends) == 1 else ""
+
+
+def _with_map(task: TaskResult | None, own: tuple[str, str] | None) -> str:
+    """What the user's costs say where recalibration is proven to gain."""
+    if task is None or own is None:
+        return ""
+    return f" {_own_costs(task, own[0])}" if own[0] == "cost_recalibrated" else f" For your costs {own[1]}"
+
+
+def _why(e: Evidence, task: TaskResult | None, rule: str) -> str:
+    """What speaks for the rule, as far as it is known."""
+    if task is not None and _costs(task) and e.foresight > 0:
+        return f". {_own_costs(task, rule)}"
+    if rule == "cost_recalibrated":
+        assert e.certificate is not None
+        gain = estimate(e.certificate.gain_estimate)
+        return f": that is the better guess, with an estimated gain of {gain} of what is at stake."
+    if e.useful and e.safe:
+        return (
+            f": with {percent(e.confidence_level)} confidence that loses at most {at_most(e.as_is.bound)} of what is "
+            "at stake in any decision."
+        )
+    if e.useful:
+        assert e.worth is not None
+        return f": they are proven useful {at_threshold(e.worth.relative_threshold)}; elsewhere that is a guess."
+    if e.foresight == 0:
+        return "."
+    than = "closer" if rule == "cost" else "no closer"
+    scores = f"Brier score {e.brier_score:.3g} against {e.brier_without:.3g}"
+    return f". That is a guess: on these rows they come {than} to the outcomes than the event rate does ({scores})."
+
+
+def _own_costs(task: TaskResult, rule: str) -> str:
+    """What the rule costs the user, and what it saves; whether the forecast as it is costs more than none."""
+    known, saved = _costs(task), task.saved(rule)
+    best = _first(known)
+    if rule == "cost" != best:
+        both = f"{known[rule]:.4g} per case, {_ACTING[best]} {known[best]:.4g}"
+        return f"For your costs that costs {both} (estimates that do not tell which is less)."
+    if saved is None:
+        return f"For your costs that costs least, {known[rule]:.4g} per case (an estimate)."
+    plain = {name: cost for name, cost in known.items() if name in ("cost_always", "cost_never")}
+    worse = rule == "cost_recalibrated" and plain and _clearly_saves(task, _first(plain))
+    than = f", which is more than {_ACTING[_first(plain)]} ({min(plain.values()):.4g})" if worse else ""
+    doubt = "" if saved.low > 0 else ", so perhaps nothing"
+    return (
+        f"For your costs that saves about {saved.mean:.3g} per case ({saved.low:.3g} to {saved.high:.3g}{doubt}): "
+        f"{known[rule]:.4g} instead of {known['cost']:.4g}{than}."
+    )
 
 
 def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] | None:
@@ -96,9 +168,9 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] 
     if task is None or not known:
         return None
     name = _first(known)
-    if name == "cost_recalibrated" and not recalibrated and _helps(known) and not _saves(task):
+    if name == "cost_recalibrated" and not recalibrated and _helps(known) and not _clearly_saves(task, name):
         both = f"{known['cost']:.4g} per case as they are, {known[name]:.4g} recalibrated"
-        return "cost", f"acting on the probabilities costs {both} (estimates whose intervals overlap)."
+        return "cost", f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
     return name, f"{_RULES[name].format(f'{known[name]:.4g}')} (an estimate)."
 
 
@@ -118,10 +190,10 @@ def _helps(known: dict[str, float]) -> bool:
     return _first({name: cost for name, cost in known.items() if name != "cost_recalibrated"}) == "cost"
 
 
-def _saves(task: TaskResult) -> bool:
-    """Whether recalibration clearly costs less: the intervals do not overlap."""
-    old, new = task.cost, task.cost_recalibrated
-    return old is not None and new is not None and new.high < old.low
+def _clearly_saves(task: TaskResult, rule: str) -> bool:
+    """Whether a rule clearly costs less than acting on the forecast as it is: the interval of the saving is above 0."""
+    saved = task.saved(rule)
+    return saved is not None and saved.low > 0
 
 
 def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
@@ -129,9 +201,11 @@ def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
     costs = _costs(task)
     if own is not None and not _helps(costs):
         return f"Next, for your costs: {own[1]}"
-    ends = task.task.thresholds if task is not None else ()
-    where = f"from {show_threshold(ends[0])} on" if len(ends) == 1 else "from your threshold on"
-    found = f"Next: act {where} (threshold = cost of a false alarm / (that + cost of a miss))."
+    own_threshold = _act(task).removeprefix(", and ")
+    found = (
+        f"Next: {own_threshold or 'act on cases with a probability of at least your threshold'} (the cost of a false "
+        f"alarm / (that + the cost of a miss){'' if own_threshold else ': 10% if a miss costs 9 times a false alarm'})."
+    )
     if own is None or own[0] != "cost_recalibrated":
         return found
     less = f"{costs['cost_recalibrated']:.4g} instead of {costs['cost']:.4g} per case (an estimate)"
@@ -142,15 +216,24 @@ def _without(task: TaskResult | None) -> str:
     """What costs the user less without a forecast."""
     if task is None or task.cost_always is None or task.cost_never is None:
         return ""
-    always, never = task.cost_always.mean, task.cost_never.mean
-    rules = f"always acting costs {always:.4g} per case, never acting {never:.4g} (an estimate)."
-    return f" For your costs, without a forecast: {rules}"
+    (least, rule), (more, other) = sorted([(task.cost_always.mean, "always"), (task.cost_never.mean, "never")])
+    return f" For your costs {rule} acting costs {least:.4g} per case, {other} acting {more:.4g} (estimates)."
 
 
-def _more_rows(e: Evidence) -> str:
-    what = "rows" if e.groups is None else "rows in new groups"
+def _more_data(e: Evidence) -> str:
+    """How much data a verdict needs, as far as these rows tell."""
+    if e.foresight == 0:
+        return "A verdict needs rows with both outcomes."
     if e.rows_needed is None:
-        return f"get more {what}. These do not tell how many."
-    digits = max(len(str(e.rows_needed)) - 2, 0)
-    n = f"{round(e.rows_needed, -digits):,}"
-    return f"get {'about' if e.useful else 'more than'} {n} {what} (an estimate)."
+        what = "rows" if e.rarer is None else rarer(e, 2)
+        where = "" if e.groups is None else ", in new groups"
+        return f"A verdict needs more {what}{where}; these do not tell how many."
+    most = "about" if e.useful else "more than"
+    groups = "" if e.groups is None else f" in {_rounded(e.groups * e.rows_needed / e.n)} groups"
+    now = f"{e.n:,}" if e.groups is None else f"{e.n:,} in {e.groups:,}"
+    return f"A verdict needs {most} {_rounded(e.rows_needed)} rows{groups} in all (an estimate; there are {now})."
+
+
+def _rounded(number: float) -> str:
+    """A number to two digits."""
+    return f"{float(f'{number:.2g}'):,.0f}"

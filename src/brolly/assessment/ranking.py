@@ -183,11 +183,11 @@ def _proven(found: SwitchGuarantee | None) -> bool:
 
 def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
     gain = (
-        f"somebody gains at least {at_least(found.gain_at_least)} of what is at stake"
+        f"some decision gains at least {at_least(found.gain_at_least)} of what is at stake"
         if found.gain_at_least
         else "no gain is proven"
     )
-    return f"From {old} to {new}: {gain}, nobody loses more than {at_most(found.harm_bound)}."
+    return f"From {old} to {new}: {gain}, none loses more than {at_most(found.harm_bound)}."
 
 
 def cost_difference(
@@ -258,10 +258,10 @@ def headline(
         return f"No forecast is proven to cost least; on these rows it is {first.name}, {span}."
     if best is not None:
         return (
-            f"{best} is the best of {len(names)} forecasts: by switching to it somebody gains more than anybody loses."
+            f"{best} is the best of {len(names)} forecasts: by switching to it some decision gains more than any loses."
         )
     rest = "the other" if len(names) == 2 else "all others"
-    return f"No forecast is proven better than {rest} for everybody: state your costs to rank them."
+    return f"No forecast is proven better than {rest} for all costs: state your costs to rank them."
 
 
 def next_step(

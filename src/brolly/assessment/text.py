@@ -6,7 +6,7 @@ import textwrap
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from brolly.core.text import WIDTH, at_least, at_most, percent, rows, short
+from brolly.core.text import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short
 
 if TYPE_CHECKING:
     from brolly.assessment.advice import PredictionSwap, ThresholdAdvice
@@ -25,11 +25,12 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-OWN_MAPS = "A map for each segment may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
+OWN_MAPS = "A map for each may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
+_COLUMN = 22  # where the answers of the table begin
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
-    "The probabilities match the outcomes of these rows as closely as can be measured: nobody who acts on them, "
-    "whatever the decision and its costs, would gain by changing actions in hindsight."
+    "The probabilities match the outcomes of these rows as closely as can be measured: no decision that rests on "
+    "them, whatever its costs, would gain by changing actions in hindsight."
 )
 
 
@@ -60,9 +61,10 @@ def headline(e: Evidence) -> str:
         return "There is one outcome only: no verdict."
     if e.useful and e.safe:
         return "These rows do not tell whether to recalibrate these probabilities first."
-    if e.miscalibrated:
-        return "These probabilities are miscalibrated, and these rows are too few for a verdict."
-    return "These rows are too few for a verdict."
+    few = "few rows" if e.rarer is None else f"few {rarer(e, 2)} ({e.rarer:,})"
+    return (
+        f"Miscalibrated probabilities, and too {few} for a verdict." if e.miscalibrated else f"Too {few} for a verdict."
+    )
 
 
 def reason(e: Evidence) -> str:
@@ -71,36 +73,43 @@ def reason(e: Evidence) -> str:
     if e.grade == "use":
         assert e.worth is not None
         return (
-            f"{level}, somebody gains at least {at_least(e.worth.relative_at_least)} of what perfect foresight would "
-            f"gain; nobody who acts on them loses more than {at_most(e.as_is.bound)} of what is at stake, compared "
-            "with any monotone recalibration."
+            f"{level}, they gain at least {at_least(e.worth.relative_at_least)} of what perfect foresight would gain "
+            f"{at_threshold(e.worth.relative_threshold)}, and acting on them loses at most {at_most(e.as_is.bound)} of "
+            f"what is at stake in any decision, {KEEPS_RANKING}."
         )
     if e.grade == "recalibrate":
         assert e.certificate is not None
         return (
-            f"{level}, somebody gains at least {at_least(e.certificate.gain_at_least)} of what is at stake by acting "
-            f"on the recalibrated probabilities (about {estimate(e.certificate.gain_estimate)} by the estimate), and "
-            f"nobody loses more than {at_most(e.certificate.harm_bound)} by it."
+            f"{level}, acting on the recalibrated probabilities instead gains at least "
+            f"{at_least(e.certificate.gain_at_least)} of what is at stake in some decision (about "
+            f"{estimate(e.certificate.gain_estimate)} by the estimate), and loses at most "
+            f"{at_most(e.certificate.harm_bound)} in any."
         )
     if e.grade == "avoid":
         assert e.ignored is not None
         return (
-            f"{level}, nobody loses more than {at_most(e.ignored)} of what is at stake by ignoring them, even "
-            f"recalibrated; perfect foresight would be worth up to {at_least(e.foresight)}."
+            f"{level}, ignoring them, even recalibrated, loses at most {at_most(e.ignored)} of what is at stake in "
+            f"any decision; perfect foresight would be worth up to {at_least(e.foresight)}."
         )
     if e.foresight == 0:
         return f"All outcomes on these {rows(e.n)} are the same."
-    missing = (
-        [] if e.useful or (e.improvable and e.useful_recalibrated) else ["that anybody gains by these probabilities"]
-    )
+    useful = e.useful or (e.improvable and e.useful_recalibrated)
+    missing = [] if useful else ["that these probabilities gain over no forecast at any threshold"]
     if e.improvable and not e.improves:
         assert e.certificate is not None
         gain = estimate(e.certificate.gain_estimate)
         missing.append(f"that recalibration gains, although it seems to (about {gain} of what is at stake)")
     if not e.improvable and not e.safe:
-        missing.append(f"that nobody loses more than {percent(e.tolerance)} of what is at stake")
+        missing.append(f"that acting on them loses at most {percent(e.tolerance)} of what is at stake")
     groups = "" if e.groups in (None, e.n) else f" in {e.groups:,} groups"
-    return f"{rows(e.n)}{groups} do not prove {' or '.join(missing)}."
+    only = "" if e.rarer is None else f" with only {e.rarer:,} {rarer(e, e.rarer)}"
+    return f"{rows(e.n)}{groups}{only} do not prove {' or '.join(missing)}."
+
+
+def rarer(e: Evidence, count: int) -> str:
+    """What so many rows with the rarer outcome are called."""
+    many = "s" * (count != 1)
+    return f"event{many}" if e.event_rate < 0.5 else f"case{many} without the event"
 
 
 def estimate(share: float) -> str:
@@ -115,10 +124,15 @@ def _share(share: float) -> str:
 
 def answer_line(question: str, value: str, meaning: str) -> str:
     """One line of the table of answers, wrapped under its own column."""
-    head = f"{question:<15}"
+    head = f"{question:<{_COLUMN}}"
     filled = f"{value} {meaning}"
     return textwrap.fill(
-        filled, WIDTH, initial_indent=head, subsequent_indent=" " * 15, break_long_words=False, break_on_hyphens=False
+        filled,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * _COLUMN,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -127,16 +141,17 @@ def worth_answer(e: Evidence) -> dict[str, str]:
     if e.worth is None:
         return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
     if not e.worth.proven:
-        return {"value": "not proven:", "meaning": "nobody is proven to gain over no forecast."}
+        return {"value": "not proven:", "meaning": "no gain over no forecast is proven at any threshold."}
+    where = at_threshold(e.worth.relative_threshold)
     return {
         "value": f"at least {at_least(e.worth.relative_at_least)}",
-        "meaning": f"of what perfect foresight would gain over no forecast, {_whoever(e.worth.relative_threshold)}.",
+        "meaning": f"of what perfect foresight would gain over no forecast, {where}.",
     }
 
 
 def loss_answer(e: Evidence) -> dict[str, str]:
-    """Is it honest?"""
-    lost = "of what is at stake is lost by acting on it as it is, against any monotone recalibration."
+    """What does miscalibration cost?"""
+    lost = f"of what is at stake, {KEEPS_RANKING}."
     rates = f"Mean prediction {_share(e.mean_prediction)}, event rate {_share(e.event_rate)}."
     return {"value": f"at most {at_most(min(e.as_is.bound, 1.0))}", "meaning": lost, "detail": rates}
 
@@ -148,30 +163,34 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
         return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
     if e.method == "none":
         return {"value": "no change:", "meaning": "no map did better than the probabilities as they are."}
-    harm = f"nobody loses more than {at_most(c.harm_bound)} ({e.method})."
     if c.gain_at_least == 0:
-        return {"value": "no proven gain;", "meaning": harm}
+        harm = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
+        return {"value": "nothing proven;", "meaning": harm}
     over = " over the forecast as it is, not over no forecast" if e.grade == "avoid" else ""
-    gain = f"of what is at stake{over}, about {estimate(c.gain_estimate)} by the estimate; {harm}"
-    return {"value": f"gains at least {at_least(c.gain_at_least)}", "meaning": gain}
+    gain = (
+        f"of what is at stake in some decision{over}, about {estimate(c.gain_estimate)} by the estimate; it loses at "
+        f"most {at_most(c.harm_bound)} in any ({e.method})."
+    )
+    return {"value": f"at least {at_least(c.gain_at_least)}", "meaning": gain}
 
 
 def cost_answer(task: TaskResult) -> dict[str, str]:
     """What does it cost you?"""
     assert task.cost is not None
-    others = {"recalibrated": task.cost_recalibrated, "always acting": task.cost_always, "never": task.cost_never}
+    better = task.cost_recalibrated
+    recalibrated = "" if better is None else f" recalibrated {better.mean:.4g} ({better.low:.4g} to {better.high:.4g});"
+    others = {"always acting": task.cost_always, "never": task.cost_never}
     named = ", ".join(f"{name} {cost.mean:.4g}" for name, cost in others.items() if cost is not None)
+    entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
     return {
         "value": f"{task.cost.mean:.4g} per case",
-        "meaning": f"({task.cost.low:.4g} to {task.cost.high:.4g}); {named}.",
+        "meaning": f"as it is ({task.cost.low:.4g} to {task.cost.high:.4g});{recalibrated} {named}.{entered}",
     }
 
 
-def _whoever(threshold: float | None) -> str:
-    """A decision maker, by the probability from which they act."""
-    if threshold is None:
-        return "for somebody"
-    return f"for whoever acts from about {100 * threshold:.2g}% on"
+def at_threshold(threshold: float | None) -> str:
+    """Where a gain is proven: act from this probability on."""
+    return "at some threshold" if threshold is None else f"at a threshold of about {100 * threshold:.2g}%"
 
 
 def worth(e: Evidence) -> str:
@@ -181,13 +200,14 @@ def worth(e: Evidence) -> str:
     level = percent(e.confidence_level)
     if not e.worth.proven:
         found = (
-            "These rows do not prove that anybody gains by this forecast over the better of always and never acting."
+            "These rows do not prove that this forecast gains over the better of always and never acting at any "
+            "threshold."
         )
     else:
         found = (
-            f"With {level} confidence, {_whoever(e.worth.relative_threshold)[4:]} gains by this forecast at least "
-            f"{at_least(e.worth.relative_at_least)} of what perfect foresight would gain over no forecast (the better "
-            "of always and never acting), in expectation."
+            f"With {level} confidence, this forecast gains at least {at_least(e.worth.relative_at_least)} of what "
+            "perfect foresight would gain over no forecast (the better of always and never acting), "
+            f"{at_threshold(e.worth.relative_threshold)}, in expectation."
         )
     better = e.worth_recalibrated
     if better is None or not better.proven:
@@ -202,9 +222,9 @@ def as_is(e: Evidence) -> str:
         return f"With {level} confidence these rows guarantee nothing: the expected loss may be all that is at stake."
     return (
         f"Acting on the probabilities as they are, with {level} confidence, the expected loss of every decision, "
-        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, compared with any monotone recalibration of "
-        f"them. On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is an "
-        "average over the population that these rows came from; chance comes on top in any batch of new rows."
+        f"whatever its costs, is at most {at_most(g.bound)} of {STAKES}, {KEEPS_RANKING} (a map of the "
+        f"probability that never falls). On these rows it is {at_most(g.plug_in)}; the rest allows for chance. This is "
+        "an average over the population that these rows came from; chance comes on top in any batch of new rows."
     )
 
 
@@ -226,11 +246,12 @@ def recalibration(e: Evidence) -> str:
         return "Recalibration was not tried: compressed rows of unequal weight cannot be divided."
     if e.method == "none":
         return "Recalibration: no map did better in cross-validation than the probabilities as they are."
-    gain = f"somebody gains at least {at_least(c.gain_at_least)} of what is at stake" if c.gain_at_least > 0 else ""
+    gain = f"it gains at least {at_least(c.gain_at_least)} of what is at stake in some decision"
     return (
         f"Recalibration ({e.method}), on {rows(c.n)} that the map was not fitted to: "
-        f"{gain or 'no gain is proven'}, nobody loses more than {at_most(c.harm_bound)}; acting on the recalibrated "
-        f"probabilities, nobody loses more than {at_most(c.loss_bound)} against any monotone recalibration."
+        f"{gain if c.gain_at_least > 0 else 'no gain is proven'}, and it loses at most {at_most(c.harm_bound)} in any. "
+        f"Acting on the recalibrated probabilities loses at most {at_most(c.loss_bound)} in any decision, "
+        f"{KEEPS_RANKING}."
     )
 
 
@@ -257,16 +278,17 @@ def costs(task: TaskResult) -> str:
 
 def calibration(e: Evidence) -> str:
     """The result of the test."""
-    assert e.test is not None
-    p = p_value(e.test.p_value)
+    assert e.p_value is not None
+    p = p_value(e.p_value)
+    groups = "" if e.test is not None else ", whatever the dependence within groups"
     if e.miscalibrated:
         return (
-            f"The test rejects perfect calibration (p = {p}): if the probabilities were right, chance would produce a "
-            f"mismatch as large as on these rows with probability {p} at most."
+            f"The test rejects perfect calibration (p = {p}{groups}): if the probabilities were right, chance would "
+            f"produce a mismatch as large as on these rows with probability {p} at most."
         )
     return (
-        f"The test does not reject perfect calibration (p = {p}): chance alone can explain the mismatch on these rows. "
-        "That does not prove that the probabilities are right."
+        f"The test does not reject perfect calibration (p = {p}{groups}): chance alone can explain the mismatch on "
+        "these rows. That does not prove that the probabilities are right."
     )
 
 
@@ -287,8 +309,8 @@ def limits(e: Evidence) -> str:
 # Segments.
 
 
-def segments(table: SegmentTable) -> str:
-    """How many segments are miscalibrated beyond chance, allowing for how many were tested."""
+def segments(table: SegmentTable, *, groups: bool = False) -> str:
+    """How many segments are miscalibrated beyond chance, allowing for how many were tested, but not for groups."""
     tested = len(table.rows) - table.small
     few = f" {_count(table.small, 'segment has', 'segments have')} too few rows to be tested." if table.small else ""
     if not tested:
@@ -298,9 +320,10 @@ def segments(table: SegmentTable) -> str:
         return f"Of {_count(tested, 'segment', 'segments')} tested, none is miscalibrated beyond chance.{few}"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     are = "is" if len(names) == 1 else "are"
+    alone = ", as if rows were independent" if groups else ""
     return (
         f"Of {_count(tested, 'segment', 'segments')} tested, {len(names):,} {are} miscalibrated beyond chance (false "
-        f"discovery rate {percent(table.fdr)}): {', '.join(names[:_NAMED])}{more}.{few} {OWN_MAPS}"
+        f"discovery rate {percent(table.fdr)}{alone}): {', '.join(names[:_NAMED])}{more}.{few} {OWN_MAPS}"
     )
 
 
@@ -341,8 +364,8 @@ def scdl(profile: SoftBinnedProfile) -> str:
     hindsight = "compared with the best change of actions in hindsight"
     if profile.regret_bound >= 1:
         return (
-            "That is too large to bound any loss: somebody who acts on these probabilities may lose up to all that is "
-            f"at stake per case, {hindsight}."
+            "That is too large to bound any loss: acting on these probabilities may lose up to all that is at stake "
+            f"per case, {hindsight}."
         )
     how = "at random to a neighbouring" if profile.rounding == "soft" else "down to a"
     return (

@@ -20,7 +20,7 @@ Grade = Literal["use", "recalibrate", "avoid", "unknown"]
 About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
 
 _ANSWER = ("about", "question", "value", "meaning")  # in JSON
-_USELESS = 0.25  # of what perfect foresight is worth: if nobody can gain more, the forecast is not worth using
+_USELESS = 0.25  # of what perfect foresight is worth: if no decision can gain more, the forecast is not worth using
 _SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
 
 
@@ -39,20 +39,26 @@ class Evidence:
     confidence_level, tolerance : float
         As for `assess`.
     worth, worth_recalibrated : Worth or None
-        What somebody gains by the forecast over no forecast, as it is and recalibrated. None where rows of unequal
-        weight are compressed and cannot be divided.
+        What the forecast gains over no forecast at some threshold, as it is and recalibrated. None where rows of
+        unequal weight are compressed and cannot be divided.
     as_is, rounded : Guarantee
-        What nobody loses more than, acting on the probabilities as they are, and rounded at random.
+        What no decision loses more than, acting on the probabilities as they are, and rounded at random.
     method : str or None
         The method of recalibration that was chosen.
     certificate : Certificate or None
         What is proven of recalibration.
     ignored : float or None
-        Nobody loses more than this, in expectation, by ignoring the recalibrated forecast.
+        No decision loses more than this, in expectation, by ignoring the recalibrated forecast.
     test : CalibrationTest or None
         The test of perfect calibration; None with groups, as it needs independent outcomes.
+    p_grouped : float or None
+        With groups: a p-value of perfect calibration, whatever the dependence within groups (`grouped_p_value`).
     groups : int or None
         The number of groups, if rows depend on each other.
+    brier_score : float
+        The Brier score on these rows.
+    rarer : int or None
+        The number of rows with the rarer outcome, where it is rare and rows have no weights.
     auroc : float or None
         The area under the ROC curve on these rows: below 0.5, higher predictions go with fewer events.
     is_reversed : bool
@@ -62,6 +68,7 @@ class Evidence:
     n: int
     event_rate: float
     mean_prediction: float
+    brier_score: float
     confidence_level: float
     tolerance: float
     worth: Worth | None
@@ -75,32 +82,39 @@ class Evidence:
     groups: int | None
     auroc: float | None = None
     is_reversed: bool = False
+    p_grouped: float | None = None
+    rarer: int | None = None
 
     @property
     def foresight(self) -> float:
-        """What perfect foresight is worth to whoever gains most by it, as a share of what is at stake."""
+        """What perfect foresight is worth in the decision that gains most by it, as a share of what is at stake."""
         return min(self.event_rate, 1 - self.event_rate)
 
     @property
+    def brier_without(self) -> float:
+        """The Brier score of the event rate of the other rows, for each row (of equal weights)."""
+        return self.event_rate * (1 - self.event_rate) * (self.n / max(self.n - 1, 1)) ** 2
+
+    @property
     def useful(self) -> bool:
-        """Whether somebody provably gains by the forecast as it is."""
+        """Whether the forecast as it is provably gains at some threshold."""
         return self.worth is not None and self.worth.proven
 
     @property
     def useful_recalibrated(self) -> bool:
-        """Whether somebody provably gains by the recalibrated forecast."""
+        """Whether the recalibrated forecast provably gains at some threshold."""
         return self.worth_recalibrated is not None and self.worth_recalibrated.proven
 
     @property
     def useless(self) -> bool:
-        """Whether nobody provably gains, and nobody can gain more than a quarter of what foresight is worth."""
+        """Whether no gain is proven, and no decision can gain more than a quarter of what foresight is worth."""
         if self.useful or self.useful_recalibrated or self.ignored is None or self.foresight == 0:
             return False
         return self.ignored <= _USELESS * self.foresight
 
     @property
     def safe(self) -> bool:
-        """Whether nobody loses more than the tolerance by acting on the probabilities as they are."""
+        """Whether no decision loses more than the tolerance by acting on the probabilities as they are."""
         return self.as_is.bound <= self.tolerance
 
     @property
@@ -119,9 +133,16 @@ class Evidence:
         return self.certificate is not None and self.improvable and self.certificate.gain_at_least > 0
 
     @property
+    def p_value(self) -> float | None:
+        """The p-value of perfect calibration, for rows that are independent or for groups."""
+        return self.p_grouped if self.test is None else self.test.p_value
+
+    @property
     def miscalibrated(self) -> bool:
         """Whether the test rejects perfect calibration."""
-        return self.test is not None and self.test.rejects(1 - self.confidence_level)
+        if self.test is not None:
+            return self.test.rejects(1 - self.confidence_level)
+        return self.p_grouped is not None and self.p_grouped <= 1 - self.confidence_level
 
     @property
     def better_recalibrated(self) -> bool:
@@ -193,9 +214,9 @@ class Verdict:
     Attributes
     ----------
     grade : {"use", "recalibrate", "avoid", "unknown"}
-        "use": somebody provably gains by the forecast, and nobody loses more than the tolerance by acting on it as it
-        is. "recalibrate": recalibration provably gains. "avoid": nobody can gain much by it, even recalibrated.
-        "unknown": these rows prove none of that.
+        "use": the forecast provably gains at some threshold, and no decision loses more than the tolerance by acting on
+        it as it is. "recalibrate": recalibration provably gains. "avoid": no decision can gain much by it, even
+        recalibrated. "unknown": these rows prove none of that.
     headline : str
         The verdict in a sentence.
     reason : str
@@ -205,7 +226,7 @@ class Verdict:
     commands : tuple of str
         The code, or the command lines, that do it; empty if there are none.
     answers : tuple of Answer
-        Is it useful, is it honest, what would recalibration gain, what does it cost you.
+        Is it useful, what does miscalibration cost, what would recalibration gain, what does it cost you.
     sentences : tuple of Sentence
         The details, in the order of reading.
     """
@@ -264,18 +285,18 @@ def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...
     """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
     answers = [
         Answer(about="worth", question="Is it useful?", **text.worth_answer(e)),
-        Answer(about="loss", question="Is it honest?", **text.loss_answer(e)),
-        Answer(about="recalibration", question="Recalibrated?", **text.recalibration_answer(e)),
+        Answer(about="loss", question="Miscalibration costs", **text.loss_answer(e)),
+        Answer(about="recalibration", question="Recalibration gains", **text.recalibration_answer(e)),
     ]
     if task is not None and task.cost is not None:
-        answers.append(Answer(about="cost", question="Your cost?", **text.cost_answer(task)))
+        answers.append(Answer(about="cost", question="Your cost", **text.cost_answer(task)))
     sentences = [
         Sentence(about="worth", text=text.worth(e)),
         Sentence(about="loss", text=text.as_is(e)),
         Sentence(about="rounded", text=text.rounded(e)),
         Sentence(about="recalibration", text=text.recalibration(e)),
         *([Sentence(about="cost", text=text.costs(task))] if task is not None and task.cost is not None else []),
-        *([Sentence(about="test", text=text.calibration(e))] if e.test is not None else []),
+        *([Sentence(about="test", text=text.calibration(e))] if e.p_value is not None else []),
         *more,
         Sentence(about="limits", text=text.limits(e)),
     ]
@@ -284,7 +305,7 @@ def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...
         headline=text.headline(e),
         reason=text.reason(e),
         next_step=next_step(e, task),
-        commands=commands(e),
+        commands=commands(e, task),
         answers=tuple(answers),
         sentences=tuple(sentences),
     )

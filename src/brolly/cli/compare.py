@@ -39,7 +39,7 @@ Compare the forecasts in several columns of files: which one for your costs?
 With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
 case, with intervals, beside always acting, never acting and perfect foresight.
 Without them, by proven switches: a forecast is better if by switching to it
-somebody gains more than anybody loses. Proper scores (Brier,
+some decision gains more than any loses. Proper scores (Brier,
 log), discrimination (AUROC) and the grade of each forecast stand beside. A
 calibration error ranks nothing: a constant can be perfectly calibrated.
 """
@@ -57,7 +57,7 @@ Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
 
 def add_command(commands: Commands) -> None:
     """Add the command and its options."""
-    summary = "which of several forecasts, for your costs or for everybody"
+    summary = "which of several forecasts, for your costs or for all"
     parser = new_command(commands, run, "compare", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser, {}, guess=True)
     parser.add_argument(

@@ -17,7 +17,9 @@ def with_commands(found: Assessment, lines: tuple[str, ...]) -> Assessment:
     """Return the assessment with command lines for the next step, in place of Python."""
     means = Means(recalibrate=lines, other_event="--pos-label")
     step = next_step(found.evidence, found.task, means)
-    return replace(found, verdict=replace(found.verdict, next_step=step, commands=commands(found.evidence, means)))
+    return replace(
+        found, verdict=replace(found.verdict, next_step=step, commands=commands(found.evidence, found.task, means))
+    )
 
 
 def chosen_options(arguments: argparse.Namespace) -> list[str]:

@@ -60,8 +60,8 @@ class MadePolicy:
         # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
         pooled = "" if self.pooled is None or self.policy.recalibration is None else f", pooled to 1/{self.pooled},"
         return (
-            f"Grid 1/{self.policy.grid}: on these rows{pooled} nobody who acts on {self._probabilities} rounded to it, "
-            f"whatever the decision and its costs, loses more than {at_most(self.loss)} of what is at stake per case "
+            f"Grid 1/{self.policy.grid}: on these rows{pooled} no decision that rests on {self._probabilities} rounded "
+            f"to it, whatever its costs, loses more than {at_most(self.loss)} of what is at stake per case "
             "(best minus worst outcome), compared with the best change of actions in hindsight."
         )
 
@@ -109,7 +109,8 @@ class MadePolicy:
     def _price(self, extra: float) -> list[str]:
         said = [
             f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and against "
-            "every change of actions; without rounding, 'brolly assess' has one against monotone recalibration only."
+            "every change of actions; without rounding, 'brolly assess' has one that covers corrections that "
+            "keep the ranking only."
         ]
         if self.finer is not None:
             said.append(

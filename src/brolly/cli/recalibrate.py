@@ -47,7 +47,7 @@ Recalibrate predicted probabilities: fit a map from past predictions to better
 ones, and prove what it does on rows that it was not fitted to.
 
 Several methods are tried. With --by, a segment gets a map of its own where rows
-held out prove that somebody gains by it.
+held out prove a gain.
 """
 _EPILOG = """\
 examples:

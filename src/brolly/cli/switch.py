@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from brolly.cli.options import Commands
 
 _DESCRIPTION = """\
-Should a new forecast replace an old one? Print the most that any decision maker
+Should a new forecast replace an old one? Print the most that any decision
 loses, and gains, by acting on the new one: on these rows, and with a stated
 confidence in the population that they were drawn from.
 
@@ -55,7 +55,7 @@ _FORECASTS = {
 
 def add_command(commands: Commands) -> None:
     """Add the command and its options."""
-    summary = "what anybody loses and gains if a new forecast replaces an old one"
+    summary = "what decisions lose and gain if a new forecast replaces an old one"
     parser = new_command(commands, run, "switch", summary, _DESCRIPTION, _EPILOG)
     add_columns(parser, _FORECASTS)
     add_groups(parser)

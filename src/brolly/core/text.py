@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 WIDTH = 80  # of a line on a terminal
+KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
 
 
 def at_most(share: float) -> str:

@@ -98,15 +98,15 @@ class LossAtLeast(Shown):
 
     def __str__(self) -> str:
         if self.task is None:
-            return "These rows do not prove that anybody loses by acting on the predictions as they are."
+            return "These rows do not prove that any decision loses by acting on the predictions as they are."
         changes = "; ".join(
             f"{c.replacement!r} instead of {c.action!r} for predictions from {c.low:.4g} to {c.high:.4g}"
             for c in self.changes
         )
         return (
-            f"With {100 * self.confidence_level:.4g}% confidence, somebody who acts on these predictions as they are "
-            f"loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
-            f"They lose it against a fixed change of actions: {changes}."
+            f"With {100 * self.confidence_level:.4g}% confidence, some decision that rests on these predictions as "
+            f"they are loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
+            f"It loses that against a fixed change of actions: {changes}."
         )
 
 

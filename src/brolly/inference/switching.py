@@ -141,8 +141,8 @@ class SwitchGuarantee(Shown):
         level = percent(self.confidence_level)
         who = "" if self.grid is None else f" whose thresholds are multiples of 1/{self.grid}"
         lines = [
-            f"With {level} confidence, nobody{who} loses more than {at_most(self.harm_bound)} of what is at stake "
-            "(their best minus their worst payoff) by switching to the new forecast, in expectation.",
+            f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
+            "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
             self._proven_gain(level),
             f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
             f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
@@ -152,10 +152,10 @@ class SwitchGuarantee(Shown):
     def _proven_gain(self, level: str) -> str:
         if self.gain_at_least is None:
             why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
-            return f"{why} prove that anybody gains."
+            return f"{why} prove a gain in any decision."
         if self.gain_at_least == 0:
-            return "These rows do not prove that anybody gains."
-        return f"With {level} confidence, somebody gains at least {at_least(self.gain_at_least)}, in expectation."
+            return "These rows do not prove a gain in any decision."
+        return f"With {level} confidence, some decision gains at least {at_least(self.gain_at_least)}, in expectation."
 
 
 def _by(task: DecisionTask | None) -> str:

@@ -11,7 +11,7 @@ from brolly.core.arrays import Floats
 from brolly.core.grid.cells import CellTable
 from brolly.core.sample.sample import Sample
 from brolly.core.shown import Shown
-from brolly.core.text import at_least, at_most, percent, rows
+from brolly.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.guarantee import guarantee
 from brolly.inference.switch_gain import ChosenGain, PairDraws, gain_of_choice
@@ -67,23 +67,23 @@ class Certificate(Shown):
 
     def __str__(self) -> str:
         gains = (
-            f"Somebody gains at least {at_least(self.gain_at_least)}."
+            f"Some decision gains at least {at_least(self.gain_at_least)}."
             if self.gain_at_least > 0
-            else "These rows do not prove that anybody gains."
+            else "These rows do not prove a gain in any decision."
         )
         if self.harm_bound == 0:
-            switched = "The probabilities stay as they are: nobody loses or gains."
+            switched = "The probabilities stay as they are: no decision loses or gains."
         else:
             switched = (
-                f"Nobody loses more than {at_most(self.harm_bound)} by acting on the recalibrated probabilities "
+                f"No decision loses more than {at_most(self.harm_bound)} by acting on the recalibrated probabilities "
                 f"instead of the original ones. {gains}"
             )
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
             f"{switched}\n"
-            "Nobody who acts on the recalibrated probabilities as they are loses more than "
-            f"{at_most(self.loss_bound)}, compared with any monotone recalibration of them.\n"
+            "Acting on the recalibrated probabilities as they are loses at most "
+            f"{at_most(self.loss_bound)} in any decision, {KEEPS_RANKING}.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
             f"independently from the population in which the map will be used{_rounded(self.grid)}."
         )

@@ -23,7 +23,7 @@ GRADES = {  # in words as well as in colours
     "use": ("✓", "Use"),
     "recalibrate": ("!", "Recalibrate"),
     "avoid": ("✗", "Avoid"),
-    "unknown": ("?", "Not enough rows"),
+    "unknown": ("?", "Not enough data"),
 }
 STEPS = (
     "SCDL moves in steps: where rounding dominates it is exactly 1/m, so that different forecasts can have the same "
@@ -38,7 +38,7 @@ REFERENCES = (
     "(segments).",
 )
 _NOT_GIVEN = (
-    '<div><dt>Your cost?</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
+    '<div><dt>Your cost</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
 PALE_ROWS = 20  # as charts.js has it
@@ -66,6 +66,7 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "downloads": _buttons(a, first=True),
         "more_downloads": _buttons(a, first=False),
         "stakes": escape(_stakes(a)),
+        "rounded": escape(_rounded(a)),
         "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
         "tiles": _tiles(a, index),
         "value_keys": keys(_value_lines()),
@@ -95,7 +96,8 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
 def downloads(a: Assessment) -> dict[str, str]:
     """The files that the page can save, as `save` writes them: the map, and the policy.
 
-    The policy of a forecast that should be recalibrated does so first. A forecast that should not be used has none.
+    The policy of a forecast that should be recalibrated, for now at least, does so first. A forecast that should not be
+    used has none.
     """
     found: dict[str, str] = {}
     if a.verdict.grade == "avoid":
@@ -103,7 +105,7 @@ def downloads(a: Assessment) -> dict[str, str]:
     if a.recalibrator is not None and _has_map(a):
         found["map.json"] = as_text(a.recalibrator.to_dict())
     if a.task is not None:
-        first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.grade == "recalibrate" else None
+        first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
         found["policy.json"] = json.dumps(policy.to_dict(), indent=2, allow_nan=False) + "\n"
     return found
@@ -123,7 +125,7 @@ def _rows(a: Assessment) -> str:
 
 def _buttons(a: Assessment, *, first: bool) -> str:
     """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
-    needed = {"map.json": a.verdict.grade == "recalibrate", "policy.json": a.verdict.grade != "unknown"}
+    needed = {"map.json": bool(a.verdict.commands), "policy.json": a.verdict.grade != "unknown"}
     buttons = "".join(
         f'<button type="button" class="file" data-file="{name}" title="{name}, {_READ_BY[name]}" '
         f'aria-label="Download: {_FILES[name]}">'
@@ -135,13 +137,20 @@ def _buttons(a: Assessment, *, first: bool) -> str:
 
 
 def _stakes(a: Assessment) -> str:
-    """The words of the answers that need an explanation, and the guarantee that covers all changes of actions."""
-    rounded = a.rounded_guarantee
+    """The words of the answers that need an explanation."""
     return (
-        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting. Bounds "
-        f"hold on average over cases like these rows, with {exact_percent(a.confidence_level)} confidence each; costs "
-        f"are estimates. Rounded at random to multiples of 1/{rounded.grid}, the probabilities lose at most "
-        f"{at_most(min(rounded.bound, 1.0))} against any change of actions, monotone or not."
+        "At stake: best minus worst outcome of a case. No forecast: the better of always and never acting. Bounds: "
+        f"{exact_percent(a.confidence_level)} confidence each, on average."
+    )
+
+
+def _rounded(a: Assessment) -> str:
+    """The guarantee that covers all changes of actions."""
+    found = a.rounded_guarantee
+    return (
+        f"Rounded at random to multiples of 1/{found.grid}, the probabilities lose at most "
+        f"{at_most(min(found.bound, 1.0))} of what is at stake against any change of actions, also one that does not "
+        "keep the ranking. Bounds hold on average over cases like these rows; costs are estimates."
     )
 
 
@@ -162,7 +171,11 @@ def _value_lines() -> list[tuple[str, str]]:
 
 def _value_caption(a: Assessment) -> str:
     """How to read the decision curve."""
-    best = "the best monotone map in hindsight" if a.value.recalibration == "isotonic" else "fitted to these same rows"
+    best = (
+        "the best map that keeps the ranking, in hindsight"
+        if a.value.recalibration == "isotonic"
+        else "fitted to these same rows"
+    )
     return (
         "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
         f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic. Grey: where the blue line of a "

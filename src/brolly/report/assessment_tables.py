@@ -12,9 +12,9 @@ from brolly.assessment.costs import LABELS, TaskResult
 from brolly.assessment.result import Assessment
 from brolly.assessment.segments import Segment, SegmentTable, by_loss
 from brolly.core.arrays import Floats
+from brolly.core.text import KEEPS_RANKING, short
 from brolly.core.text import percent as exact_percent
 from brolly.core.text import rows as rows_text
-from brolly.core.text import short
 from brolly.recalibration.recalibrator import Recalibrator
 from brolly.report.html_tables import Column, count, folded, number, percent, table
 
@@ -152,7 +152,9 @@ def candidates(found: Recalibrator) -> str:
         Column("Standard error", attrgetter("standard_error"), number),
         Column("Brier score", attrgetter("brier_score"), number),
     ]
-    caption = "Methods of recalibration, by cross-validation (shortfall: the most that anybody loses against another)"
+    caption = (
+        "Methods of recalibration, by cross-validation (shortfall: the most that any decision loses against another)"
+    )
     return table(caption, "candidates", columns, found.candidates_)
 
 
@@ -202,8 +204,8 @@ def _about(found: SegmentTable) -> str:
     """The caption of the chart of segments."""
     most = f" The chart shows the first {DRAWN_SEGMENTS}." if len(found.rows) > DRAWN_SEGMENTS else ""
     return (
-        "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, against "
-        "any monotone recalibration. Line: up to the bound of the expected loss, at "
+        "Dot: the largest loss of any decision on the segment's rows, acting on the probabilities as they are, "
+        f"{KEEPS_RANKING}. Line: up to the bound of the expected loss, at "
         f"{exact_percent(1 - found.fdr)} for each segment by itself. Red: miscalibrated beyond chance (false discovery "
         f"rate {exact_percent(found.fdr)}, Benjamini and Hochberg); these come first. No dot: fewer than "
         f"{count(found.min_rows)} rows."

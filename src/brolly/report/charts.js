@@ -71,7 +71,7 @@ globalThis.brolly = (() => {
     const on = axis([event_rate]);
     const here = state.costs.threshold[state.at];
     const points = rows(state.costs).filter((d) => on.shown(d.threshold));
-    const most = top(perfect);
+    const most = top(perfect, null_high);
     const lowest = Math.max(-0.6 * most, Math.min(0, ...asIs, ...recalibrated));
     const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
     const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];

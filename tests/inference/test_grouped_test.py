@@ -1,0 +1,95 @@
+"""A p-value of calibration for rows in groups: its definition, and that it holds whatever their dependence."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers.strategies import samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brolly.inference.forecasts import Forecasts
+from brolly.inference.grouped_test import grouped_p_value
+
+
+def p_value(y, p, group, weight=None):
+    event, prob = np.asarray(y) == 1, np.asarray(p, float)
+    return grouped_p_value(Forecasts(event=event, prob=prob, weight=weight, group=np.asarray(group)))
+
+
+def log1p(u):
+    """The logarithm of 1 + u, of a fraction that a float may not hold."""
+    return math.log1p(u) if u < 1 else math.log((1 + u).numerator) - math.log((1 + u).denominator)
+
+
+def by_definition(y, p, group, weight):
+    """Bennett's bound, row by row and group by group."""
+    rows = list(zip(y, p, group, weight, strict=True))
+    odds = [math.log(q / (1 - q)) for q in (min(max(x, 0.001), 0.999) for x in p)]
+    mass = [(float(w) * math.sqrt(q * (1 - q))) ** 2 for _, q, _, w in rows]
+    centre = sum(m * x for m, x in zip(mass, odds, strict=True)) / sum(mass) if sum(mass) > 0 else 0.0
+    bounds = []
+    for f in ([1.0] * len(rows), [x - centre for x in odds]):
+        total = abs(sum(w * (t - q) * g for (t, q, _, w), g in zip(rows, f, strict=True)))
+        most, spread = {}, {}
+        for (_, q, name, w), g in zip(rows, f, strict=True):
+            most[name] = most.get(name, 0.0) + w * abs(g) * max(q, 1 - q)
+            spread[name] = spread.get(name, 0.0) + w * abs(g) * math.sqrt(q * (1 - q))
+        m = max(most.values())
+        v = sum((Fraction(s) / Fraction(m)) ** 2 for s in spread.values()) if m > 0 else 0
+        z = Fraction(total) / Fraction(m) if m > 0 else 0
+        if v == 0 or v < 1e-300:
+            bounds.append(1.0 if z == 0 else 0.0)
+            continue
+        bounds.append(2 * math.exp(-float(v * ((1 + z / v) * Fraction(log1p(z / v)) - z / v))))
+    return min(1.0, 2 * min(bounds))
+
+
+@given(samples(max_size=12), st.integers(1, 4))
+def test_it_is_bennetts_bound(sample, groups):
+    y, p, w = sample
+    weight = np.ones(len(y)) if w is None else np.asarray(w, float)
+    group = np.arange(len(y)) % groups
+    found = p_value(y, p, group, weight)
+    assert found == pytest.approx(by_definition(y, p, group.tolist(), weight.tolist()), rel=1e-6, abs=1e-12)
+    assert 0 <= found <= 1
+
+
+PREDICTIONS = {
+    "wide": lambda z: 1 / (1 + np.exp(-2 * z)),
+    "constant": lambda z: 0 * z + 0.3,
+    "rare": lambda z: 0.01 / (1 + np.exp(-2 * z)),
+    "three values": lambda z: np.where(z < -0.5, 0.2, np.where(z < 0.5, 0.5, 0.9)),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_calibrated_forecasts_are_rejected_rarely_even_if_a_group_has_one_coin(name, share):
+    rng = np.random.default_rng(3)
+    rejected = 0
+    for _ in range(200):
+        size = np.ceil(rng.lognormal(1, 1, 40)).astype(int)  # some groups are large
+        group = np.repeat(np.arange(40), size)
+        p = PREDICTIONS[name](rng.normal(size=40)[group] + 0.5 * rng.normal(size=len(group)))
+        coin = np.where(rng.random(40)[group] < share, rng.random(40)[group], rng.random(len(group)))
+        rejected += p_value(coin < p, p, group, rng.choice([1.0, 9.0], len(group))) <= 0.05
+    assert rejected <= 10  # 5%; the bound has slack
+
+
+@pytest.mark.parametrize("slope", [3.0, 1 / 3])
+def test_forecasts_that_are_too_extreme_or_too_timid_are_rejected(slope):
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(200), 5)
+    odds = rng.normal(size=1000) + rng.normal(size=200)[group]
+    y = rng.random(1000) < 1 / (1 + np.exp(-odds))
+    assert p_value(y, 1 / (1 + np.exp(-slope * odds)), group) < 0.01
+    assert p_value(y, 1 / (1 + np.exp(-odds)), group) > 0.05
+
+
+def test_certain_predictions_that_fail_are_impossible():
+    assert p_value([1, 0], [0.0, 0.0], [0, 1]) == 0.0
+    assert p_value([0, 1], [0.0, 1.0], [0, 1]) == 1.0
