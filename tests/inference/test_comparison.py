@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import brolly
-from brolly.inference.comparison import _p_value
+from brolly.inference._draws import repeats
+from brolly.inference.comparison import _p_value, _together
+from brolly.inference.statistic import as_statistic
+from brolly.measures.catalogue import CATALOGUE
 
 
 def rows(n=500, seed=0):
@@ -109,6 +112,27 @@ def test_rows_of_weight_zero_change_nothing(measure, grouped):
         for at in (slice(None), some)
     ]
     assert (both[0].low, both[0].high, both[0].p_value) == (both[1].low, both[1].high, both[1].p_value)
+
+
+@pytest.mark.parametrize("measure", ["brier_score", "log_score"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, grouped):
+    """Against the scores of the rows themselves, clusters whole."""
+    y, p, rng = rows(90)
+    other, groups = 0.2 + 0.6 * p, rng.integers(0, 20, 90)
+    w = rng.exponential(size=90) if weighted else None
+    a, b = (brolly.Sample(y, forecast, sample_weight=w) for forecast in (p, other))
+    one, units = _together(a, b, as_statistic(measure), groups if grouped else None)
+    assert units == (len(set(groups)) if grouped else 90)
+    for seed in range(10):
+        source = np.random.default_rng(seed)
+        times = repeats(source.bit_generator.capsule, units)
+        drawn = np.repeat(np.arange(90), times[np.unique(groups, return_inverse=True)[1]] if grouped else times)
+        weight = None if w is None else w[drawn]
+        score = CATALOGUE[measure]
+        expected = score(y[drawn], p[drawn], sample_weight=weight) - score(y[drawn], other[drawn], sample_weight=weight)
+        assert one(np.random.default_rng(seed)) == [pytest.approx(expected, abs=1e-12)]
 
 
 def test_what_is_not_finite_claims_nothing():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
-from brolly.inference._draws import binomials, multinomial, tosses
+from brolly.inference._draws import binomials, multinomial, repeats, tosses
 from brolly.inference.resampling_units import Chances, Coin, Draw, UnevenCells, as_atoms
 
 
@@ -239,6 +239,40 @@ def test_multinomial_numbers_add_up_and_have_their_mean_and_variance():
     spread = count * (1 - count / 4123)
     assert (np.abs(drawn.mean(axis=0) - count) <= 5 * np.sqrt(spread / 4000)).all()
     assert (np.abs(drawn.var(axis=0) - spread) <= 0.15 * spread).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 1023, 1024, 1700, 4096, 99_999])
+def test_rows_drawn_with_replacement_follow_their_law(n):
+    """Counts add up; one is binomial, at the first, the middle and the last places alike; two are multinomial."""
+    from scipy.stats import binom, chi2
+
+    source, times = np.random.default_rng(n).bit_generator, max(40, 2_000_000 // max(n, 200))
+    drawn = np.array([repeats(source.capsule, n) for _ in range(times)])
+    assert (drawn.sum(axis=1, dtype=int) == n).all()
+    for part in np.array_split(drawn, min(n, 3), axis=1):
+        seen = np.bincount(np.minimum(part.ravel(), 6), minlength=7)
+        chance = binom.pmf(np.arange(7), n, 1 / n)
+        chance[6] = binom.sf(5, n, 1 / n)
+        due = part.size * chance
+        some = due > 5
+        assert ((seen - due)[some] ** 2 / due[some]).sum() < chi2.isf(1e-6, max(1, some.sum() - 1))
+        assert (seen[chance < 1e-15] == 0).all()
+    if n > 2:  # a sum over k places is binomial too: not too narrow, as the total is fixed, and not that of Poisson
+        k = n // 2
+        half = drawn[:, :k].sum(axis=1, dtype=float)
+        assert half.var() == pytest.approx(k * (1 - k / n), rel=5 * np.sqrt(2 / times))
+        assert abs(half.mean() - k) < 5 * np.sqrt(k * (1 - k / n) / times)
+
+
+def test_rows_are_drawn_by_the_second_random_number_too():
+    """Counts of five and more come only from the few bytes that are left over."""
+    from scipy.stats import binom
+
+    source, n = np.random.default_rng(0).bit_generator, 100_000
+    drawn = np.concatenate([repeats(source.capsule, n) for _ in range(50)])
+    for k in (5, 6, 7, 8):
+        due = len(drawn) * binom.pmf(k, n, 1 / n)
+        assert abs((drawn == k).sum() - due) < 5 * np.sqrt(due)
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int64])

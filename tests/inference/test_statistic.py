@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
+from brolly.inference._draws import repeats
 from brolly.inference.resampling import draw_many
 from brolly.inference.resampling_units import Chances, Draw, as_atoms
-from brolly.inference.statistic import as_statistic, as_test_statistic
+from brolly.inference.statistic import as_statistic, as_test_statistic, resampler
 from brolly.measures.catalogue import CATALOGUE
 
 close = {"abs": 1e-12, "rel": 1e-9}
@@ -54,6 +55,30 @@ def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
     for draw in [atoms.observed(), *(atoms.resample(rng) for _ in range(3))]:
         label, prob, weight = rows_of(atoms, draw)
         assert evaluate(draw) == pytest.approx(CATALOGUE[name](label, prob, sample_weight=weight), **close)
+
+
+@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+@pytest.mark.parametrize(("n", "power"), [(300, 1.0), (300, 3.0), (3000, 1.0), (3000, 3.0)])
+def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
+    """The observed value is sometimes on a coarser grid than that of a resample, which then takes the long way."""
+    rng = np.random.default_rng(n)
+    p = rng.random(n)
+    y = (rng.random(n) < p**power).astype(int)
+    sample = brolly.Sample(y, p)
+    one = resampler(as_statistic(name).on(as_atoms(sample)), as_atoms(sample))
+    order = np.lexsort([p, y])
+    for seed in range(30):
+        source = np.random.default_rng(seed)
+        times = repeats(source.bit_generator.capsule, n)
+        rows = np.repeat(order, times)
+        assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+
+
+@pytest.mark.parametrize("y", [[0, 1], [0, 0], [1, 1], [0]])
+def test_few_rows_and_one_class_are_resampled(y):
+    sample = brolly.Sample(np.array(y * 40), np.linspace(0, 1, 40 * len(y)))
+    one = resampler(as_statistic("soft_binned_cdl").on(as_atoms(sample)), as_atoms(sample))
+    assert all(0 <= one(np.random.default_rng(seed)) <= 1 for seed in range(20))
 
 
 def test_a_calibrated_draw_has_scdl_0():

@@ -3,12 +3,15 @@
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport exp, fabs, floor, log, log1p, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from numpy.random cimport bitgen_t
 
 import numpy as np
 
 cdef enum:
     ROOM = 1024  # repetitions whose outcomes are drawn at a time
+    MANY = 1024  # rows from which on they begin with Poisson variables: their mean is then above 0.9
+    LEVELS = 24  # a Poisson variable is larger with a probability below 1e-24
 
 cdef double[10] TAIL = [
     0.08106146679532726, 0.04134069595540929, 0.02767792568499834, 0.02079067210376509, 0.01664469118982119,
@@ -20,12 +23,66 @@ ctypedef fused whole:
     int64_t
 
 
+cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) noexcept nogil:
+    """Write n Poisson variables with a mean of 0.9 to 1; return their sum.
+
+    One random byte each: as many of its 256 values as fit stand for 0, 1, ..., 4. The few that are left over take a
+    random number more, with the rest of the probabilities.
+    """
+    cdef uint64_t[64] words  # 512 bytes are compared at once
+    cdef uint64_t[64] found
+    cdef uint8_t* byte = <uint8_t*>words
+    cdef uint8_t* count = <uint8_t*>found
+    cdef uint8_t[64] hit
+    cdef uint8_t[5] fit
+    cdef double[LEVELS] rest
+    cdef double chance = 256 * exp(-mean), held = 0, u
+    cdef uint64_t marks, each = 0x0101010101010101
+    cdef int64_t total = 0, fitted = 0, r, k, w, size, level, seen
+    for k in range(LEVELS):
+        held += chance
+        if k < 5:
+            fitted += <int64_t>chance
+            held -= <int64_t>chance
+            fit[k] = <uint8_t>fitted
+        rest[k] = held
+        chance *= mean / (k + 1)
+    for r in range(0, n, 512):
+        size = n - r if n - r < 512 else 512
+        for k in range((size + 7) // 8):
+            words[k] = source.next_uint64(source.state)
+        for k in range(512):  # those left over are marked by 64
+            count[k] = (byte[k] >= fit[0]) + (byte[k] >= fit[1]) + (byte[k] >= fit[2]) + (byte[k] >= fit[3]) + (
+                (byte[k] >= fit[4]) << 6)
+        for k in range(size, 512):
+            count[k] = 0
+        seen = 0
+        for w in range(64):  # no branch: which words have marks cannot be guessed
+            hit[seen] = <uint8_t>w
+            seen += (found[w] & 64 * each) != 0
+        for w in range(seen):
+            marks = found[hit[w]] & 64 * each
+            while marks:
+                k = 8 * hit[w] + <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 1  # bytes below the lowest mark
+                marks &= marks - 1
+                u, level = held * source.next_double(source.state), 0
+                while u >= rest[level] and level < LEVELS - 1:
+                    level += 1
+                count[k] = <uint8_t>level
+        for w in range(64):
+            total += (found[w] * each) >> 56  # the sum of its bytes
+        memcpy(out + r, count, size)
+    return total
+
+
 def repeats(capsule, int64_t n):
     """Draw n rows of n with replacement (n < 2^32); return the count of each.
 
-    Lemire's multiplication: the upper half of 32 random bits times n is the row; the lower half shows which few draws
-    have to be repeated so that all rows are equally likely. Counts are bytes: 256 draws of one row have a
-    probability below 1/256!.
+    Counts are bytes: 256 draws of one row have a probability below 1/256!. Many rows begin with Poisson variables, a
+    little fewer than n in all: given their sum they are that many draws with replacement. (If there are more than n,
+    they are drawn anew.) The other draws are made one by one, by Lemire's multiplication: the upper half of 32 random
+    bits times n is the row; the lower half shows which few draws have to be repeated so that all rows are equally
+    likely.
     """
     cdef bitgen_t* source = <bitgen_t*>PyCapsule_GetPointer(capsule, "BitGenerator")
     result = np.zeros(n, np.uint8)
@@ -34,6 +91,10 @@ def repeats(capsule, int64_t n):
     cdef uint32_t least = <uint32_t>((<uint64_t>1 << 32) % <uint64_t>n)
     cdef uint64_t bits, scaled
     with nogil:
+        if n >= MANY:
+            left = -1
+            while left < 0:
+                left = n - poissons(source, &out[0], n, 1 - 3 / sqrt(<double>n))
         while left > 0:
             bits = source.next_uint64(source.state)
             scaled = <uint64_t>(<uint32_t>bits) * <uint64_t>n

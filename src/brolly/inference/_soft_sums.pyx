@@ -1,6 +1,6 @@
 """Amounts at sorted predictions, shared out among the points of a grid; SCDL of many samples on that grid."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t
 
 import numpy as np
 
@@ -12,52 +12,115 @@ ctypedef fused number:
     double
 
 
-cdef int64_t whole_sum(const number* row, Py_ssize_t r, Py_ssize_t stop) noexcept nogil:
-    """Whole numbers may be added in any order, many at a time."""
+cdef enum:
+    ROOM = 256  # numbers that are multiplied before their products are added; the sum of so many bytes has 16 bits
+
+
+cdef double sum_of(const number* amount, Py_ssize_t size) noexcept nogil:
+    """Their sum. Whole numbers may be added in any order, many at a time."""
+    cdef Py_ssize_t r = 0, k, stop
     cdef int64_t total = 0
-    while r < stop:
-        total += <int64_t>row[r]
-        r += 1
-    return total
+    cdef uint16_t few
+    cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0
+    if number is uint8_t:
+        while r < size:
+            stop, few = min(r + ROOM, size), 0
+            for k in range(r, stop):
+                few += amount[k]
+            total += few
+            r = stop
+        return <double>total
+    elif number is int64_t:
+        for r in range(size):
+            total += amount[r]
+        return <double>total
+    else:
+        while r + 4 <= size:
+            a0 += amount[r]
+            a1 += amount[r + 1]
+            a2 += amount[r + 2]
+            a3 += amount[r + 3]
+            r += 4
+        while r < size:
+            a0 += amount[r]
+            r += 1
+        return (a0 + a1) + (a2 + a3)
+
+
+cdef double dot(const number* amount, const double* each, Py_ssize_t size) noexcept nogil:
+    """The sum of amount_r each_r.
+
+    Four sums run side by side, as one addition need not wait for the one before it; their order is always the same.
+    """
+    cdef double[ROOM] product
+    cdef double b0 = 0, b1 = 0, b2 = 0, b3 = 0
+    cdef Py_ssize_t r = 0, k, some
+    while r < size:
+        some = min(<Py_ssize_t>ROOM, size - r)
+        for k in range(some):
+            product[k] = <double>amount[r + k] * each[r + k]
+        k = 0
+        while k + 4 <= some:
+            b0 += product[k]
+            b1 += product[k + 1]
+            b2 += product[k + 2]
+            b3 += product[k + 3]
+            k += 4
+        while k < some:
+            b0 += product[k]
+            k += 1
+        r += some
+    return (b0 + b1) + (b2 + b3)
 
 
 def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount, double[:, ::1] out):
     """out_ij = sum of amount_ir (1 - |m p_r - j|)+ over the predictions, for each sample i and j = 0..m.
 
-    The predictions from start[k] up to start[k + 1] are those in cell k, and rise is m p - k. Four sums run side by
-    side, as one addition need not wait for the one before it; the order of additions is always the same.
+    The predictions from start[k] up to start[k + 1] are those in cell k, and rise is m p - k. Cells often have fewer
+    predictions than are multiplied at once: products are made beyond their ends, and added up within.
     """
-    cdef Py_ssize_t cells = start.shape[0] - 1, i, k, r, stop
-    cdef double a0, a1, a2, a3, b0, b1, b2, b3, carried
+    cdef Py_ssize_t cells = start.shape[0] - 1, n = amount.shape[1], i, k, r, j, first, last, stop
+    cdef double[ROOM] product
+    cdef double a0, a1, b0, b1, b2, b3, carried
+    cdef int64_t whole
     cdef const number* row
     with nogil:
         for i in range(amount.shape[0]):
             row = &amount[i, 0]
-            carried = 0.0
-            for k in range(cells):
-                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-                r, stop = start[k], start[k + 1]
-                if number is not double:
-                    a0 = <double>whole_sum(row, r, stop)
+            whole, a0, a1, b0, b1, b2, b3, carried = 0, 0, 0, 0, 0, 0, 0, 0
+            k = r = last = 0
+            while k < cells:
+                if r == start[k + 1]:
+                    b0 = (b0 + b1) + (b2 + b3)
+                    out[i, k] = carried + ((a0 + a1) + <double>whole - b0)
+                    carried = b0
+                    whole, a0, a1, b0, b1, b2, b3 = 0, 0, 0, 0, 0, 0, 0
+                    k += 1
+                    continue
+                if r == last:
+                    first, last = r, min(r + ROOM, n)
+                    for j in range(last - first):
+                        product[j] = <double>row[first + j] * rise[first + j]
+                stop = min(<Py_ssize_t>start[k + 1], last)
                 while r + 4 <= stop:
-                    b0 += <double>row[r] * rise[r]
-                    b1 += <double>row[r + 1] * rise[r + 1]
-                    b2 += <double>row[r + 2] * rise[r + 2]
-                    b3 += <double>row[r + 3] * rise[r + 3]
+                    j = r - first
+                    b0 += product[j]
+                    b1 += product[j + 1]
+                    b2 += product[j + 2]
+                    b3 += product[j + 3]
                     if number is double:
-                        a0 += row[r]
-                        a1 += row[r + 1]
-                        a2 += row[r + 2]
-                        a3 += row[r + 3]
+                        a0 += row[r] + row[r + 2]
+                        a1 += row[r + 1] + row[r + 3]
+                    else:
+                        whole += row[r] + row[r + 1] + row[r + 2] + row[r + 3]
                     r += 4
                 while r < stop:
-                    b0 += <double>row[r] * rise[r]
+                    b0 += product[r - first]
                     if number is double:
                         a0 += row[r]
+                    else:
+                        whole += row[r]
                     r += 1
-                b0 = (b0 + b1) + (b2 + b3)
-                out[i, k] = carried + ((a0 + a1) + (a2 + a3) - b0)
-                carried = b0
 
 
 def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double[::1] shared,
@@ -94,43 +157,25 @@ def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double
 
 def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
     """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
-    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop
-    cdef double total
+    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, stop
     result = np.empty((amount.shape[0], runs))
     cdef double[:, ::1] out = result
     with nogil:
         for i in range(amount.shape[0]):
             for k in range(runs):
                 stop = start[k + 1] if k + 1 < runs else n
-                total = 0.0
-                for r in range(start[k], stop):
-                    total += <double>amount[i, r]
-                out[i, k] = total
+                out[i, k] = sum_of(&amount[i, 0] + start[k], stop - start[k])
     return result
 
 
 def weighted_sums(const number[:, ::1] amount, const double[::1] each):
     """The sum of amount_ir each_r for each row i of amounts."""
-    cdef Py_ssize_t n = amount.shape[1], i, r
-    cdef double a0, a1, a2, a3
+    cdef Py_ssize_t i
     result = np.empty(amount.shape[0])
     cdef double[::1] out = result
-    cdef const number* row
     with nogil:
         for i in range(amount.shape[0]):
-            row = &amount[i, 0]
-            a0 = a1 = a2 = a3 = 0.0
-            r = 0
-            while r + 4 <= n:
-                a0 += <double>row[r] * each[r]
-                a1 += <double>row[r + 1] * each[r + 1]
-                a2 += <double>row[r + 2] * each[r + 2]
-                a3 += <double>row[r + 3] * each[r + 3]
-                r += 4
-            while r < n:
-                a0 += <double>row[r] * each[r]
-                r += 1
-            out[i] = (a0 + a1) + (a2 + a3)
+            out[i] = dot(&amount[i, 0], &each[0], each.shape[0])
     return result
 
 

@@ -16,6 +16,7 @@ from brolly.core.shown import Shown
 from brolly.core.text import finite
 from brolly.errors import InputError
 from brolly.inference._draws import repeats
+from brolly.inference._soft_sums import weighted_sums
 from brolly.inference.interval_methods import Basic
 from brolly.inference.intervals import confidence_interval
 from brolly.inference.population_path import ENOUGH_ROWS, repeats_often
@@ -29,8 +30,9 @@ from brolly.inference.resampling import (
     interval_resamples,
     shifted,
 )
-from brolly.inference.resampling_units import Rng, as_atoms, as_groups, by_row
+from brolly.inference.resampling_units import Rng, as_atoms, as_groups
 from brolly.inference.statistic import Measuring, Statistic, as_statistic
+from brolly.measures.scores import LOSSES
 
 if TYPE_CHECKING:
     from brolly.plots import Axes
@@ -306,24 +308,28 @@ def _both(
 def _together(
     a: Sample, b: Sample, statistic: Statistic, groups: ArrayLike | None
 ) -> tuple[Callable[[Rng], list[float]], int]:
-    """Differences where the same rows (or clusters) are drawn for both, and the number of rows or clusters."""
-    atoms_a, atoms_b = by_row(a), by_row(b)
-    evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
-    rows_a, rows_b = atoms_a.row, atoms_b.row
-    assert rows_a is not None
-    assert rows_b is not None
-    n = len(a.y_prob)
-    some = np.sort(rows_a)  # without the rows of weight zero
-    unit = np.zeros(n, np.int64)
-    unit[some] = np.arange(len(some)) if groups is None else as_groups(groups, n, some)
-    units, place_a, place_b = int(unit.max()) + 1, unit[rows_a], unit[rows_b]
+    """Differences of scores where the same rows (or clusters) are drawn for both; the number of rows or clusters.
+
+    A score is the mean of a loss, so its difference is that of the losses.
+    """
+    assert statistic.measure is not None
+    loss, n = LOSSES[statistic.measure.function], len(a.y_prob)
+    weight = np.ones(n) if a.sample_weight is None else a.sample_weight.astype(np.float64)
+    some = np.flatnonzero(weight)
+    weight, event = weight[some], a.y_true[some] == 1
+    of_a, of_b = (loss(sample.y_prob[some].astype(np.float64), event) for sample in (a, b))
+    change = weight * (of_a - of_b)
+    if groups is not None:
+        unit = as_groups(groups, n, some)
+        change, weight = (np.bincount(unit, part).astype(np.float64) for part in (change, weight))
+    even = bool((weight == weight[0]).all())
 
     def one(stream: Rng) -> list[float]:
-        times = repeats(stream.bit_generator.capsule, units)
-        drawn = [atoms.times(times[place]) for atoms, place in ((atoms_a, place_a), (atoms_b, place_b))]
-        return [evaluate_a(drawn[0]) - evaluate_b(drawn[1])]
+        times = repeats(stream.bit_generator.capsule, len(weight))[None]
+        total = weight[0] * len(weight) if even else weighted_sums(times, weight)[0]
+        return [weighted_sums(times, change)[0] / total]
 
-    return one, units
+    return one, len(weight)
 
 
 def _apart(a: Sample, b: Sample, statistic: Statistic, _: ArrayLike | None) -> tuple[Callable[[Rng], list[float]], int]:

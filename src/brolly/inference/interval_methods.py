@@ -16,7 +16,7 @@ from brolly.core.sample.sample import Sample
 from brolly.inference.population_path import PopulationPath
 from brolly.inference.resampling import Progress, draw_many, quantile
 from brolly.inference.resampling_units import Atoms, Rng
-from brolly.inference.statistic import Statistic
+from brolly.inference.statistic import Statistic, resampler
 
 _STEPS = 9  # populations from calibrated to far beyond the estimate
 _PILOTS = 12  # samples of the farthest population that must all have more than was observed; it is then doubled
@@ -63,7 +63,8 @@ class Percentile:
     def fit(cls, of: Resampling) -> Self:
         """Draw rows (or clusters) with replacement."""
         evaluate = of.statistic.on(of.atoms)
-        draws = of.draws(lambda stream: [evaluate(of.atoms.resample(stream))])
+        one = resampler(evaluate, of.atoms)
+        draws = of.draws(lambda stream: [one(stream)])
         return cls(evaluate(of.atoms.observed()), np.sort(draws[:, 0]))
 
     @property

@@ -19,7 +19,7 @@ from brolly.core.threads import available_threads
 from brolly.errors import InputError
 from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with, weighted_sums
 from brolly.inference.combined import Combined
-from brolly.inference.resampling_units import Atoms, Draw, as_atoms
+from brolly.inference.resampling_units import Atoms, Draw, Rng, as_atoms
 from brolly.measures.catalogue import CATALOGUE
 from brolly.measures.grid_search import balancing_loss
 from brolly.measures.measure import Measure
@@ -100,6 +100,13 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
     return Statistic(statistic, function, None, made, available_threads())
 
 
+def resampler(evaluate: Evaluate, atoms: Atoms) -> Callable[[Rng], float]:
+    """Return a function that draws rows (or clusters) with replacement, as many as there are, and evaluates them."""
+    if isinstance(evaluate, SoftBinned):
+        return evaluate.resampled()
+    return lambda rng: evaluate(atoms.resample(rng))
+
+
 class Pooled:
     """Any measure: it gets the resample pooled and in order, so that nothing is sorted again."""
 
@@ -169,7 +176,7 @@ class SoftBinned:
 
     def __init__(self, atoms: Atoms, measure: Measure) -> None:
         self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
-        self._pooled = Pooled(atoms, measure)
+        self._atoms, self._pooled = atoms, Pooled(atoms, measure)
         total = float(self._weight.sum())
         # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
         noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (total * atoms.n))
@@ -186,7 +193,7 @@ class SoftBinned:
         value = np.empty(len(draw.positive) if draw.outcome is None else draw.outcome.shape[1])
         left = np.arange(len(value))  # those that no grid so far balances
         for m in self._grids:
-            exponent, loss = self._balance(draw, left, m)
+            exponent, loss = self._balance(*self._sums(draw, left, m))
             some = exponent > 0
             value[left[some]] = np.maximum(loss[some], 0.5 ** exponent[some])
             left = left[~some]
@@ -195,22 +202,51 @@ class SoftBinned:
         value[left] = self._pooled.many(Draw(draw.weight, draw.spread()[left]))
         return value
 
-    def _balance(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[NDArray[np.int64], Floats]:
-        """For the resamples `left` the exponent of m* (0 if it is not below the grid m), and SCDL on the grid m*."""
+    def resampled(self) -> Callable[[Rng], float]:
+        """Return a function that draws as many rows as there are, with replacement, and evaluates them.
+
+        Rows are drawn in the order of their outcomes: each is added up once, with those of its own outcome. The first
+        grid is four times as fine as that of the observed rows: few resamples need another.
+        """
+        atoms, outcome = self._atoms, self._atoms.single
+        if outcome is None or atoms.group is not None or atoms.unit is not None or not self._grids:
+            return lambda rng: self(atoms.resample(rng))
+        finest = self._grids[0]
+        exponent, _ = self._balance(*self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest))
+        m = min(finest, 4 << int(exponent[0])) if exponent[0] else finest
+        order = np.argsort(outcome, kind="stable")
+        split = len(outcome) - int(outcome.sum())
+        places = [Places.of(atoms.prob[o], np.ones(len(o)), m, soft=self._soft) for o in (order[:split], order[split:])]
+
+        def one(rng: Rng) -> float:
+            times = atoms.repeat(rng)
+            without, events = places[0].sums(times[None, :split]), places[1].sums(times[None, split:])
+            exponent, loss = self._balance(without[0] + events[0], events)
+            if exponent[0]:
+                return max(float(loss[0]), 0.5 ** int(exponent[0]))
+            by_prediction = np.empty_like(times)
+            by_prediction[order] = times
+            return self(atoms.times(by_prediction))
+
+        return one
+
+    def _sums(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[Floats, Floats]:
+        """The weight, and the weight of events for each of the resamples `left`, on the grid m."""
         if m not in self._places:
             self._places[m] = Places.of(self._prob, self._weight, m, soft=self._soft)
         places = self._places[m]
         weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
-        total = float(weight.sum())
-        bar = total * balancing_loss(np.arange(m.bit_length() - 1))
         if draw.row is None or draw.outcome is None:
             every = len(left) == len(draw.positive)
-            positive = places.sums(draw.positive if every else draw.positive[left])
-        else:
-            shared, outcome = places.sums(draw.positive[None])[0], draw.outcome
-            outcome = outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
-            positive = soft_sums_with(places.cell, places.rise, shared, draw.row, outcome)
-        exponent, loss = balance(weight, positive, self._soft, bar)
+            return weight, places.sums(draw.positive if every else draw.positive[left])
+        shared, outcome = places.sums(draw.positive[None])[0], draw.outcome
+        outcome = outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
+        return weight, soft_sums_with(places.cell, places.rise, shared, draw.row, outcome)
+
+    def _balance(self, weight: Floats, positive: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the grid m*."""
+        total, finest = float(weight.sum()), (len(weight) - 1).bit_length() - 1
+        exponent, loss = balance(weight, positive, self._soft, total * balancing_loss(np.arange(finest)))
         return exponent, loss / total
 
 
