@@ -229,7 +229,7 @@ cdef inline Py_ssize_t add_corner(Corner* hull, Py_ssize_t top, double x, double
     return top + 1
 
 
-cdef Py_ssize_t highest(const double* value, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+cdef inline Py_ssize_t highest(const double* value, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
     """The first of the largest."""
     cdef Py_ssize_t k, at = start
     cdef double most = value[start]
@@ -254,16 +254,15 @@ cdef inline bint below(const Corner* edge, double x, double value) noexcept nogi
     return value < edge[0].value + rise - UNSURE * (fabs(edge[0].value) + fabs(rise))
 
 
-cdef bint take(const double* mu, const double* value, Py_ssize_t size, const Corner* edge, uint8_t* taken) noexcept nogil:
+cdef bint take(const double* mu, const double* most, Py_ssize_t size, const Corner* edge, uint8_t* taken) noexcept nogil:
     """Mark the blocks that may reach the line through an edge; return whether any is new."""
-    cdef Py_ssize_t block, start, stop
-    cdef double most
+    cdef Py_ssize_t block
+    cdef double start, stop
     cdef bint new = False
     for block in range((size - 1 >> BITS) + 1):
         if not taken[block]:
-            start, stop = block << BITS, min(block + 1 << BITS, size)
-            most = value[highest(value, start, stop)]
-            taken[block] = not (below(edge, mu[start] - 0.5, most) and below(edge, mu[stop - 1] - 0.5, most))
+            start, stop = mu[block << BITS] - 0.5, mu[min(block + 1 << BITS, size) - 1] - 0.5
+            taken[block] = not (below(edge, start, most[block]) and below(edge, stop, most[block]))
             new |= taken[block]
     return new
 
@@ -277,7 +276,7 @@ cdef void build(const double* mu, const double* value, Py_ssize_t size, const ui
                 corners = add_corner(hull, corners, mu[k] - 0.5, value[k], k)
 
 
-cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t size, uint8_t* taken,
+cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t size, double* most, uint8_t* taken,
                             Corner* hull) noexcept nogil:
     """Return the edge over 1/2 of the hull: first that of the highest points of blocks, then of blocks that reach it.
 
@@ -287,11 +286,12 @@ cdef const Corner* top_edge(const double* mu, const double* value, Py_ssize_t si
     cdef Py_ssize_t corners = add_corner(hull, 0, mu[0] - 0.5, value[0], 0)
     for block in range(blocks):
         k = highest(value, block << BITS, min(block + 1 << BITS, size))
+        most[block] = value[k]
         corners = add_corner(hull, corners, mu[k] - 0.5, value[k], k)
     add_corner(hull, corners, mu[size - 1] - 0.5, value[size - 1], size - 1)
-    take(mu, value, size, over_half(hull), taken)
+    take(mu, most, size, over_half(hull), taken)
     build(mu, value, size, taken, hull)
-    if take(mu, value, size, over_half(hull), taken):
+    if take(mu, most, size, over_half(hull), taken):
         memset(taken, 1, blocks)
         build(mu, value, size, taken, hull)
     return over_half(hull)
@@ -307,11 +307,12 @@ def bridge(const double[::1] mu, const double[::1] value):
     cdef Py_ssize_t size = mu.shape[0], a, b
     cdef const Corner* edge
     cdef uint8_t[::1] taken = np.zeros((size >> BITS) + 1, np.uint8)
+    cdef double[::1] most = np.empty((size >> BITS) + 1)
     cdef Corner* hull = <Corner*>malloc(size * sizeof(Corner))
     if hull == NULL:
         raise MemoryError
     with nogil:
-        edge = top_edge(&mu[0], &value[0], size, &taken[0], hull)
+        edge = top_edge(&mu[0], &value[0], size, &most[0], &taken[0], hull)
         a, b = edge[0].at, edge[1].at
         if edge[0].x == 0:
             b = a

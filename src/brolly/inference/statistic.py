@@ -154,15 +154,21 @@ class Score:
         losses = [LOSSES[measure.function](prob, np.full(len(prob), event)) for event in (False, True)]
         self._weight = atoms.weight
         self._impossible = [np.flatnonzero(np.isinf(loss)) for loss in losses]
-        self._without, self._with = (np.where(np.isinf(loss), 0.0, loss) for loss in losses)
+        self._without, with_event = (np.where(np.isinf(loss), 0.0, loss) for loss in losses)
+        self._more = with_event - self._without
+        self._observed = self._sums(self._weight)
+
+    def _sums(self, weight: NDArray[Any]) -> tuple[float, float]:
+        """The loss if there were no events, and the weight."""
+        return float(weighted_sums(weight[None], self._without)[0]), float(weight.sum())
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
 
     def many(self, draw: Draw) -> Floats:
         weight, positive = self._weight if draw.weight is None else draw.weight, draw.spread()
-        of_all = float(weighted_sums(weight[None], self._without)[0])
-        value = (of_all + weighted_sums(positive, self._with - self._without)) / float(weight.sum())
+        of_all, total = self._observed if draw.weight is None else self._sums(weight)
+        value = (of_all + weighted_sums(positive, self._more)) / total
         no_event, event = self._impossible
         infinite = (positive[:, event] > 0).any(axis=1) | (positive[:, no_event] < weight[no_event]).any(axis=1)
         return np.where(infinite, math.inf, value)
