@@ -197,31 +197,36 @@ def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, 
     `weight` is shared by all samples; its grid, and that of `positive`, is 2^len(bar), 8 or more.
     """
     cdef Py_ssize_t samples = positive.shape[0], finest = bar.shape[0], size = weight.shape[0], i
-    cdef int64_t e, at
-    cdef double loss
+    cdef int64_t e = finest - 2, at, further, fine
+    cdef double loss, finer
     exponents, losses = np.zeros(samples, np.int64), np.zeros(samples)
     cdef int64_t[::1] exponent = exponents, place = np.arange(size), candidate = np.empty(2 * size, np.int64)
     cdef double[::1] found = losses, change = np.empty(4 * size + 2)
     cdef double[:, ::1] sums = np.empty((2, 2 * size + finest - 2))
     with nogil:
         sums[0, size + finest - 2 :] = weight
-        for e in range(finest - 1, 0, -1):
-            halve(&sums[0, first(e + 1)], &sums[0, first(e)], 1 << e, soft)
+        for fine in range(finest - 1, 0, -1):
+            halve(&sums[0, first(fine + 1)], &sums[0, first(fine)], 1 << fine, soft)
         for i in range(samples):
             sums[1, size + finest - 2 :] = positive[i]
-            for e in range(finest - 1, 0, -1):
-                halve(&sums[1, first(e + 1)], &sums[1, first(e)], 1 << e, soft)
-            # Most samples balance near the finest grid, whose loss costs most: start one below, and then walk.
-            e = finest - 2
+            for fine in range(finest - 1, 0, -1):
+                halve(&sums[1, first(fine + 1)], &sums[1, first(fine)], 1 << fine, soft)
+            # Start where the sample before balances, and walk: the finer a grid, the more its loss costs.
             loss = loss_on(sums, e + 1, place, candidate, change, &at)
             if loss >= bar[e]:
                 while e > 0:
                     e -= 1
                     loss = loss_on(sums, e + 1, place, candidate, change, &at)
-                    if e == 0 or loss < bar[e]:
+                    if loss < bar[e]:
                         break
-            elif not reaches(sums, finest, place, candidate, change, 2 * at, bar[finest - 1]):
-                continue
+            else:
+                while e < finest - 2:
+                    finer = loss_on(sums, e + 2, place, candidate, change, &further)
+                    if finer >= bar[e + 1]:
+                        break
+                    e, loss, at = e + 1, finer, further
+                if e == finest - 2 and not reaches(sums, finest, place, candidate, change, 2 * at, bar[finest - 1]):
+                    continue
             exponent[i], found[i] = e + 1, loss
     return exponents, losses
 

@@ -103,7 +103,7 @@ class Inversion:
         (pilot,) = of.rng.spawn(1)
         while farthest < _FARTHEST:
             draw = path.sampler(farthest)
-            if min(float(draw(pilot)[0]) for _ in range(_PILOTS)) > path.observed:
+            if all(draw(pilot)[0] > path.observed for _ in range(_PILOTS)):
                 break
             farthest *= 2
         steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()

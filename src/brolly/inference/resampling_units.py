@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,8 +69,16 @@ class Chances:
 
     def __init__(self, rates: Sequence[Floats]) -> None:
         self.rates = rates
-        self.bar = np.stack([np.rint(rate * 2.0**31).astype(np.uint32) for rate in rates], axis=1)
-        self.ends = np.stack([self.bar.min(axis=1), self.bar.max(axis=1)], axis=1)
+        self.bar = _whole(rates)
+        self.ends = _whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
+
+
+def _whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
+    """Probabilities in units of 2^-31, one column each."""
+    found = np.empty((len(rates[0]), len(rates)), np.uint32)
+    for k, rate in enumerate(rates):
+        found[:, k] = np.rint(rate * 2.0**31)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
