@@ -271,6 +271,7 @@ def test_the_next_step_of_a_forecast_to_use_does_not_contradict_the_verdict(cost
     assert found.next_step == step
 
 
+FROM_MAP = ", and act on cases with a recalibrated probability of at least 0.1. "
 FROM = ", and act on cases with a probability of at least 0.1. "
 
 
@@ -303,20 +304,20 @@ UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0),
         (
             {},
             ((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)),
-            "always act, whatever the probability. For your costs that saves about 1 per case (0.6 to 1.4): 3 instead "
-            "of 4. A verdict",
+            "always act, whatever the probability. For your costs that saves about 1 per case (interval 0.6 to 1.4): 3 "
+            "instead of 4. A verdict",
         ),
         (
             {},
             ((4, 0.2), (3.5, 0.4), (9, 0.2), (3.9, 0.2)),
-            "never act, whatever the probability. For your costs that saves about 0.1 per case (-0.3 to 0.5, so "
-            "perhaps nothing): 3.9 instead of 4. A verdict",
+            "never act, whatever the probability. For your costs that saves about 0.1 per case (interval -0.3 to 0.5, "
+            "so perhaps nothing): 3.9 instead of 4. A verdict",
         ),
         (
             {"p_value": 0.01},
             ((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)),
-            f"recalibrate (logistic, as below){FROM}For your costs that saves about 2 per case "
-            "(1.6 to 2.4): 2 instead of 4, which is more than always acting (3). A verdict",
+            f"recalibrate (logistic, as below){FROM_MAP}For your costs that saves about 2 per case "
+            "(interval 1.6 to 2.4): 2 instead of 4, which is more than always acting (3). A verdict",
         ),
         (
             {},

@@ -39,6 +39,27 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
     assert browser.texts(".first h2") == ["Decision curve", "Reliability diagram and recalibration map"]
 
 
+def test_what_to_do_until_there_is_more_data_fits_the_first_screen(browser, tmp_path):
+    """Rows in groups, with costs and segments: the longest of verdicts, and the map that it needs."""
+    rng = np.random.default_rng(1)
+    patient = np.repeat(np.arange(300), 5)
+    odds = rng.normal(-0.5, 1.2, 1500) + rng.normal(0, 0.7, 300)[patient]
+    y, p = rng.random(1500) < 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-2.5 * odds))
+    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    region = np.array(["north", "south", "east"])[patient % 3]
+    with report_cases.quickly():
+        a = brolly.assess(y, p, task=task, groups=patient, by=region, measures=[], n_resamples=99, rng=0)
+    assert a.verdict.grade == "unknown"
+    assert "until there is more data, recalibrate" in a.verdict.next_step
+    to_html(a, tmp_path / "groups.html")
+    browser.open(tmp_path / "groups.html")
+    assert browser.texts(".badge") == ["? Not enough data"]
+    assert browser.texts(".verdict .next") == [a.verdict.next_step]
+    assert browser.texts(".verdict .file") == ["Recalibration map ↓"]
+    for chart in ("value", "histogram"):
+        assert bottom(browser, f'[data-chart="{chart}"]') <= 800
+
+
 def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(browser, tmp_path):
     y, bold, calm, _ = report_cases.rows()
     options = {"measures": [], "n_resamples": 19, "rng": 0, "task": report_cases.TASK}
@@ -66,6 +87,19 @@ def test_the_band_of_calibrated_forecasts_is_on_the_decision_curve(browser, repo
     np.testing.assert_allclose(np.concatenate([high, low]), start + slope * np.concatenate(edges), atol=0.05)
     thresholds = np.concatenate([[0], null.thresholds, [1]])
     np.testing.assert_allclose(x, np.polyval(np.polyfit(thresholds, x, 1), thresholds), atol=0.05)
+
+
+def test_the_band_of_few_rows_is_inside_the_chart(browser, tmp_path):
+    """By chance a calibrated forecast would gain more on 20 rows than perfect foresight at this event rate."""
+    rng = np.random.default_rng(0)
+    p = rng.random(20)
+    with report_cases.quickly():
+        a = brolly.assess(rng.random(20) < 0.9, p, measures=[], n_resamples=19, rng=0)
+    assert a.null_band.value_high.max() > 1.1 * a.value.curve.value_perfect.max()
+    to_html(a, tmp_path / "few.html")
+    browser.open(tmp_path / "few.html")
+    path = browser.run(f"return {drawn('value', 'fill', 'band')}.getAttribute('d')")
+    assert min(float(y) for y in re.findall(r"-?[\d.]+,(-?[\d.]+)", path)) >= 36  # the margin at the top
 
 
 def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):

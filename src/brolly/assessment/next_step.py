@@ -55,11 +55,11 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
     if e.grade == "use":
         return _use(task, own)
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}), as below{_act(task)}.{_with_map(task, own)}"
+        return f"Next: apply the map ({e.method}), as below{_act(task, recalibrated=True)}.{_with_map(task, own)}"
     if e.grade == "avoid":
         return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for every case.{_without(task)}"
     rule = meanwhile(e, task)
-    do = _MEANWHILE[rule].format(method=e.method, act=_act(task))
+    do = _MEANWHILE[rule].format(method=e.method, act=_act(task, recalibrated=rule == "cost_recalibrated"))
     return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
 
 
@@ -103,10 +103,12 @@ def meanwhile(e: Evidence, task: TaskResult | None) -> str:
     return "cost" if e.useful or e.brier_score < e.brier_without else "without"
 
 
-def _act(task: TaskResult | None) -> str:
+def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
     """From which probability on to act, if there is one threshold."""
-    ends = () if task is None else task.task.thresholds
-    return f", and act on cases with a probability of at least {show_threshold(ends[0])}" if len(ends) == 1 else ""
+    if task is None or len(task.task.thresholds) != 1:
+        return ""
+    threshold, which = show_threshold(task.task.thresholds[0]), "recalibrated " * recalibrated
+    return f", and act on cases with a {which}probability of at least {threshold}"
 
 
 def _with_map(task: TaskResult | None, own: tuple[str, str] | None) -> str:
@@ -152,8 +154,9 @@ def _own_costs(task: TaskResult, rule: str) -> str:
     worse = rule == "cost_recalibrated" and plain and _clearly_saves(task, _first(plain))
     than = f", which is more than {_ACTING[_first(plain)]} ({min(plain.values()):.4g})" if worse else ""
     doubt = "" if saved.low > 0 else ", so perhaps nothing"
+    interval = f"interval {saved.low:.3g} to {saved.high:.3g}{doubt}"
     return (
-        f"For your costs that saves about {saved.mean:.3g} per case ({saved.low:.3g} to {saved.high:.3g}{doubt}): "
+        f"For your costs that saves about {saved.mean:.3g} per case ({interval}): "
         f"{known[rule]:.4g} instead of {known['cost']:.4g}{than}."
     )
 

@@ -166,11 +166,12 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
     if c.gain_at_least == 0:
         harm = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
         return {"value": "nothing proven;", "meaning": harm}
-    over = " over the forecast as it is, not over no forecast" if e.grade == "avoid" else ""
     gain = (
-        f"of what is at stake in some decision{over}, about {estimate(c.gain_estimate)} by the estimate; it loses at "
-        f"most {at_most(c.harm_bound)} in any ({e.method})."
+        f"of what is at stake in some decision, about {estimate(c.gain_estimate)} by the estimate; it loses at most "
+        f"{at_most(c.harm_bound)} in any ({e.method})."
     )
+    if e.grade == "avoid":
+        gain = "of what is at stake in some decision, over the forecast as it is, not over no forecast."
     return {"value": f"at least {at_least(c.gain_at_least)}", "meaning": gain}
 
 

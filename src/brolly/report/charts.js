@@ -76,7 +76,7 @@ globalThis.brolly = (() => {
     const line = (values, options) => Plot.line(curve(threshold, values, on), { x: "x", y: "y", clip: true, ...options });
     const mine = on.shown(here) ? [{ x: on.at(here), y: Math.max(state.costs.value[state.at], lowest) }] : [];
     return plot(`Decision curve: the gain over no forecast, as it is and recalibrated, and what a calibrated forecast shows by chance; at the threshold ${number(here)} it is ${number(state.costs.value[state.at])}.`, width, {
-      height: Math.max(230, Math.min(252, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
+      height: Math.max(230, Math.min(246, width * 0.66)), marginTop: 36, marginBottom: 34, marginLeft: 52, x: on.scale("threshold"),
       y: upward("gain per case", { nice: false, domain: [lowest - 0.04 * most, 1.04 * most], ticks: 5 }),
       marks: [
         Plot.areaY(band(at, null_low, null_high, on), { x: "x", y1: "low", y2: "high", fill: colours.band, clip: true }),
