@@ -55,11 +55,13 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
     if e.grade == "use":
         return _use(task, own)
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}), as below{_act(task, recalibrated=True)}.{_with_map(task, own)}"
+        return f"Next: apply the map ({e.method}), as below{_with_map(task, own)}"
     if e.grade == "avoid":
         return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for every case.{_without(task)}"
     rule = meanwhile(e, task)
     do = _MEANWHILE[rule].format(method=e.method, act=_act(task, recalibrated=rule == "cost_recalibrated"))
+    if not e.useful and rule != "cost_recalibrated" and not _priced(e, task):  # a guess: data come first
+        return f"Next: get more data. {_more_data(e)} Until then {do}{_why(e, task, rule)}"
     return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
 
 
@@ -91,7 +93,7 @@ def meanwhile(e: Evidence, task: TaskResult | None) -> str:
     these rows is below that of the event rate; recalibrated, if it is miscalibrated and that seems to gain.
     """
     known, safe = _costs(task), e.useful and e.safe
-    if task is not None and known and e.foresight > 0:
+    if task is not None and _priced(e, task):
         if not e.miscalibrated and not _clearly_saves(task, "cost_recalibrated"):
             known.pop("cost_recalibrated", None)
         name = _first(known)
@@ -113,14 +115,15 @@ def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
 
 def _with_map(task: TaskResult | None, own: tuple[str, str] | None) -> str:
     """What the user's costs say where recalibration is proven to gain."""
+    act = _act(task, recalibrated=True)
     if task is None or own is None:
-        return ""
-    return f" {_own_costs(task, own[0])}" if own[0] == "cost_recalibrated" else f" For your costs {own[1]}"
+        return f"{act}."
+    return f"{act}. {_own_costs(task, own[0])}" if own[0] == "cost_recalibrated" else f". For your costs {own[1]}"
 
 
 def _why(e: Evidence, task: TaskResult | None, rule: str) -> str:
     """What speaks for the rule, as far as it is known."""
-    if task is not None and _costs(task) and e.foresight > 0:
+    if task is not None and _priced(e, task):
         return f". {_own_costs(task, rule)}"
     if rule == "cost_recalibrated":
         assert e.certificate is not None
@@ -175,6 +178,11 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] 
         both = f"{known['cost']:.4g} per case as they are, {known[name]:.4g} recalibrated"
         return "cost", f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
     return name, f"{_RULES[name].format(f'{known[name]:.4g}')} (an estimate)."
+
+
+def _priced(e: Evidence, task: TaskResult | None) -> bool:
+    """Whether the user's costs tell rules apart."""
+    return bool(_costs(task)) and e.foresight > 0
 
 
 def _costs(task: TaskResult | None) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""``brolly switch``: what anybody loses, and gains, if a new forecast replaces an old one."""
+"""``brolly switch``: what decisions lose, and gain, if a new forecast replaces an old one."""
 
 from __future__ import annotations
 
