@@ -217,6 +217,20 @@ def test_python_m_brolly_in_this_process(rain, capsys, monkeypatch):
     assert capsys.readouterr().out == f"brolly {brolly.__version__}\n"
 
 
+@pytest.mark.parametrize(("argv", "frozen"), [("None", True), ("['--version']", False)])
+def test_what_is_imported_is_no_garbage(argv, frozen):
+    """In a process of its own; a program that calls `main` keeps its own ways."""
+    code = f"""
+import gc, sys
+from brolly.cli import main
+sys.argv = ["brolly", "--version"]
+main({argv})
+print(gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-2:] == ["True", str(frozen)]
+
+
 def test_characters_that_the_terminal_has_not(rain):
     Path("rain.csv").rename("Þurrt.csv")
     done = python_m_brolly("measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -101,7 +102,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     given = _with_command(sys.argv[1:] if argv is None else list(argv))
+    if argv is None:  # a process of its own
+        gc.disable()  # what is imported is no garbage; to search it time and again would take a twentieth of a report
     parser = _parser(given[0] if given else "")
+    if argv is None:
+        gc.freeze()
+        gc.enable()
     try:
         arguments = parser.parse_args(given)
     except SystemExit:  # --help and --version have said what was asked
