@@ -131,9 +131,10 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
     assert min(found) < max(found)
 
 
-def test_an_impossible_outcome_has_the_smallest_p_value():
-    p = np.array([0.0, 0.3, 0.6, 0.7])
-    atoms = as_atoms(brolly.Sample([1, 0, 1, 1], p))
+@pytest.mark.parametrize("weight", [None, [2.0, 1.0, 0.5, 3.0]])
+def test_an_impossible_outcome_has_the_smallest_p_value(weight):
+    """And takes no draws."""
+    atoms = as_atoms(brolly.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
     assert sequential_p_value(atoms, 10**7, np.random.default_rng(0)) == 1 / (10**7 + 1)
 
 

@@ -1,7 +1,7 @@
 """The statistic "combined": functions of the prediction, and the evidence of many samples along them."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport INFINITY, M_PI, cos, erfc, exp, fmax, fmin, log, log10, log1p, sqrt
+from libc.math cimport INFINITY, cos, erfc, exp, fmax, fmin, log, log10, log1p, sqrt
 from libc.string cimport memcpy
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from numpy.random cimport bitgen_t
@@ -14,7 +14,7 @@ cdef enum:
     RUNS = 256
     FUNCTIONS = 64
 
-cdef double TINY = 1e-300
+cdef double PI = 3.141592653589793, TINY = 1e-300
 cdef double[FUNCTIONS] STEP  # 1/(1 + i/2)
 for _i in range(FUNCTIONS):
     STEP[_i] = 1 / (1 + 0.5 * _i)
@@ -29,23 +29,12 @@ ctypedef fused number:
 
 cdef extern from *:
     """
-    static void multiply(double *restrict out, const double *restrict a, const double *restrict b, Py_ssize_t size) {
-        for (Py_ssize_t i = 0; i < size; i++) out[i] = a[i] * b[i];
-    }
-    /* From cos(k x) and cos((k - 1) x) to cos((k + 1) x) = 2 cos(x) cos(k x) - cos((k - 1) x). */
-    static void turn_on(double *restrict now, double *restrict earlier, const double *restrict turn, Py_ssize_t size) {
-        for (Py_ssize_t i = 0; i < size; i++) {
-            const double next = turn[i] * now[i] - earlier[i];
-            earlier[i] = now[i];
-            now[i] = next;
-        }
-    }
     /* Elements are independent, so both versions give the same bits: see -ffp-contract=off in meson.build. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
     __attribute__((target_clones("avx2", "default")))
     #endif
-    static void add_rows(double *restrict out, const double *restrict factor, const int32_t *restrict which,
-                         const double *restrict rows, Py_ssize_t count, Py_ssize_t width, Py_ssize_t stride) {
+    static void add_rows(double *__restrict out, const double *__restrict factor, const int32_t *__restrict which,
+                         const double *__restrict rows, Py_ssize_t count, Py_ssize_t width, Py_ssize_t stride) {
         Py_ssize_t i = 0, j;
         for (; i + 4 <= count; i += 4) {
             const double a = factor[i], b = factor[i + 1], c = factor[i + 2], d = factor[i + 3];
@@ -57,8 +46,6 @@ cdef extern from *:
             for (j = 0; j < width; j++) out[j] += factor[i] * rows[which[i] * stride + j];
     }
     """
-    void multiply(double* out, const double* a, const double* b, Py_ssize_t size) noexcept nogil
-    void turn_on(double* now, double* earlier, const double* turn, Py_ssize_t size) noexcept nogil
     # out_j += the sum over i of factor_i times element j of the row which_i
     void add_rows(double* out, const double* factor, const int32_t* which, const double* rows, Py_ssize_t count,
                   Py_ssize_t width, Py_ssize_t stride) noexcept nogil
@@ -124,13 +111,16 @@ cdef orthonormal(const double[:, ::1] of_run, Py_ssize_t runs, Py_ssize_t size):
     cdef double[FUNCTIONS] part
     with nogil:
         for k in range(runs):
-            earlier[k] = cos(M_PI * place[k])
+            earlier[k] = cos(PI * place[k])
             turn[k], now[k] = 2 * earlier[k], 1.0
         i = 0
         while found < size and i <= 2 * size:  # more than are needed: some may be combinations of those before
-            multiply(column, &of_run[1, 0] if i == 1 else now, root, runs)
-            if i != 1:
-                turn_on(now, earlier, turn, runs)
+            for k in range(runs):
+                column[k] = (of_run[1, k] if i == 1 else now[k]) * root[k]
+            if i != 1:  # cos((i + 1) x) = 2 cos(x) cos(i x) - cos((i - 1) x)
+                for k in range(runs):
+                    earlier[k] = turn[k] * now[k] - earlier[k]
+                earlier, now = now, earlier
             i += 1
             start = length = norm(column, runs)
             for _ in range(2):

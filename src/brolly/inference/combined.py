@@ -47,7 +47,7 @@ class Combined:
 
     def until(self, atoms: Atoms, rng: Rng, hits: int, most: int, likely: int) -> tuple[int, int]:
         """Draw until so many draws reach the observed value, or `most`; return the number of draws and of hits."""
-        if atoms.tossed and atoms.unit is None:
+        if atoms.tossed and atoms.unit is None and atoms.start is None:
             rows, runs = (self._prob, atoms.count, atoms.events), (self._start, self._expected, self._along)
             return until(rng.bit_generator.capsule, *rows, *runs, self._certain, hits, most)
         observed = self(atoms.observed())
