@@ -80,7 +80,7 @@ cdef void prepare(Sweep* s, Py_ssize_t* guide, Py_ssize_t buckets) noexcept nogi
             continue
         if h != last:
             s.crossed[inner], s.crossed[inner + 1] = events, others
-            last, inner = h, place(s, guide, <double>buckets, h)
+            last, inner = h, place(s, guide, <double>buckets, h if h > 0 else 0.0)  # below 0 by rounding
             events, others = s.crossed[inner], s.crossed[inner + 1]
         events += s.positive[j]
         others += s.negative[j]
@@ -254,7 +254,8 @@ cdef inline bint below(const Corner* edge, double x, double value) noexcept nogi
     return value < edge[0].value + rise - UNSURE * (fabs(edge[0].value) + fabs(rise))
 
 
-cdef bint take(const double* mu, const double* most, Py_ssize_t size, const Corner* edge, uint8_t* taken) noexcept nogil:
+cdef bint take(const double* mu, const double* most, Py_ssize_t size, const Corner* edge,
+               uint8_t* taken) noexcept nogil:
     """Mark the blocks that may reach the line through an edge; return whether any is new."""
     cdef Py_ssize_t block
     cdef double start, stop
@@ -267,7 +268,8 @@ cdef bint take(const double* mu, const double* most, Py_ssize_t size, const Corn
     return new
 
 
-cdef void build(const double* mu, const double* value, Py_ssize_t size, const uint8_t* taken, Corner* hull) noexcept nogil:
+cdef void build(const double* mu, const double* value, Py_ssize_t size, const uint8_t* taken,
+                Corner* hull) noexcept nogil:
     """Build the hull of the points of all blocks that are taken."""
     cdef Py_ssize_t block, k, corners = 0
     for block in range((size - 1 >> BITS) + 1):

@@ -80,7 +80,8 @@ cdef inline void pass_on(Springs r, const double* w, double* u, Py_ssize_t v, Py
     u[n + v + 1] += w[n + v] * z
 
 
-cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, Springs* found, double* u) noexcept nogil:
+cdef void eliminate(Py_ssize_t g, const double* x, const double* s, double* w, Springs* found,
+                    double* u) noexcept nogil:
     """Compute the stiffnesses w along the lines and R at each point; and pass the right-hand side u on meanwhile."""
     cdef Py_ssize_t v, n = g + 1
     cdef double c0, c1, t, a, b, turn
