@@ -131,7 +131,7 @@ class SegmentTests(Shown):
         rows = zip(self.segments, *columns, strict=True)
         return {
             "result": "segment_tests",
-            "method": f"exact Monte Carlo tests, {_METHODS[self.method]} over segments",
+            "method": f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments",
             "measure": self.measure,
             "fdr": self.fdr,
             "interval_level": self.interval_level,
