@@ -185,7 +185,8 @@ class SoftBinned:
         self._atoms, self._pooled = atoms, Pooled(atoms, measure)
         total = float(self._weight.sum())
         # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
-        noise = math.sqrt(float((atoms.weight * self._prob * (1 - self._prob)).sum()) / (total * atoms.n))
+        variance = float(weighted_sums((self._weight * self._prob)[None], 1 - self._prob)[0])
+        noise = math.sqrt(variance / (total * atoms.n))
         first = min(_FINEST, max(_COARSEST, 1 << math.ceil(math.log2(2.5 / max(noise, 1e-9)))))
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)

@@ -34,7 +34,8 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
     """
     scaled = prob * m
     cell = np.floor(scaled)
-    return cell.astype(np.int64), scaled - cell if soft else np.zeros(len(cell))
+    scaled -= cell if soft else scaled  # in place: to make room for so many numbers costs more than to fill it
+    return cell.astype(np.int64), scaled
 
 
 def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
