@@ -14,6 +14,7 @@ from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.errors import InputError
+from brolly.measures._interval import running_sums
 
 Strategy = Literal["uniform", "quantile"]
 Form = Literal["mean", "rounded"]
@@ -160,6 +161,6 @@ def _check(n_bins: int, strategy: str, form: str) -> int:
 
 def _quantiles(table: DistinctTable, shares: Floats) -> Floats:
     """Return for each share the smallest prediction with that much of the weight at or below it."""
-    below = np.cumsum(table.negative + table.positive)
+    below = running_sums(table.negative + table.positive)[1:]
     quantiles: Floats = table.prob[np.searchsorted(below, below[-1] * (shares - _TOLERANCE))]
     return quantiles

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from brolly.core.interval_swaps import check_count
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.measures._interval import running_sums
 from brolly.measures.expected import residuals
 
 
@@ -94,9 +95,7 @@ def cutoff_calibration_error(
     """
     check_count(intervals, "intervals")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    residual = residuals(sample._distinct_table())
-    prefix = np.zeros(len(residual) + 1)
-    np.cumsum(residual, out=prefix[1:])
+    prefix = running_sums(residuals(sample._distinct_table()))
     if intervals == 1:
         return float(np.ptp(prefix)) / sample.total_weight
     most = np.zeros(len(prefix))  # the largest sum over ranges that end by each place

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
-from brolly.measures._interval import mean_window_biases
+from brolly.measures._interval import mean_window_biases, running_sums
 from brolly.measures.expected import residuals
 
 _FINEST = 53  # bins of width 2^-53: doubles near 1 are no closer
@@ -97,8 +97,7 @@ def interval_calibration_error(
     table = sample._distinct_table()
     residual = residuals(table)
     residual /= sample.total_weight
-    prefix = np.zeros(len(residual) + 1)
-    np.cumsum(residual, out=prefix[1:])
+    prefix = running_sums(residual)
     best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
     start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))  # the best width of a calibrated forecaster, about
     biases: dict[int, float] = {}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from brolly.core.sample.sample import Sample, as_sample
+from brolly.measures._interval import running_sums
 from brolly.measures.expected import residuals
 
 
@@ -85,9 +86,9 @@ def two_bin_calibration_error(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     table = sample._distinct_table()
-    below, residual = np.zeros(len(table.prob) + 1), residuals(table)
+    residual = residuals(table)
     residual /= sample.total_weight
-    np.cumsum(residual, out=below[1:])
+    below = running_sums(residual)
     above = below[-1] - below
     squares = np.multiply(below, below, out=below)
     squares += np.multiply(above, above, out=above)
