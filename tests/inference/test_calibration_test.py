@@ -248,6 +248,27 @@ def test_several_statistics_share_their_draws():
 CELLS = {"uniform": (0, 2**16), "rare": (0, 3000), "narrow": (2**15, 2**15 + 3000), "certain": (0, 2**16)}
 
 
+def test_functions_of_one_name_are_told_apart():
+    rng = np.random.default_rng(9)
+    p = rng.random(300)
+    sample = brolly.Sample((rng.random(300) < p**2).astype(int), p)
+
+    def combined(sample):  # as the statistic of brolly is called
+        return brolly.brier_score(sample)
+
+    bias, nothing = (lambda s: abs(s.event_rate - s.y_prob.mean())), (lambda _: 0.0)
+    found = brolly.calibration_test(sample, statistic=bias, measure=nothing, n_resamples=99, rng=0)
+    assert (found.p_value, found.value, found.null.max()) == (0.01, 0.0, 0.0)
+    brier = brolly.calibration_test(sample.compress(2**12), statistic="brier_score", n_resamples=99, rng=0)
+    assert brolly.calibration_test(sample.compress(2**12), statistic=combined, n_resamples=99, rng=0).p_value == (
+        brier.p_value
+    )
+    one = brolly.calibration_test(sample, statistic=["brier_score", brolly.brier_score], n_resamples=99, rng=0)
+    assert list(one) == ["brier_score"]
+    with pytest.raises(brolly.InputError, match="statistic must have a different name for each"):
+        brolly.calibration_test(sample, statistic=[bias, nothing])
+
+
 @pytest.mark.parametrize("kind", CELLS)
 def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
     """Runs and the statistic stay, and the variance of each pool's events is that of its cells to 1e-6."""

@@ -138,6 +138,22 @@ def test_an_impossible_outcome_has_the_smallest_p_value(weight):
     assert sequential_p_value(atoms, 10**7, np.random.default_rng(0)) == 1 / (10**7 + 1)
 
 
+@pytest.mark.parametrize("tiny", ["prediction", "weight"])
+def test_what_has_next_to_no_variance_is_not_certain(tiny):
+    rng = np.random.default_rng(8)
+    p, weight = rng.random(300), None
+    y = rng.random(300) < p
+    if tiny == "prediction":
+        p[0], y[0] = 5e-324, False
+    else:
+        weight = np.append(1e-170, np.ones(299))  # its square is 0
+    sample = brolly.Sample(y.astype(int), p, sample_weight=weight)
+    rest = brolly.Sample(y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:])
+    combined, without = (Combined(as_atoms(one))(as_atoms(one).observed()) for one in (sample, rest))
+    assert combined == pytest.approx(without, rel=1e-6)
+    assert sequential_p_value(as_atoms(sample), 199, np.random.default_rng(0)) > 0.05
+
+
 @pytest.mark.parametrize("kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"])
 def test_sequential_p_values_are_valid(kind):
     """Calibrated forecasters: the chance of a p-value up to x is at most x, for every x; 1,000 samples."""

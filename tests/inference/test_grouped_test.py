@@ -29,7 +29,7 @@ def by_definition(y, p, group, weight):
     """Bennett's bound, row by row and group by group."""
     rows = list(zip(y, p, group, weight, strict=True))
     odds = [math.log(q / (1 - q)) for q in (min(max(x, 0.001), 0.999) for x in p)]
-    mass = [(float(w) * math.sqrt(q * (1 - q))) ** 2 for _, q, _, w in rows]
+    mass = [w * q * (1 - q) for _, q, _, w in rows]
     centre = sum(m * x for m, x in zip(mass, odds, strict=True)) / sum(mass) if sum(mass) > 0 else 0.0
     bounds = []
     for f in ([1.0] * len(rows), [x - centre for x in odds]):
@@ -41,7 +41,7 @@ def by_definition(y, p, group, weight):
         m = max(most.values())
         v = sum((Fraction(s) / Fraction(m)) ** 2 for s in spread.values()) if m > 0 else 0
         z = Fraction(total) / Fraction(m) if m > 0 else 0
-        if v == 0 or v < 1e-300:
+        if v == 0:
             bounds.append(1.0 if z == 0 else 0.0)
             continue
         bounds.append(2 * math.exp(-float(v * ((1 + z / v) * Fraction(log1p(z / v)) - z / v))))
@@ -93,3 +93,18 @@ def test_forecasts_that_are_too_extreme_or_too_timid_are_rejected(slope):
 def test_certain_predictions_that_fail_are_impossible():
     assert p_value([1, 0], [0.0, 0.0], [0, 1]) == 0.0
     assert p_value([0, 1], [0.0, 1.0], [0, 1]) == 1.0
+
+
+def test_a_weight_next_to_nothing_is_no_evidence():
+    weight = np.array([1.0, 1e-170, 1e-170, 1.0])  # its square is 0 beside the largest
+    assert p_value([1, 0, 1, 0], [1.0, 0.5, 0.5, 0.0], [0, 0, 1, 1], weight) == 1.0
+    assert p_value([1, 0, 1, 1], [1.0, 0.5, 0.5, 0.0], [0, 0, 1, 1], weight) == 0.0
+
+
+def test_a_row_in_two_parts_counts_as_one():
+    rng = np.random.default_rng(4)
+    y, p, group, weight = rng.random(60), rng.beta(0.3, 0.6, 60), np.repeat(np.arange(20), 3), rng.exponential(size=60)
+    parts = np.concatenate([weight * y, weight * (1 - y)])
+    found = p_value(np.repeat([1, 0], 60), np.tile(p, 2), np.tile(group, 2), parts)
+    assert found < 1
+    assert found == pytest.approx(by_definition(y.tolist(), p.tolist(), group.tolist(), weight.tolist()), rel=1e-9)

@@ -82,7 +82,7 @@ def functions(const double[::1] prob, const double[::1] weight, const double[::1
                 of_run[0, k] += place * share
                 of_run[1, k] += (log(prob[r]) - log1p(-prob[r])) * share
                 of_run[3, k] += share
-            else:
+            elif prob[r] <= 0 or prob[r] >= 1:  # others have a share of 0 by rounding alone
                 certain[sure] = r
                 sure += 1
             before += share

@@ -16,7 +16,7 @@ from brolly.core.arrays import Floats
 from brolly.core.sample.sample import Sample, as_sample
 from brolly.core.shown import Shown
 from brolly.core.text import finite, rows
-from brolly.errors import ResolutionWarning
+from brolly.errors import InputError, ResolutionWarning
 from brolly.inference.combined import with_fewer_cells
 from brolly.inference.resampling import (
     DrawnLater,
@@ -287,16 +287,19 @@ def calibration_test(
     alone = not isinstance(statistic, list | tuple)
     tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
     other = as_statistic(measure)
-    shown = [other if alone or one.name in STATISTICS else one for one in tested]
+    shown = [other if alone or _is_built_in(one) else one for one in tested]
+    if len({one.name for one in tested}) < len({_identity(one) for one in tested}):
+        raise InputError("statistic must have a different name for each; two functions share one: give them a __name__")
     size = check_resamples(n_resamples)
     generator, seed = as_seed(rng)
-    statistics = {one.name: one for one in (*tested, *shown)}
+    statistics = {_identity(one): one for one in (*tested, *shown)}
     observed, draws = redrawn(sample, list(statistics.values()), size, generator, progress)
-    column = {name: k for k, name in enumerate(statistics)}
+    column = {identity: k for k, identity in enumerate(statistics)}
     found = {}
     for one, beside in zip(tested, shown, strict=True):
-        p_value = _p_value(observed[column[one.name]], draws[:, column[one.name]])
-        null = DrawnLater(partial(np.sort, draws[:, column[beside.name]]))
+        at = column[_identity(one)]
+        p_value = _p_value(observed[at], draws[:, at])
+        null = DrawnLater(partial(np.sort, draws[:, column[_identity(beside)]]))
         found[one.name] = _result(sample, p_value, one, beside, null, size, seed)
         for note in found[one.name].warnings:
             warnings.warn(ResolutionWarning(note), stacklevel=2)
@@ -348,7 +351,7 @@ def redrawn(
 ) -> tuple[Floats, Floats]:
     """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
     atoms = as_atoms(sample)
-    if all(statistic.name in STATISTICS for statistic in statistics):
+    if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
 
@@ -370,6 +373,18 @@ def redrawn(
     )
     seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)  # as draws are
     return values(Draw(None, seen[None]))[0], draws
+
+
+def _is_built_in(statistic: Statistic) -> bool:
+    """Whether it is one of `STATISTICS`; a function may have the same name."""
+    return statistic.on in STATISTICS.values()
+
+
+def _identity(statistic: Statistic) -> str | int:
+    """What tells statistics apart: two functions may have the same name, as all lambda expressions do."""
+    if _is_built_in(statistic):
+        return statistic.name
+    return id(statistic.function if statistic.measure is None else statistic.measure)
 
 
 def _p_value(observed: float, draws: Floats) -> float:
