@@ -77,6 +77,14 @@ def test_savings_are_differences_with_intervals_that_hold_together():
         assert (got.low, got.mean, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
         assert found.to_dict()[f"saved_{name}"] == got.to_dict()
     assert found.saved("cost") is None
+    assert found.simplest == ("cost_never" if cost_of(p > 1, y).mean() < cost_of(p >= 0, y).mean() else "cost_always")
+    saved = cost_of(q > 1 if found.simplest == "cost_never" else q >= 0, z) - cost_of(parts.map(q) >= 0.1, z)
+    got, n = found.saved_over_simple, len(saved)
+    half = student.ppf(1 - 0.05 / 4, n - 1) * np.sqrt(
+        saved.var(ddof=1) / n + ((9 + abs(saved.mean())) / n) ** 2 * n / (n - 1)
+    )
+    assert (got.low, got.mean, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
+    assert found.to_dict()["saved_over_simple"] == got.to_dict()
 
 
 def test_costs_of_right_actions_are_not_those_of_errors():

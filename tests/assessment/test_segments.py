@@ -90,7 +90,7 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged(mo
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert said == (
         "Of 40 segments tested, 1 is miscalibrated beyond chance (false discovery rate 5%): 7. 1 segment has too few "
-        "rows to be tested. A map for each may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
+        "rows to be tested. Try a map for each: recalibrate --by."
     )
     assert a.segments.pooled_value == a.profile.value
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"

@@ -67,6 +67,7 @@ def evidence(**changed):
     )
 
 
+YOURS = "probability of at least false-alarm cost / (false-alarm + miss cost)."
 USEFUL = (worth(0.4), worth(0.45))
 USELESS = (worth(0.0), worth(0.0))
 ONLY_RECALIBRATED = (worth(0.0), worth(0.3))
@@ -177,20 +178,20 @@ def test_the_whole_verdict():
     found = judge(evidence(certificate=certificate(0.04225, harm=0.0034), worth=worth(0.4012, 0.12), bound=0.0987))
     assert str(found) == (
         "Recalibrate these probabilities before you use them.\n"
-        "With 95% confidence, acting on the recalibrated probabilities instead gains at\n"
-        "least 4.22% of what is at stake in some decision (about 4.3% by the estimate),\n"
-        "and loses at most 0.34% in any.\n"
-        "Next: apply the map (logistic), as below.\n"
+        "Acting on the recalibrated probabilities gains about 4.3% of what is at stake in\n"
+        "some decision (estimate). With 95% confidence, it gains at least 4.22% in some\n"
+        "decision and loses at most 0.34% in any.\n"
+        "Next: apply the map (logistic), as below, and act on cases with a recalibrated\n"
+        "probability of at least false-alarm cost / (false-alarm + miss cost).\n"
         "    a.recalibrator.predict(p)\n"
         "\n"
-        "Is it useful?         at least 40.1% of what perfect foresight would gain over\n"
-        "                      no forecast, at a threshold of about 12%.\n"
+        "Is it useful?         at least 40.1% of perfect foresight's gain over no\n"
+        "                      forecast, where it helps most (threshold of about 12%).\n"
         "Miscalibration costs  at most 9.87% of what is at stake, compared with the best\n"
         "                      correction that keeps the ranking. Mean prediction 31.2%,\n"
         "                      event rate 30%.\n"
-        "Recalibration gains   at least 4.22% of what is at stake in some decision, about\n"
-        "                      4.3% by the estimate; it loses at most 0.34% in any\n"
-        "                      (logistic)."
+        "Recalibration gains   about 4.3% of what is at stake in some decision (estimate;\n"
+        "                      at least 4.22% proven); none loses over 0.34% (logistic)."
     )
 
 
@@ -200,9 +201,9 @@ def test_until_there_are_more_rows_recalibrated_probabilities_are_the_better_gue
     assert found.grade == "unknown"
     assert found.headline == "Miscalibrated probabilities, and too few rows for a verdict."
     assert found.next_step == (
-        "Next: until there is more data, recalibrate (logistic, as below): that is the "
-        "better guess, with an estimated gain of 3.1% of what is at stake. A verdict needs more rows; these do not "
-        "tell how many."
+        "Next: until there is more data, recalibrate (logistic, as below), and act on cases with a recalibrated "
+        f"{YOURS} That is the better guess, with an estimated gain of 3.1% of what is at stake. A verdict needs more "
+        "rows; these do not tell how many."
     )
     assert found.commands == ("a.recalibrator.predict(p)",)
     for calm in ({"p_value": 0.3}, {"test": None}, {"certificate": certificate(0.0, estimate=0.0)}, {"bound": 0.02}):
@@ -233,6 +234,24 @@ def test_the_costs_are_a_fourth_answer():
     assert "best single cut-off" not in said
 
 
+def test_ones_own_costs_answer_whether_it_is_useful():
+    for always, words in (
+        ((2, 0.2), "For your costs: no, always acting costs less."),
+        ((2.8, 0.2), "For your costs: not clear, always acting may cost no more."),
+        ((5, 0.2), "For your costs: yes, always acting costs more."),
+    ):
+        for e in (evidence(), evidence(worth=worth(0.0))):
+            assert judge(e, own_costs((3, 0.2), (2, 0.2), always, (9, 0.2))).answers[0].meaning.endswith(f". {words}")
+
+
+def test_recalibration_is_not_needed_where_the_forecast_can_be_used():
+    found = judge(evidence(certificate=certificate(0.0, estimate=0.0012)))
+    assert found.grade == "use"
+    gains = found.answers[2]
+    assert gains.value == "not needed:"
+    assert gains.meaning == "no decision gains more than about 0.12% of what is at stake (logistic, estimate)."
+
+
 def own_costs(as_is, recalibrated, always, never):
     """The user's decision with a threshold of 0.1, by the mean and half the interval of each cost."""
     names = ("cost", "cost_recalibrated", "cost_always", "cost_never")
@@ -242,11 +261,13 @@ def own_costs(as_is, recalibrated, always, never):
     for name, (x, h) in zip(names[1:], given[1:], strict=True):
         less, half = as_is[0] - x, as_is[1] + h
         saved[name.replace("cost", "saved")] = Cost(mean=less, low=less - half, high=less + half)
+    less = min(always[0], never[0]) - recalibrated[0]
+    saved["saved_over_simple"] = Cost(mean=less, low=less - 0.8, high=less + 0.8)
     task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
     return TaskResult(task=task, regret=None, rounded=None, grid=8, n=4000, n_held_out=1000, **costs, **saved)
 
 
-ACT = "Next: act on cases with a probability of at least 0.1 (the cost of a false alarm / (that + the cost of a miss))."
+ACT = "Next: act on cases with a probability of at least 0.1 (false-alarm cost / (false-alarm + miss cost))."
 BETTER = "Recalibrated, they would cost you a little less: 2 instead of 3 per case (an estimate)."
 GAINS = "costs least, 3 per case: the forecast gains you nothing (an estimate)."
 
@@ -286,9 +307,9 @@ def test_a_useful_and_safe_forecast_can_be_used_until_there_are_more_rows():
         "many."
     )
     assert judge(e).next_step == (
-        "Next: until there is more data, use the probabilities as they are: with 95% confidence that loses at most "
-        f"{at_most(e.as_is.bound)} of what is at stake in any decision. A verdict needs more rows; these do not tell "
-        "how many."
+        f"Next: until there is more data, use the probabilities as they are, and act on cases with a {YOURS} With 95% "
+        f"confidence that loses at most {at_most(e.as_is.bound)} of what is at stake in any decision. A verdict needs "
+        "more rows; these do not tell how many."
     )
     unsafe = judge(evidence(bound=0.2, certificate=certificate(0.0, estimate=0.026)))
     assert unsafe.headline == "Too few rows for a verdict."
@@ -304,20 +325,21 @@ UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0),
         (
             {},
             ((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)),
-            "always act, whatever the probability. For your costs that saves about 1 per case (interval 0.6 to 1.4): 3 "
-            "instead of 4. A verdict",
+            "always act, whatever the probability. Your cost per case: always acting 3, as it is 4. That saves 0.6 to "
+            "1.4 over as it is (approximate, for these costs; a verdict is proven for all). A verdict",
         ),
         (
             {},
             ((4, 0.2), (3.5, 0.4), (9, 0.2), (3.9, 0.2)),
-            "never act, whatever the probability. For your costs that saves about 0.1 per case (interval -0.3 to 0.5, "
-            "so perhaps nothing): 3.9 instead of 4. A verdict",
+            "never act, whatever the probability. Your cost per case: never acting 3.9, as it is 4. That saves -0.3 to "
+            "0.5 over as it is (approximate), so perhaps nothing. A verdict",
         ),
         (
             {"p_value": 0.01},
             ((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)),
-            f"recalibrate (logistic, as below){FROM_MAP}For your costs that saves about 2 per case "
-            "(interval 1.6 to 2.4): 2 instead of 4, which is more than always acting (3). A verdict",
+            f"recalibrate (logistic, as below){FROM_MAP}Your cost per case: recalibrated 2, always acting 3, as it is "
+            "4. That saves 1.6 to 2.4 over as it is (approximate, for these costs; a verdict is proven for all). A "
+            "verdict",
         ),
         (
             {},
@@ -344,8 +366,13 @@ def test_where_recalibration_gains_ones_own_costs_can_say_otherwise():
     assert e.grade == "recalibrate"
     better, worse = own_costs((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)), own_costs((4, 0.2), (3, 0.2), (2, 0.2), (9, 0.2))
     assert judge(e, better).next_step == (
-        f"Next: apply the map (logistic), as below{FROM_MAP}For your costs that saves about 2 per case (interval 1.6 "
-        "to 2.4): 2 instead of 4, which is more than always acting (3)."
+        f"Next: apply the map (logistic), as below{FROM_MAP}Your cost per case: recalibrated 2, always acting 3, as it "
+        "is 4. That saves 1.6 to 2.4 over as it is (approximate)."
+    )
+    close = judge(e, own_costs((4, 0.2), (2, 0.2), (2.7, 0.2), (9, 0.2))).next_step
+    assert close.endswith(
+        "always acting 2.7, as it is 4. That saves 1.6 to 2.4 over as it is (approximate). Recalibrated "
+        "is not proven cheaper than always acting."
     )
     assert judge(e, worse).next_step == (
         "Next: apply the map (logistic), as below. For your costs always acting costs least, 2 per case: the forecast "
@@ -356,10 +383,13 @@ def test_where_recalibration_gains_ones_own_costs_can_say_otherwise():
 def test_without_a_forecast_two_rules_are_left():
     e = evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), ignored=0.01)
     assert e.grade == "avoid"
-    assert judge(e).next_step.endswith("for every case.")
+    rule = "always act if your threshold is below 30% (the event rate), otherwise never."
+    assert judge(e).next_step == f"Next: use another forecast. Without one, {rule}"
     step = judge(e, own_costs((3, 0.2), (2, 0.2), (5, 0.2), (4, 0.2))).next_step
     rules = "never acting costs 4 per case, always acting 5 (estimates)."
-    assert step.endswith(f"for every case. For your costs {rules}")
+    assert step.endswith(f"otherwise never. For your costs {rules}")
+    gains = judge(e).answers[2]
+    assert (gains.value, gains.meaning) == ("at most 1% over no forecast,", "of what is at stake in any decision.")
 
 
 def test_more_rows_are_asked_for_where_nothing_is_proven():
@@ -381,11 +411,12 @@ def test_more_rows_are_asked_for_where_nothing_is_proven():
     assert nothing.reason == "4,000 rows do not prove that these probabilities gain over no forecast at any threshold."
     assert nothing.next_step == (
         "Next: get more data. A verdict needs more rows; these do not tell how many. Until then use the probabilities "
-        "as they are. That is a guess: on these rows they come closer to the outcomes than the event rate does (Brier "
-        "score 0.15 against 0.21)."
+        f"as they are, and act on cases with a {YOURS} That is a guess: on these rows they come closer to the outcomes "
+        "than the event rate of the other rows does (Brier score 0.15 against 0.21)."
     )
     far = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3), brier_score=0.211, groups=9))
-    assert "decide as you would without these probabilities. That is a guess" in far.next_step
+    simple = "always act if your threshold is below 30% (the event rate), otherwise never"
+    assert f"decide without these probabilities: {simple}. That is a guess" in far.next_step
     assert "come no closer to the outcomes" in far.next_step
     assert "A verdict needs more rows, in new groups; these do not tell how many." in far.next_step
 
@@ -482,7 +513,7 @@ def table(total, flagged, small):
 )
 def test_segments_in_a_sentence(total, flagged, small, words):
     assert text.segments(table(total, flagged, small)) == words.replace("{MAPS}", text.OWN_MAPS)
-    grouped = words.replace("{MAPS}", text.OWN_MAPS).replace("rate 5%", "rate 5%, as if rows were independent")
+    grouped = words.replace("{MAPS}", text.OWN_MAPS).replace("rate 5%", "rate 5% for independent rows")
     assert text.segments(table(total, flagged, small), groups=True) == grouped
 
 

@@ -56,7 +56,7 @@ def test_the_verdict_is_printed(rain, capsys):
     y, p = rain
     expected = brolly.assess(y, p, rng=0)
     assert out == f"{expected}\nResult written to a.json\n"
-    assert len(out.splitlines()) <= 14
+    assert len(out.splitlines()) <= 15
 
 
 def write_too_high(path, separator=","):

@@ -33,6 +33,7 @@ LABELS = {
     "cost_perfect": "Perfect foresight",
 }
 _SAVED = {f"cost_{rule}": f"saved_{rule}" for rule in ("recalibrated", "always", "never")}
+_COSTS = (*LABELS, *_SAVED.values(), "saved_over_simple")
 _WIDEST = max(map(len, LABELS.values()))
 
 
@@ -72,6 +73,9 @@ class TaskResult(Shown):
     saved_recalibrated, saved_always, saved_never : Cost or None
         What these rules save per case over acting on the forecast as it is; below 0 they cost more. The three intervals
         hold together at the confidence level (Bonferroni), approximately. None where there is no such cost.
+    saved_over_simple : Cost or None
+        What the recalibrated forecast saves per case over the cheaper of always and never acting, on the rows held out.
+        The interval allows for the choice of that rule (Bonferroni).
     best_threshold : float or None
         The cut-off of `cost_best_cutoff`, chosen on the rows that are not held out.
     n, n_held_out : int
@@ -91,6 +95,7 @@ class TaskResult(Shown):
     saved_recalibrated: Cost | None = None
     saved_always: Cost | None = None
     saved_never: Cost | None = None
+    saved_over_simple: Cost | None = None
     best_threshold: float | None = None
     n: int = 0
     n_held_out: int = 0
@@ -125,7 +130,9 @@ class TaskResult(Shown):
             fitted = _fitted_actions(task, split, cutoff)
             for name, action in fitted.items():
                 costs[name] = _changed_cost(task, rows, split.held, action, confidence_level)
-            costs["saved_recalibrated"] = _saved(task, split.held, fitted["cost_recalibrated"], together)
+            recalibrated = fitted["cost_recalibrated"]
+            costs["saved_recalibrated"] = _saved(task, split.held, recalibrated, together)
+            costs["saved_over_simple"] = _saved_over_simple(task, rows, split.held, recalibrated, confidence_level)
         held = 0 if split is None else split.held.n
         return cls(
             task=task,
@@ -145,6 +152,12 @@ class TaskResult(Shown):
             return None
         (spared, missed), (alarm, hit) = self.task.matrix[list(self.task.order)].tolist()
         return (-alarm, -missed) if spared == hit == 0 else None
+
+    @property
+    def simplest(self) -> str | None:
+        """The cheaper of always and never acting, by the name of its cost; None if they have none."""
+        known = {name: cost.mean for name in ("cost_always", "cost_never") if (cost := getattr(self, name)) is not None}
+        return min(known, key=known.__getitem__) if known else None
 
     def saved(self, name: str) -> Cost | None:
         """What a rule, by the name of its cost, saves over acting on the forecast as it is; None for that itself."""
@@ -186,7 +199,7 @@ class TaskResult(Shown):
             "scale": self.task.scale,
             "swaps": found["swaps"],
             "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
-            **{name: (found := getattr(self, name)) and found.to_dict() for name in (*LABELS, *_SAVED.values())},
+            **{name: (found := getattr(self, name)) and found.to_dict() for name in _COSTS},
             "best_threshold": self.best_threshold,
             "cost_rows": self.n,
             "held_out_rows": self.n_held_out,
@@ -259,9 +272,19 @@ def mean_cost(cost: Floats, possible: Floats, rows: Forecasts, confidence_level:
     return _interval(mean, square[0, 0] * n / (n - 1), n - 1, possible, confidence_level)
 
 
-def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: float) -> Cost | None:
-    """What an action for each row saves over acting on the forecast as it is."""
-    saved = paid(task, task.best_index(rows.prob), rows) - paid(task, action, rows)
+def _saved_over_simple(
+    task: FiniteTask, rows: Forecasts, held: Forecasts, action: Any, confidence_level: float
+) -> Cost | None:
+    """What an action for each row held out saves over the cheaper, on all rows, of always and never acting."""
+    simple = {end: float(rows.masses() @ paid(task, task.order[end], rows)) for end in (-1, 0)}
+    least = task.order[min(simple, key=simple.__getitem__)]
+    return _saved(task, held, action, 1 - (1 - confidence_level) / len(simple), over=np.full(len(held.prob), least))
+
+
+def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: float, over: Any = None) -> Cost | None:
+    """What an action for each row saves over another, by default over acting on the forecast as it is."""
+    other = task.best_index(rows.prob) if over is None else over
+    saved = paid(task, other, rows) - paid(task, action, rows)
     most = float(np.ptp(task.matrix, axis=0).max())
     return mean_cost(saved, np.array([-most, most]), rows, confidence_level)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brolly.assessment.text import at_threshold, estimate, rarer
+from brolly.assessment.text import RULES, at_threshold, estimate, rarer
 from brolly.core.text import at_most, percent
-from brolly.decisions.text import show_threshold
 
 if TYPE_CHECKING:
     from brolly.assessment.costs import TaskResult
@@ -37,13 +36,13 @@ _RULES = {  # of equals, the simplest comes first
     "cost": "acting on the probabilities as they are costs least, {} per case",
     "cost_recalibrated": "acting on the recalibrated probabilities costs least, {} per case",
 }
-_ACTING = {"cost_always": "always acting", "cost_never": "never acting", "cost_recalibrated": "recalibrated"}
+_THRESHOLD = "false-alarm cost / (false-alarm + miss cost)"
 _MEANWHILE = {
     "cost_always": "always act, whatever the probability",
     "cost_never": "never act, whatever the probability",
     "cost": "use the probabilities as they are{act}",
     "cost_recalibrated": "recalibrate ({method}, as below){act}",
-    "without": "decide as you would without these probabilities",
+    "without": "decide without these probabilities{simple}",
 }
 
 
@@ -55,11 +54,12 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
     if e.grade == "use":
         return _use(task, own)
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}), as below{_with_map(task, own)}"
+        return f"Next: apply the map ({e.method}), as below{_with_map(e, task, own)}"
     if e.grade == "avoid":
-        return f"Next: use another forecast, or the event rate, {e.event_rate:.3g}, for every case.{_without(task)}"
+        return f"Next: use another forecast. Without one, {_simple(e)}.{_without(task)}"
     rule = meanwhile(e, task)
-    do = _MEANWHILE[rule].format(method=e.method, act=_act(task, recalibrated=rule == "cost_recalibrated"))
+    act, simple = _act(task, recalibrated=rule == "cost_recalibrated"), f": {_simple(e)}" * (e.foresight > 0)
+    do = _MEANWHILE[rule].format(method=e.method, act=act, simple=simple)
     if not e.useful and rule != "cost_recalibrated" and not _priced(e, task):  # a guess: data come first
         return f"Next: get more data. {_more_data(e)} Until then {do}{_why(e, task, rule)}"
     return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
@@ -106,62 +106,76 @@ def meanwhile(e: Evidence, task: TaskResult | None) -> str:
 
 
 def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
-    """From which probability on to act, if there is one threshold."""
-    if task is None or len(task.task.thresholds) != 1:
+    """From which probability on to act: the one threshold of the task, or the rule for it."""
+    if task is not None and len(task.task.thresholds) != 1:
         return ""
-    threshold, which = show_threshold(task.task.thresholds[0]), "recalibrated " * recalibrated
-    return f", and act on cases with a {which}probability of at least {threshold}"
+    threshold = _THRESHOLD if task is None else f"{task.task.thresholds[0]:.3g}"
+    return f", and act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
 
 
-def _with_map(task: TaskResult | None, own: tuple[str, str] | None) -> str:
+def _simple(e: Evidence) -> str:
+    """What to do without a forecast."""
+    return f"always act if your threshold is below {100 * e.event_rate:.3g}% (the event rate), otherwise never"
+
+
+def _with_map(e: Evidence, task: TaskResult | None, own: tuple[str, str] | None) -> str:
     """What the user's costs say where recalibration is proven to gain."""
     act = _act(task, recalibrated=True)
     if task is None or own is None:
         return f"{act}."
-    return f"{act}. {_own_costs(task, own[0])}" if own[0] == "cost_recalibrated" else f". For your costs {own[1]}"
+    return f"{act}. {_own_costs(e, task, own[0])}" if own[0] == "cost_recalibrated" else f". For your costs {own[1]}"
 
 
 def _why(e: Evidence, task: TaskResult | None, rule: str) -> str:
     """What speaks for the rule, as far as it is known."""
     if task is not None and _priced(e, task):
-        return f". {_own_costs(task, rule)}"
+        return f". {_own_costs(e, task, rule)}"
     if rule == "cost_recalibrated":
         assert e.certificate is not None
         gain = estimate(e.certificate.gain_estimate)
-        return f": that is the better guess, with an estimated gain of {gain} of what is at stake."
+        return f". That is the better guess, with an estimated gain of {gain} of what is at stake."
     if e.useful and e.safe:
         return (
-            f": with {percent(e.confidence_level)} confidence that loses at most {at_most(e.as_is.bound)} of what is "
+            f". With {percent(e.confidence_level)} confidence that loses at most {at_most(e.as_is.bound)} of what is "
             "at stake in any decision."
         )
     if e.useful:
         assert e.worth is not None
-        return f": they are proven useful {at_threshold(e.worth.relative_threshold)}; elsewhere that is a guess."
+        return f". They are proven useful {at_threshold(e.worth.relative_threshold)}; elsewhere that is a guess."
     if e.foresight == 0:
         return "."
     than = "closer" if rule == "cost" else "no closer"
     scores = f"Brier score {e.brier_score:.3g} against {e.brier_without:.3g}"
-    return f". That is a guess: on these rows they come {than} to the outcomes than the event rate does ({scores})."
+    rate = "the event rate of the other rows"  # for each row
+    return f". That is a guess: on these rows they come {than} to the outcomes than {rate} does ({scores})."
 
 
-def _own_costs(task: TaskResult, rule: str) -> str:
-    """What the rule costs the user, and what it saves; whether the forecast as it is costs more than none."""
+def _own_costs(e: Evidence, task: TaskResult, rule: str) -> str:
+    """What the rule costs the user beside simpler ones, and what it saves."""
     known, saved = _costs(task), task.saved(rule)
     best = _first(known)
     if rule == "cost" != best:
-        both = f"{known[rule]:.4g} per case, {_ACTING[best]} {known[best]:.4g}"
+        both = f"{known[rule]:.4g} per case, {RULES[best]} {known[best]:.4g}"
         return f"For your costs that costs {both} (estimates that do not tell which is less)."
     if saved is None:
         return f"For your costs that costs least, {known[rule]:.4g} per case (an estimate)."
-    plain = {name: cost for name, cost in known.items() if name in ("cost_always", "cost_never")}
-    worse = rule == "cost_recalibrated" and plain and _clearly_saves(task, _first(plain))
-    than = f", which is more than {_ACTING[_first(plain)]} ({min(plain.values()):.4g})" if worse else ""
+    compared = sorted({rule, "cost", task.simplest or rule}, key=lambda name: (known[name], name != rule))
+    costs = ", ".join(f"{RULES[name]} {known[name]:.4g}" for name in compared)
+    # An interval above 0 can stand beside a verdict that nothing is proven.
+    about = ", for these costs; a verdict is proven for all" if e.grade == "unknown" and saved.low > 0 else ""
     doubt = "" if saved.low > 0 else ", so perhaps nothing"
-    interval = f"interval {saved.low:.3g} to {saved.high:.3g}{doubt}"
     return (
-        f"For your costs that saves about {saved.mean:.3g} per case ({interval}): "
-        f"{known[rule]:.4g} instead of {known['cost']:.4g}{than}."
+        f"Your cost per case: {costs}. That saves {saved.low:.3g} to {saved.high:.3g} over as it is (approximate"
+        f"{about}){doubt}.{_not_cheaper(task, rule)}"
     )
+
+
+def _not_cheaper(task: TaskResult, rule: str) -> str:
+    """That recalibration may cost as much as the better of always and never acting."""
+    saved, plain = task.saved_over_simple, task.simplest
+    if rule != "cost_recalibrated" or plain is None or saved is None or saved.low > 0:
+        return ""
+    return f" Recalibrated is not proven cheaper than {RULES[plain]}."
 
 
 def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] | None:
@@ -213,10 +227,9 @@ def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
     if own is not None and not _helps(costs):
         return f"Next, for your costs: {own[1]}"
     own_threshold = _act(task).removeprefix(", and ")
-    found = (
-        f"Next: {own_threshold or 'act on cases with a probability of at least your threshold'} (the cost of a false "
-        f"alarm / (that + the cost of a miss){'' if own_threshold else ': 10% if a miss costs 9 times a false alarm'})."
-    )
+    rule = f" ({_THRESHOLD})" * bool(own_threshold)
+    rule = ": 10% if a miss costs 9 times a false alarm" if task is None else rule
+    found = f"Next: {own_threshold or 'act on these probabilities'}{rule}."
     if own is None or own[0] != "cost_recalibrated":
         return found
     less = f"{costs['cost_recalibrated']:.4g} instead of {costs['cost']:.4g} per case (an estimate)"

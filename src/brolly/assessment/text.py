@@ -25,7 +25,13 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-OWN_MAPS = "A map for each may help: brolly recalibrate --by, or Recalibrator.fit(by=...)."
+OWN_MAPS = "Try a map for each: recalibrate --by."
+RULES = {
+    "cost": "as it is",
+    "cost_recalibrated": "recalibrated",
+    "cost_always": "always acting",
+    "cost_never": "never acting",
+}
 _COLUMN = 22  # where the answers of the table begin
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
@@ -80,9 +86,9 @@ def reason(e: Evidence) -> str:
     if e.grade == "recalibrate":
         assert e.certificate is not None
         return (
-            f"{level}, acting on the recalibrated probabilities instead gains at least "
-            f"{at_least(e.certificate.gain_at_least)} of what is at stake in some decision (about "
-            f"{estimate(e.certificate.gain_estimate)} by the estimate), and loses at most "
+            f"Acting on the recalibrated probabilities gains about {estimate(e.certificate.gain_estimate)} of what is "
+            f"at stake in some decision (estimate). {level}, it gains at least "
+            f"{at_least(e.certificate.gain_at_least)} in some decision and loses at most "
             f"{at_most(e.certificate.harm_bound)} in any."
         )
     if e.grade == "avoid":
@@ -136,17 +142,30 @@ def answer_line(question: str, value: str, meaning: str) -> str:
     )
 
 
-def worth_answer(e: Evidence) -> dict[str, str]:
+def worth_answer(e: Evidence, task: TaskResult | None = None) -> dict[str, str]:
     """Is it useful?"""
+    own = _useful_to_you(task)
     if e.worth is None:
         return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
     if not e.worth.proven:
-        return {"value": "not proven:", "meaning": "no gain over no forecast is proven at any threshold."}
-    where = at_threshold(e.worth.relative_threshold)
+        return {"value": "not proven:", "meaning": f"no gain over no forecast is proven at any threshold.{own}"}
+    where = f"where it helps most ({at_threshold(e.worth.relative_threshold).removeprefix('at a ')})"
     return {
         "value": f"at least {at_least(e.worth.relative_at_least)}",
-        "meaning": f"of what perfect foresight would gain over no forecast, {where}.",
+        "meaning": f"of perfect foresight's gain over no forecast, {where}.{own}",
     }
+
+
+def _useful_to_you(task: TaskResult | None) -> str:
+    """Whether the forecast as it is costs the user less than no forecast, as far as an approximate interval tells."""
+    plain = None if task is None else task.simplest
+    saved = None if task is None or plain is None else task.saved(plain)
+    if plain is None or saved is None:
+        return ""
+    if saved.low <= 0 <= saved.high:
+        return f" For your costs: not clear, {RULES[plain]} may cost no more."
+    found = ("no", "less") if saved.low > 0 else ("yes", "more")
+    return f" For your costs: {found[0]}, {RULES[plain]} costs {found[1]}."
 
 
 def loss_answer(e: Evidence) -> dict[str, str]:
@@ -163,16 +182,23 @@ def recalibration_answer(e: Evidence) -> dict[str, str]:
         return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
     if e.method == "none":
         return {"value": "no change:", "meaning": "no map did better than the probabilities as they are."}
+    if e.grade == "avoid" and e.ignored is not None:
+        over = f"; over the forecast as it is at least {at_least(c.gain_at_least)} in some decision"
+        most = f"of what is at stake in any decision{over if c.gain_at_least > 0 else ''}."
+        return {"value": f"at most {at_most(e.ignored)} over no forecast,", "meaning": most}
+    if e.grade == "use":
+        most = (
+            f"no decision gains more than about {estimate(c.gain_estimate)} of what is at stake ({e.method}, estimate)."
+        )
+        return {"value": "not needed:", "meaning": most}
     if c.gain_at_least == 0:
         harm = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
         return {"value": "nothing proven;", "meaning": harm}
     gain = (
-        f"of what is at stake in some decision, about {estimate(c.gain_estimate)} by the estimate; it loses at most "
-        f"{at_most(c.harm_bound)} in any ({e.method})."
+        f"of what is at stake in some decision (estimate; at least {at_least(c.gain_at_least)} proven); none loses "
+        f"over {at_most(c.harm_bound)} ({e.method})."
     )
-    if e.grade == "avoid":
-        gain = "of what is at stake in some decision, over the forecast as it is, not over no forecast."
-    return {"value": f"at least {at_least(c.gain_at_least)}", "meaning": gain}
+    return {"value": f"about {estimate(c.gain_estimate)}", "meaning": gain}
 
 
 def cost_answer(task: TaskResult) -> dict[str, str]:
@@ -321,7 +347,7 @@ def segments(table: SegmentTable, *, groups: bool = False) -> str:
         return f"Of {_count(tested, 'segment', 'segments')} tested, none is miscalibrated beyond chance.{few}"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     are = "is" if len(names) == 1 else "are"
-    alone = ", as if rows were independent" if groups else ""
+    alone = " for independent rows" if groups else ""
     return (
         f"Of {_count(tested, 'segment', 'segments')} tested, {len(names):,} {are} miscalibrated beyond chance (false "
         f"discovery rate {percent(table.fdr)}{alone}): {', '.join(names[:_NAMED])}{more}.{few} {OWN_MAPS}"

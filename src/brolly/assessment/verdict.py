@@ -284,7 +284,7 @@ class Verdict:
 def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...] = ()) -> Verdict:
     """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
     answers = [
-        Answer(about="worth", question="Is it useful?", **text.worth_answer(e)),
+        Answer(about="worth", question="Is it useful?", **text.worth_answer(e, task)),
         Answer(about="loss", question="Miscalibration costs", **text.loss_answer(e)),
         Answer(about="recalibration", question="Recalibration gains", **text.recalibration_answer(e)),
     ]

@@ -157,7 +157,7 @@ def _rounded(a: Assessment) -> str:
 def _tiles(a: Assessment, index: int) -> str:
     tiles = [
         f'<div class="about-{answer.about}"><dt>{escape(answer.question)}</dt>'
-        f'<dd class="value">{escape(answer.value.rstrip(":;"))}</dd>'
+        f'<dd class="value">{escape(answer.value.rstrip(":;,"))}</dd>'
         f'<dd class="more">{escape(answer.meaning)}</dd></div>'
         for answer in a.verdict.answers
     ]
