@@ -61,7 +61,7 @@ cdef void prepare(Sweep* s, Py_ssize_t* guide, Py_ssize_t buckets) noexcept nogi
     cdef Py_ssize_t j, k, none, every, inner = 0
     cdef double last = -1.0, h, up, events = 0.0, others = 0.0
     cdef double none_events = 0.0, none_others = 0.0, every_events = 0.0, every_others = 0.0
-    cdef bint alone = s.at[0] == 0  # only a threshold of 0 has the entries with h = 0 to itself
+    cdef bint alone = s.size > 0 and s.at[0] == 0  # only a threshold of 0 has the entries with h = 0 to itself
     for k in range(s.size - 1, -1, -1):
         guide[<Py_ssize_t>(s.at[k] * <double>buckets)] = k
     for k in range(buckets, -1, -1):
