@@ -10,6 +10,7 @@ import pytest
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logit
 
 from brolly.inference.forecasts import Forecasts
 from brolly.inference.grouped_test import grouped_p_value
@@ -28,11 +29,10 @@ def log1p(u):
 def by_definition(y, p, group, weight):
     """Bennett's bound, row by row and group by group."""
     rows = list(zip(y, p, group, weight, strict=True))
-    odds = [math.log(q / (1 - q)) for q in (min(max(x, 0.001), 0.999) for x in p)]
-    mass = [w * q * (1 - q) for _, q, _, w in rows]
-    centre = sum(m * x for m, x in zip(mass, odds, strict=True)) / sum(mass) if sum(mass) > 0 else 0.0
+    odds, share = logit(np.clip(p, 0.001, 0.999)), weight * np.asarray(p) * (1 - np.asarray(p))
+    centre = float(share @ odds) / float(share.sum()) if share.sum() > 0 else 0.0  # to the bit: what is 0 stays 0
     bounds = []
-    for f in ([1.0] * len(rows), [x - centre for x in odds]):
+    for f in ([1.0] * len(rows), (odds - centre).tolist()):
         total = abs(sum(w * (t - q) * g for (t, q, _, w), g in zip(rows, f, strict=True)))
         most, spread = {}, {}
         for (_, q, name, w), g in zip(rows, f, strict=True):
@@ -41,9 +41,10 @@ def by_definition(y, p, group, weight):
         m = max(most.values())
         v = sum((Fraction(s) / Fraction(m)) ** 2 for s in spread.values()) if m > 0 else 0
         z = Fraction(total) / Fraction(m) if m > 0 else 0
-        if v == 0:
-            bounds.append(1.0 if z == 0 else 0.0)
+        if v < 1e-320 and any(w * abs(g) > 0 and q == 1 - t for (t, q, _, w), g in zip(rows, f, strict=True)):
+            bounds.append(0.0)
             continue
+        v = max(v, Fraction(1e-300))
         bounds.append(2 * math.exp(-float(v * ((1 + z / v) * Fraction(log1p(z / v)) - z / v))))
     return min(1.0, 2 * min(bounds))
 

@@ -11,6 +11,7 @@ from brolly.core.arrays import Floats
 from brolly.inference.forecasts import Forecasts
 
 _NEAREST = 1e-3  # to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
+_LEAST = 1e-300  # variance: squares of less are rounded to 0, and a larger one is a weaker bound
 
 
 def grouped_p_value(rows: Forecasts) -> float:
@@ -32,7 +33,7 @@ def grouped_p_value(rows: Forecasts) -> float:
     p, weight = rows.prob, rows.masses()
     spread = np.sqrt(p * (1 - p))
     odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
-    share = weight * spread**2  # of two parts of one row, with its event and without, it is that of the row
+    share = weight * p * (1 - p)  # of two parts of one row, with its event and without, it is that of the row
     centre = float(share @ odds) / total if (total := float(share.sum())) > 0 else 0.0
     return min(1.0, 2 * min(_bound(rows, f, spread) for f in (np.ones(len(p)), odds - centre)))
 
@@ -46,8 +47,7 @@ def _bound(rows: Forecasts, f: Floats, spread: Floats) -> float:
         return 1.0
     found = abs(float((rows.masses() * f / most) @ (rows.event - p)))
     variance = float((np.bincount(group, scale / most * spread) ** 2).sum())
-    if variance == 0:  # every row that could differ is certain, or has next to no weight: then nothing is known
-        return 0.0 if (scale[p == 1.0 - rows.event] > 0).any() else 1.0
-    with np.errstate(over="ignore"):  # of a variance next to 0
-        ratio = float(np.float64(found) / variance)
-    return 2 * math.exp(found - (variance + found) * math.log1p(ratio))
+    if variance == 0 and (scale[p == 1.0 - rows.event] > 0).any():  # all are certain, and one is wrong
+        return 0.0
+    variance = max(variance, _LEAST)
+    return 2 * math.exp(found - (variance + found) * math.log1p(found / variance))
