@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -68,6 +69,7 @@ def evidence(**changed):
 
 
 YOURS = "probability of at least false-alarm cost / (false-alarm + miss cost)."
+SIMPLE = "your threshold (false-alarm cost / (false-alarm + miss cost))"
 USEFUL = (worth(0.4), worth(0.45))
 USELESS = (worth(0.0), worth(0.0))
 ONLY_RECALIBRATED = (worth(0.0), worth(0.3))
@@ -383,11 +385,14 @@ def test_where_recalibration_gains_ones_own_costs_can_say_otherwise():
 def test_without_a_forecast_two_rules_are_left():
     e = evidence(worth=worth(0.0), worth_recalibrated=worth(0.0), ignored=0.01)
     assert e.grade == "avoid"
-    rule = "always act if your threshold is below 30% (the event rate), otherwise never."
+    rule = f"always act if {SIMPLE} is below 30% (the event rate), otherwise never."
     assert judge(e).next_step == f"Next: use another forecast. Without one, {rule}"
     step = judge(e, own_costs((3, 0.2), (2, 0.2), (5, 0.2), (4, 0.2))).next_step
     rules = "never acting costs 4 per case, always acting 5 (estimates)."
     assert step.endswith(f"otherwise never. For your costs {rules}")
+    assert judge(replace(e, constant=True)).reason.startswith(
+        "Every prediction is 0.312. With 95% confidence, ignoring"
+    )
     gains = judge(e).answers[2]
     assert (gains.value, gains.meaning) == ("at most 1% over no forecast,", "of what is at stake in any decision.")
 
@@ -415,7 +420,7 @@ def test_more_rows_are_asked_for_where_nothing_is_proven():
         "than the event rate of the other rows does (Brier score 0.15 against 0.21)."
     )
     far = judge(evidence(bound=0.01, worth=worth(0.0), worth_recalibrated=worth(0.3), brier_score=0.211, groups=9))
-    simple = "always act if your threshold is below 30% (the event rate), otherwise never"
+    simple = f"always act if {SIMPLE} is below 30% (the event rate), otherwise never"
     assert f"decide without these probabilities: {simple}. That is a guess" in far.next_step
     assert "come no closer to the outcomes" in far.next_step
     assert "A verdict needs more rows, in new groups; these do not tell how many." in far.next_step

@@ -35,7 +35,7 @@ def calibrated(rng, n):
 @pytest.mark.parametrize(
     ("forecast", "warning"),
     [
-        (overconfident, "brolly: warning: Recalibrate these probabilities before you use them. With 95%"),
+        (overconfident, "brolly: warning: Recalibrate these probabilities before you use them. Acting"),
         (noise, "brolly: warning: Do not use these probabilities: they say little that the event\n"),
         (inverted, "brolly: warning: Check which outcome is the event: higher probabilities go with\n"),
         (calibrated, ""),

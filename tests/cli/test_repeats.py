@@ -46,6 +46,14 @@ def test_the_verdict_has_the_note(visits, capsys):
     assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
+def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
+    y, p, q = visits
+    write("patient_id", np.clip(p**3, 0, 1), q, y, np.arange(400) // 4)
+    assert main(["assess", "visits.csv", *COLUMNS, "--json"]) == 0
+    fit, _ = json.loads(capsys.readouterr().out)["verdict"]["commands"]
+    assert fit == "brolly recalibrate visits.csv --prob p --outcome y --groups patient_id -o map.json"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -30,8 +30,8 @@ def test_the_first_screen_has_verdict_answers_and_both_charts(browser, report):
         assert bottom(browser, f'[data-chart="{chart}"]') <= 800
     assert len(browser.all(".tiles > div")) == 4
     assert browser.texts(".first .keys li") == [
-        *("as it is", "recalibrated", "no forecast", "perfect", "if calibrated"),
-        *("event rate", "if calibrated", f"recalibration map ({report_cases.single().recalibrator.method_})"),
+        *("as it is", "recalibrated", "no forecast", "perfect", "chance, if calibrated"),
+        *("event rate", "chance, if calibrated", f"recalibration map ({report_cases.single().recalibrator.method_})"),
     ]
     browser.open(report, size="phone")
     browser.view("report-first-phone")

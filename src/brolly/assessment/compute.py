@@ -148,6 +148,7 @@ def compute(
         is_reversed=is_reversed(sample, area, as_is.groups),
         p_grouped=None if group is None else grouped_p_value(Forecasts.all_of(sample, group)),
         rarer=_rarer(summary),
+        constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
     )
     value = _value(sample, recalibration.recalibrator)
     step()

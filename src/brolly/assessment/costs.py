@@ -53,8 +53,9 @@ class Cost(Shown):
 class TaskResult(Shown):
     """The user's own decision: what it costs, and its swap regret on these rows.
 
-    All costs are of the same rows: all of them. What recalibration and the best cut-off change was measured on rows
-    that neither was fitted to. Acting on the forecast means: take the action that is best if the probability is right.
+    The costs of recalibration and of the best cut-off are estimated on rows that neither was fitted to, by regression
+    on the cost of the forecast as it is, which all rows tell. The others are of all rows. Acting on the forecast means:
+    take the action that is best if the probability is right.
 
     Attributes
     ----------
@@ -292,18 +293,20 @@ def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: flo
 def _changed_cost(
     task: FiniteTask, rows: Forecasts, held: Forecasts, action: Any, confidence_level: float
 ) -> Cost | None:
-    """The cost of a fitted rule: that of the forecast on all rows, and what the rule changes on rows held out."""
+    """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows tell."""
     possible = -task.matrix
     (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
-    old = paid(task, task.best_index(held.prob), held)
-    (_, change), product, k = _spread(held, old, paid(task, action, held) - old)
+    old, new = paid(task, task.best_index(held.prob), held), paid(task, action, held)
+    _, product, k = _spread(held, old, new)
     if k < 2:
         return None
+    slope = float(np.clip(product[0, 1] / product[0, 0], 0.0, 1.0)) if product[0, 0] > 0 else 1.0
+    (_, rest), product, k = _spread(held, old, new - slope * old)
     share = held.masses().sum() / rows.masses().sum()
     most = np.ptp(task.matrix, axis=0).max()
-    variance = square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * share * product[0, 1]) * k / (k - 1)
+    variance = slope**2 * square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * slope * share * product[0, 1]) * k / (k - 1)
     variance += (np.abs(possible - mean).max() / n) ** 2 + (most / k) ** 2  # one more case, as in `mean_cost`
-    return _interval(mean + change, max(variance, 0.0), k - 1, possible, confidence_level)
+    return _interval(slope * mean + rest, max(variance, 0.0), k - 1, possible, confidence_level)
 
 
 def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Cost:

@@ -115,7 +115,8 @@ def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
 
 def _simple(e: Evidence) -> str:
     """What to do without a forecast."""
-    return f"always act if your threshold is below {100 * e.event_rate:.3g}% (the event rate), otherwise never"
+    rate = f"{100 * e.event_rate:.3g}% (the event rate)"
+    return f"always act if your threshold ({_THRESHOLD}) is below {rate}, otherwise never"
 
 
 def _with_map(e: Evidence, task: TaskResult | None, own: tuple[str, str] | None) -> str:

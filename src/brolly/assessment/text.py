@@ -93,9 +93,10 @@ def reason(e: Evidence) -> str:
         )
     if e.grade == "avoid":
         assert e.ignored is not None
+        same = f"Every prediction is {e.mean_prediction:.3g}. " if e.constant else ""
         return (
-            f"{level}, ignoring them, even recalibrated, loses at most {at_most(e.ignored)} of what is at stake in "
-            f"any decision; perfect foresight would be worth up to {at_least(e.foresight)}."
+            f"{same}{level}, ignoring them, even recalibrated, loses at most {at_most(e.ignored)} of what is at stake "
+            f"in any decision; perfect foresight would be worth up to {at_least(e.foresight)}."
         )
     if e.foresight == 0:
         return f"All outcomes on these {rows(e.n)} are the same."
@@ -298,8 +299,8 @@ def costs(task: TaskResult) -> str:
         if cost is not None
     )
     return (
-        f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. What the map and the "
-        f"cut-off change was measured on {rows(task.n_held_out)} that they were not fitted to."
+        f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Those of the "
+        f"map and the cut-off were measured on {rows(task.n_held_out)} that they were not fitted to."
     )
 
 

@@ -57,6 +57,8 @@ class Evidence:
         The number of groups, if rows depend on each other.
     brier_score : float
         The Brier score on these rows.
+    constant : bool
+        Whether all predictions are known to be equal.
     rarer : int or None
         The number of rows with the rarer outcome, where it is rare and rows have no weights.
     auroc : float or None
@@ -84,6 +86,7 @@ class Evidence:
     is_reversed: bool = False
     p_grouped: float | None = None
     rarer: int | None = None
+    constant: bool = False
 
     @property
     def foresight(self) -> float:

@@ -114,10 +114,11 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             rng=arguments.seed,
             progress=progress,
         )
-    columns = (arguments.prob, arguments.outcome)
-    options = (chosen_options(arguments), reading_options(arguments))
+    columns, ids = (arguments.prob, arguments.outcome), repeated_ids(arguments)
+    groups_too = [] if ids is None else ["--groups", ids[0]]  # which the command lines should have
+    options = ([*chosen_options(arguments), *groups_too], reading_options(arguments))
     lines = recalibrate_lines(arguments.shown, *columns, *options, missing=arguments.drop_missing)
-    notes = tuple(note for note in (repeated_ids(arguments), fitted_here(arguments)) if note is not None)
+    notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
     if notes:
         found = replace(with_warnings(found, notes), warnings=(*found.warnings, *notes))
     return with_commands(found, lines)

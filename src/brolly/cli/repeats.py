@@ -19,8 +19,8 @@ _ID = re.compile(
 )
 
 
-def repeated_ids(arguments: argparse.Namespace) -> str | None:
-    """Return what to say about a column of ids whose values repeat; None if there is none, or if groups are given.
+def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
+    """Return a column of ids whose values repeat, and what to say; None if there is none, or if groups are given.
 
     Only names can tell an id from another column, and only the first rows are looked at.
     """
@@ -39,7 +39,7 @@ def repeated_ids(arguments: argparse.Namespace) -> str | None:
             known = batch.column(name).drop_null()
             distinct = len(known.unique())
             if 1 < distinct < len(known):
-                return (
+                return name, (
                     f"{name!r} has {distinct:,} values in {rows(len(known))}: if rows with the same value depend on "
                     f"each other, bounds and intervals are too narrow; --groups {shlex.quote(name)} allows for that"
                 )
@@ -58,6 +58,6 @@ def fitted_here(arguments: argparse.Namespace) -> str | None:
 
 def note_repeated_ids(arguments: argparse.Namespace) -> None:
     """Say it on stderr, for commands whose result has no place for it."""
-    note = None if arguments.quiet else repeated_ids(arguments)
-    if note is not None:
-        say(sys.stderr, f"brolly: note: {one_line(note)}\n")
+    found = None if arguments.quiet else repeated_ids(arguments)
+    if found is not None:
+        say(sys.stderr, f"brolly: note: {one_line(found[1])}\n")

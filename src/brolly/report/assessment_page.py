@@ -166,7 +166,7 @@ def _tiles(a: Assessment, index: int) -> str:
 
 def _value_lines() -> list[tuple[str, str]]:
     lines = [("forecast", "as it is"), ("map", "recalibrated"), ("none", "no forecast"), ("perfect", "perfect")]
-    return [*lines, ("band", "if calibrated")]
+    return [*lines, ("band", "chance, if calibrated")]
 
 
 def _value_caption(a: Assessment) -> str:
@@ -176,10 +176,16 @@ def _value_caption(a: Assessment) -> str:
         if a.value.recalibration == "isotonic"
         else "fitted to these same rows"
     )
+    own = (
+        ""
+        if a.task is None or a.task.cost_recalibrated is None
+        else "; your costs are from rows that it was not fitted to"
+    )
     return (
         "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
-        f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic. Grey: where the blue line of a "
-        f"calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each threshold)."
+        f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic{own}. Grey: where the blue "
+        f"line of a calibrated forecast with these predictions would lie ({exact_percent(a.confidence_level)} at each "
+        "threshold, outcomes redrawn, so that it can exceed perfect foresight on these)."
     )
 
 
@@ -203,7 +209,7 @@ def _who_loses(a: Assessment) -> str:
 
 
 def _reliability_lines(a: Assessment) -> list[tuple[str, str]]:
-    lines = [("forecast", "event rate"), ("band", "if calibrated")]
+    lines = [("forecast", "event rate"), ("band", "chance, if calibrated")]
     if a.recalibrator is not None and _has_map(a):
         lines.append(("map", f"recalibration map ({a.recalibrator.method_})"))
     return lines

@@ -99,7 +99,7 @@ def costs(found: TaskResult, confidence_level: float) -> str:
         Column("High", lambda row: row[1].high, number),
     ]
     words = (
-        f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; what the map and the cut-off change was "
+        f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; those of the map and the cut-off were "
         f"measured on {rows_text(found.n_held_out)} that they were not fitted to. Approximate "
         f"{exact_percent(confidence_level)} intervals."
     )

@@ -86,7 +86,7 @@ globalThis.brolly = (() => {
         line(asIs, { stroke: colours.forecast, strokeWidth: 2 }),
         Plot.ruleX(mine, { x: "x", stroke: colours.mark, strokeDasharray: "2 3" }),
         Plot.dot(mine, { x: "x", y: "y", r: 5, fill: colours.mark, stroke: "var(--card)", className: "mark" }),
-        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${number(here)}`.trim(), fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
+        Plot.text(mine, { x: "x", frameAnchor: "top", dy: -10, text: () => `${state.own} threshold: ${number(here)}`, fill: colours.mark, fontWeight: 600, textAnchor: inText((mine[0]?.x - on.scale("").domain[0]) / (on.scale("").domain[1] - on.scale("").domain[0])) }),
         tip(points, {
           x: (d) => on.at(d.threshold), y: (d) => Math.max(d.value, lowest),
           title: (d) => `act from ${number(d.threshold)} on: gain over no forecast\nas it is ${number(d.value)} (${percent(d.value / d.value_perfect)} of perfect)\nrecalibrated ${number(d.value_recalibrated)}\nperfect foresight ${number(d.value_perfect)}\ncalibrated, by chance: ${number(d.null_low)} to ${number(d.null_high)}\nnet benefit ${number(d.net_benefit)} (always acting ${number(d.net_benefit_always)})`,
@@ -179,7 +179,7 @@ globalThis.brolly = (() => {
           Plot.ruleX([here], { x: "threshold", stroke: colours.mark, strokeDasharray: "4 3" }),
           Plot.dot([here], { x: "threshold", y: "regret", r: 6, fill: colours.mark, stroke: "var(--card)" }),
           Plot.text([here], {
-            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `${state.own} threshold: ${number(d.threshold)}`.trim(), fill: colours.mark, fontWeight: 600,
+            x: "threshold", frameAnchor: "top", dy: -14, text: (d) => `${state.own} threshold: ${number(d.threshold)}`, fill: colours.mark, fontWeight: 600,
             textAnchor: inText(here.threshold),
           }),
           tip(points, {

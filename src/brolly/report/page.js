@@ -86,7 +86,7 @@
     [fp, fn].forEach((input) => input.addEventListener("input", fromCosts));
 
     const given = a.task?.thresholds?.length === 1;
-    state.own = given ? "your" : "";
+    state.own = given ? "your" : "example";
     const own = given ? a.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
     const total = given ? a.task.scale / Math.max(own, 1 - own) : 100;
     [fp.value, fn.value] = [own * total, (1 - own) * total].map((cost) => Number(cost.toPrecision(4)));
