@@ -315,3 +315,20 @@ def test_levels_close_to_1_get_as_many_draws_as_their_tails_need():
 def test_options_that_cannot_be(options, message):
     with pytest.raises(brolly.InputError, match=message):
         brolly.confidence_interval([0, 1], [0.1, 0.8], **options)
+
+
+@pytest.mark.parametrize("kind", ["rows", "ties", "weights", "cells"])
+def test_a_measure_may_calculate_with_outcomes_of_either_sign(kind):
+    y, p = rows(seed=5, decimals=1 if kind == "ties" else None)
+    sample = brolly.Sample(y, p, sample_weight=np.arange(1.0, 601.0) if kind == "weights" else None)
+    sample = sample.compress(2**12) if kind == "cells" else sample
+    bounds = []
+    for signed in (lambda y: 2 * y - 1, lambda y: 2.0 * y - 1):  # 2 y - 1 was 255 where outcomes have no sign
+
+        def measure(sample, signed=signed):
+            return abs(float(np.average(signed(sample.y_true) - (2 * sample.y_prob - 1), weights=sample.sample_weight)))
+
+        found = brolly.confidence_interval(sample, measure=measure, n_resamples=39, rng=0)
+        bounds.append((found.estimate, found.low, found.high))
+    assert bounds[0] == bounds[1]
+    assert bounds[0][2] < 1

@@ -245,7 +245,8 @@ class Sample(GridSums):
     @cached_property
     def y_true(self) -> NDArray[Any]:
         """The outcomes, 0 or 1."""
-        return read_only(self._cells.rows()[0] if self._rows is None else self._rows.label)
+        label = self._cells.rows()[0] if self._rows is None else self._rows.label
+        return read_only(label.view(np.int8) if label.dtype == np.uint8 else label)  # signed: 2 y - 1 must not be 255
 
     @cached_property
     def y_prob(self) -> NDArray[Any]:
