@@ -63,12 +63,12 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
         for w in range(seen):
             marks = found[hit[w]] & 64 * each
             while marks:
-                k = 8 * hit[w] + <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 1  # bytes below the lowest mark
+                k = 8 * <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 8  # bits below the lowest marked byte
                 marks &= marks - 1
                 u, level = held * source.next_double(source.state), 0
                 while u >= rest[level] and level < LEVELS - 1:
                     level += 1
-                count[k] = <uint8_t>level
+                found[hit[w]] ^= (<uint64_t>(level ^ 68)) << k  # a marked byte is 64 + 4
         for w in range(64):
             total += (found[w] * each) >> 56  # the sum of its bytes
         memcpy(out + r, count, size)
