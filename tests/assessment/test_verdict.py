@@ -238,9 +238,9 @@ def test_the_costs_are_a_fourth_answer():
 
 def test_ones_own_costs_answer_whether_it_is_useful():
     for always, words in (
-        ((2, 0.2), "For your costs: no, always acting costs less."),
-        ((2.8, 0.2), "For your costs: not clear, always acting may cost no more."),
-        ((5, 0.2), "For your costs: yes, always acting costs more."),
+        ((2, 0.2), "As it is, always acting costs you less."),
+        ((2.8, 0.2), "For your costs, always acting may cost no more."),
+        ((5, 0.2), "For your costs, always acting costs more."),
     ):
         for e in (evidence(), evidence(worth=worth(0.0))):
             assert judge(e, own_costs((3, 0.2), (2, 0.2), always, (9, 0.2))).answers[0].meaning.endswith(f". {words}")
@@ -328,7 +328,7 @@ UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0),
             {},
             ((4, 0.2), (3.5, 0.2), (3, 0.2), (9, 0.2)),
             "always act, whatever the probability. Your cost per case: always acting 3, as it is 4. That saves 0.6 to "
-            "1.4 over as it is (approximate, for these costs; a verdict is proven for all). A verdict",
+            "1.4 over as it is (approximate, for these costs; a verdict must hold for all). A verdict",
         ),
         (
             {},
@@ -340,7 +340,7 @@ UNPROVEN = {"bound": 0.2, "worth": worth(0.0), "worth_recalibrated": worth(0.0),
             {"p_value": 0.01},
             ((4, 0.2), (2, 0.2), (3, 0.2), (9, 0.2)),
             f"recalibrate (logistic, as below){FROM_MAP}Your cost per case: recalibrated 2, always acting 3, as it is "
-            "4. That saves 1.6 to 2.4 over as it is (approximate, for these costs; a verdict is proven for all). A "
+            "4. That saves 1.6 to 2.4 over as it is (approximate, for these costs; a verdict must hold for all). A "
             "verdict",
         ),
         (

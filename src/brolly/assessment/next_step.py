@@ -163,7 +163,7 @@ def _own_costs(e: Evidence, task: TaskResult, rule: str) -> str:
     compared = sorted({rule, "cost", task.simplest or rule}, key=lambda name: (known[name], name != rule))
     costs = ", ".join(f"{RULES[name]} {known[name]:.4g}" for name in compared)
     # An interval above 0 can stand beside a verdict that nothing is proven.
-    about = ", for these costs; a verdict is proven for all" if e.grade == "unknown" and saved.low > 0 else ""
+    about = ", for these costs; a verdict must hold for all" if e.grade == "unknown" and saved.low > 0 else ""
     doubt = "" if saved.low > 0 else ", so perhaps nothing"
     return (
         f"Your cost per case: {costs}. That saves {saved.low:.3g} to {saved.high:.3g} over as it is (approximate"

@@ -163,10 +163,10 @@ def _useful_to_you(task: TaskResult | None) -> str:
     saved = None if task is None or plain is None else task.saved(plain)
     if plain is None or saved is None:
         return ""
+    rule = RULES[plain]
     if saved.low <= 0 <= saved.high:
-        return f" For your costs: not clear, {RULES[plain]} may cost no more."
-    found = ("no", "less") if saved.low > 0 else ("yes", "more")
-    return f" For your costs: {found[0]}, {RULES[plain]} costs {found[1]}."
+        return f" For your costs, {rule} may cost no more."
+    return f" As it is, {rule} costs you less." if saved.low > 0 else f" For your costs, {rule} costs more."
 
 
 def loss_answer(e: Evidence) -> dict[str, str]:
