@@ -269,7 +269,7 @@ class Places(NamedTuple):
     def of(cls, prob: Floats, weight: Floats, m: int, *, soft: bool = True) -> Places:
         """Place the predictions, which are increasing."""
         cell, rise = split(prob, m, soft=soft)
-        start = np.searchsorted(cell, np.arange(m + 2)).astype(np.int64)
+        start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=m + 1))])
         places = cls(cell, rise, start, np.empty(m + 1))
         soft_sums(start, rise, weight[None], places.weight[None])
         return places
