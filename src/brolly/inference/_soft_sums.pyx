@@ -1,6 +1,6 @@
 """Amounts at sorted predictions, shared out among the points of a grid; SCDL of many samples on that grid."""
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t
 
 import numpy as np
 
@@ -13,38 +13,7 @@ ctypedef fused number:
 
 
 cdef enum:
-    ROOM = 256  # numbers that are multiplied before their products are added; the sum of so many bytes has 16 bits
-
-
-cdef double sum_of(const number* amount, Py_ssize_t size) noexcept nogil:
-    """Their sum. Whole numbers may be added in any order, many at a time."""
-    cdef Py_ssize_t r = 0, k, stop
-    cdef int64_t total = 0
-    cdef uint16_t few
-    cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0
-    if number is uint8_t:
-        while r < size:
-            stop, few = min(r + ROOM, size), 0
-            for k in range(r, stop):
-                few += amount[k]
-            total += few
-            r = stop
-        return <double>total
-    elif number is int64_t:
-        for r in range(size):
-            total += amount[r]
-        return <double>total
-    else:
-        while r + 4 <= size:
-            a0 += amount[r]
-            a1 += amount[r + 1]
-            a2 += amount[r + 2]
-            a3 += amount[r + 3]
-            r += 4
-        while r < size:
-            a0 += amount[r]
-            r += 1
-        return (a0 + a1) + (a2 + a3)
+    ROOM = 256  # numbers that are multiplied before their products are added
 
 
 cdef double dot(const number* amount, const double* each, Py_ssize_t size) noexcept nogil:
@@ -157,14 +126,18 @@ def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double
 
 def run_sums(const number[:, ::1] amount, const int64_t[::1] start):
     """The sums of the amounts from start[k] up to start[k + 1], for each row of amounts."""
-    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, stop
+    cdef Py_ssize_t n = amount.shape[1], runs = start.shape[0], i, k, r, stop
+    cdef double total
     result = np.empty((amount.shape[0], runs))
     cdef double[:, ::1] out = result
     with nogil:
         for i in range(amount.shape[0]):
             for k in range(runs):
                 stop = start[k + 1] if k + 1 < runs else n
-                out[i, k] = sum_of(&amount[i, 0] + start[k], stop - start[k])
+                total = 0.0
+                for r in range(start[k], stop):
+                    total += <double>amount[i, r]
+                out[i, k] = total
     return result
 
 

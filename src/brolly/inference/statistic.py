@@ -102,9 +102,8 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
 
 def resampler(evaluate: Evaluate, atoms: Atoms) -> Callable[[Rng], float]:
     """Return a function that draws rows (or clusters) with replacement, as many as there are, and evaluates them."""
-    if isinstance(evaluate, SoftBinned):
-        return evaluate.resampled()
-    return lambda rng: evaluate(atoms.resample(rng))
+    by_outcome = evaluate.by_outcome() if isinstance(evaluate, SoftBinned) else None
+    return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
 
 
 class Pooled:
@@ -209,15 +208,15 @@ class SoftBinned:
         value[left] = self._pooled.many(Draw(draw.weight, draw.spread()[left]))
         return value
 
-    def resampled(self) -> Callable[[Rng], float]:
-        """Return a function that draws as many rows as there are, with replacement, and evaluates them.
+    def by_outcome(self) -> Callable[[Rng], float] | None:
+        """Return a faster `resampler` for rows without weights and groups.
 
         Rows are drawn in the order of their outcomes: each is added up once, with those of its own outcome. The first
         grid is four times as fine as that of the observed rows: few resamples need another.
         """
         atoms, outcome = self._atoms, self._atoms.single
         if outcome is None or atoms.group is not None or atoms.unit is not None or not self._grids:
-            return lambda rng: self(atoms.resample(rng))
+            return None
         finest = self._grids[0]
         exponent, _ = self._balance(*self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest))
         m = min(finest, 4 << int(exponent[0])) if exponent[0] else finest

@@ -34,7 +34,7 @@ def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
     """
     scaled = prob * m
     cell = np.floor(scaled)
-    scaled -= cell if soft else scaled  # in place: to make room for so many numbers costs more than to fill it
+    scaled -= cell if soft else scaled  # in place: a new array costs more than the subtraction
     return cell.astype(np.int64), scaled
 
 
