@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, Literal
 
 from brolly.assessment import text
+from brolly.assessment.answers import answer_line, cost_answer, loss_answer, recalibration_answer, worth_answer
 from brolly.assessment.costs import TaskResult
 from brolly.assessment.next_step import commands, next_step
 from brolly.core.text import wrapped
@@ -265,7 +266,7 @@ class Verdict:
 
     def table(self) -> str:
         """The answers as lines of a table."""
-        return "\n".join(text.answer_line(a.question, a.value, f"{a.meaning} {a.detail}") for a in self.answers)
+        return "\n".join(answer_line(a.question, a.value, f"{a.meaning} {a.detail}") for a in self.answers)
 
     @property
     def details(self) -> str:
@@ -287,12 +288,12 @@ class Verdict:
 def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...] = ()) -> Verdict:
     """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
     answers = [
-        Answer(about="worth", question="Is it useful?", **text.worth_answer(e, task)),
-        Answer(about="loss", question="Miscalibration costs", **text.loss_answer(e)),
-        Answer(about="recalibration", question="Recalibration gains", **text.recalibration_answer(e)),
+        Answer(about="worth", question="Is it useful?", **worth_answer(e, task)),
+        Answer(about="loss", question="Miscalibration costs", **loss_answer(e)),
+        Answer(about="recalibration", question="Recalibration gains", **recalibration_answer(e)),
     ]
     if task is not None and task.cost is not None:
-        answers.append(Answer(about="cost", question="Your cost", **text.cost_answer(task)))
+        answers.append(Answer(about="cost", question="Your cost", **cost_answer(task)))
     sentences = [
         Sentence(about="worth", text=text.worth(e)),
         Sentence(about="loss", text=text.as_is(e)),
