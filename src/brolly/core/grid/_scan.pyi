@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+def use_instructions(level: int) -> bool: ...
 def scan(
     prob: NDArray[Any],
     label: NDArray[Any],

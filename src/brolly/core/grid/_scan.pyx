@@ -11,14 +11,15 @@ number of threads. Weighted rows are added in pairs of doubles that keep the err
 Bins whose number m is not a power of two are given by their cuts, as m p is rounded then: rows near
 a cut are compared with it, so that k is right, and f is off by at most m 2^-52.
 
-Rows are processed in blocks that fit into registers and the first-level cache. A block is checked
-before any of its rows is added, while the processor fetches the next one.
+Rows are read in blocks, and a block is checked before any of its rows is added (see _rows.h). Where rows are
+many, unweighted ones are first added to *quick slots*, which need no carry and so take half the time. They hold
+2^24 rows, and are then emptied into the table.
 """
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
-cimport cython
 cimport numpy as cnp
 
 from brolly.core._double_double cimport add_exactly
@@ -28,177 +29,68 @@ import numpy as np
 
 cnp.import_array()
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #include <string.h>
-    #define BLOCK 64
-    #define ONE UINT64_C(0x3FF0000000000000)       /* the bits of 1.0 */
-    #define UNIT UINT64_C(0x0010000000000000)      /* 1, in units of 2^-52 */
-    #define LARGEST UINT64_C(0x7FEFFFFFFFFFFFFF)   /* the bits of the largest finite double */
-    static inline uint64_t bits_of(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
-    """
+cdef extern from "_rows.h" nogil:
     const int BLOCK
-    const uint64_t ONE
-    const uint64_t UNIT
-    const uint64_t LARGEST
-    uint64_t bits_of(double x) noexcept nogil
+    const int QUICK_LOW
+    const int QUICK_ROWS
+    const int QUICK_FULL
 
-ctypedef fused integer:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
+    ctypedef struct Column:
+        const char* at
+        Py_ssize_t step
+        Py_ssize_t size
+        bint is_float
 
-ctypedef fused number:
-    integer
-    cython.floating
+    ctypedef struct QuickSlot:
+        uint64_t high
+        uint64_t low
 
-cdef struct Column:
-    const char* at
-    Py_ssize_t step
-    int dtype
+    ctypedef bint AddBlocks(const Column* prob, const Column* label, Py_ssize_t row, Py_ssize_t blocks, double m,
+                            const double* cut, QuickSlot* table) noexcept nogil
 
+    uint64_t read_rows(const Column* prob, const Column* label, const Column* weight, Py_ssize_t row, Py_ssize_t n,
+                       double m, const double* cut, int32_t* slot, uint64_t* offset, double* weights) noexcept
+    AddBlocks* add_blocks_by(int level) noexcept
 
-cdef inline const number* contiguous(const number* at, Py_ssize_t step, Py_ssize_t n, number* buffer) noexcept nogil:
-    """Return the next n values, in place if they are contiguous, else copied to `buffer`."""
-    cdef Py_ssize_t r
-    if step == <Py_ssize_t>sizeof(number):
-        return at
-    for r in range(n):
-        buffer[r] = (<const number*>(<const char*>at + r * step))[0]
-    return buffer
+cdef enum:
+    LARGEST_QUICK = 1 << 20  # slots, of 16 bytes each: a larger table leaves every cache, and quick slots gain nothing
+
+cdef AddBlocks* add_blocks = add_blocks_by(2) or add_blocks_by(1) or add_blocks_by(0)
 
 
-cdef inline uint64_t place(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double m,
-                           int32_t* slot, uint64_t* offset) noexcept nogil:
-    """Compute slot and offset of n predictions; return non-zero if one is outside [0, 1] or NaN."""
-    cdef cython.floating[BLOCK] buffer
-    cdef const cython.floating* p = contiguous(at, step, n, buffer)
-    cdef Py_ssize_t r
-    cdef uint64_t bad = 0, u
-    cdef double x, scaled
-    cdef int32_t k
-    for r in range(n):
-        x = <double>p[r] + 0.0  # turns -0.0 into 0.0
-        u = bits_of(x)
-        bad |= u | (ONE - u)  # the top bit is set when x < 0, x > 1 or x is NaN
-        scaled = (x if (x >= 0.0) & (x <= 1.0) else 0.0) * m  # no double outside can be turned into an integer
-        k = <int32_t>scaled
-        slot[r] = 2 * k
-        offset[r] = bits_of(1.0 + (scaled - k)) - ONE
-    return bad >> 63
+def use_instructions(int level):
+    """Add rows by the instructions of this level (see `add_blocks_by`); return False if the processor lacks them."""
+    global add_blocks
+    cdef AddBlocks* found = add_blocks_by(level)
+    add_blocks = found if found != NULL else add_blocks
+    return found != NULL
 
 
-cdef inline bint near_cut(const uint64_t* offset, Py_ssize_t n, double m) noexcept nogil:
-    """Return whether one of n offsets is so close to 0 or 1 that rounding may have chosen the wrong bin.
-
-    The product m p and the cut k/m are each off by at most half a unit in the last place, and f by
-    another half of 2^-52: a margin of 2 m + 1 units of 2^-52 is twice their sum.
-    """
-    cdef uint64_t margin = 2 * <uint64_t>m + 1, near = 0
-    cdef Py_ssize_t r
-    for r in range(n):
-        near |= ((offset[r] + margin) & (UNIT - 1)) - 2 * margin  # the top bit is set below 2 margin
-    return near >> 63
+cdef inline void add_sums(Slot* into, uint64_t rows, uint64_t carry, uint64_t rise) noexcept nogil:
+    """Add so many rows, whose offsets have the sum carry * 2^64 + rise."""
+    into.rise += rise
+    into.head += rows + ((carry + <uint64_t>(into.rise < rise)) << 40)
 
 
-cdef inline void settle(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, const double* cut,
-                        int32_t* slot, uint64_t* offset) noexcept nogil:
-    """Correct the bins of n predictions to (cut[k], cut[k + 1]], by one bin at most."""
-    cdef cython.floating[BLOCK] buffer
-    cdef const cython.floating* p = contiguous(at, step, n, buffer)
-    cdef Py_ssize_t r
-    cdef int32_t k
-    for r in range(n):
-        k = slot[r] >> 1
-        if p[r] <= cut[k]:
-            slot[r] -= 2
-            offset[r] += UNIT
-        elif p[r] > cut[k + 1]:
-            slot[r] += 2
-            offset[r] = 0
-
-
-cdef inline uint64_t mark(const number* at, Py_ssize_t step, Py_ssize_t n, int32_t* slot) noexcept nogil:
-    """Add the labels to the slots; return non-zero if one is neither 0 nor 1."""
-    cdef number[BLOCK] buffer
-    cdef const number* y = contiguous(at, step, n, buffer)
-    cdef Py_ssize_t r
-    cdef uint64_t bad = 0
-    cdef number seen = 0
-    for r in range(n):
-        if number in cython.floating:
-            bad |= bits_of(y[r] * y[r] - y[r])  # y (y - 1) = 0 only for 0 and 1
-            slot[r] += <int32_t>(y[r] == 1)
-        else:
-            seen |= y[r]
-            slot[r] += <int32_t>(y[r] & 1)  # quicker to vectorise than y == 1, and the same for 0 and 1
-    return bad | (<uint64_t>seen >> 1)
-
-
-cdef inline uint64_t weigh(const cython.floating* at, Py_ssize_t step, Py_ssize_t n, double* weight) noexcept nogil:
-    """Read n weights; return non-zero if one is negative, infinite or NaN."""
-    cdef cython.floating[BLOCK] buffer
-    cdef const cython.floating* w = contiguous(at, step, n, buffer)
-    cdef Py_ssize_t r
-    cdef uint64_t bad = 0, u
-    for r in range(n):
-        weight[r] = <double>w[r] + 0.0
-        u = bits_of(weight[r])
-        bad |= u | (LARGEST - u)
-    return bad >> 63
-
-
-cdef uint64_t read_prob(Column c, Py_ssize_t row, Py_ssize_t n, double m,
-                        int32_t* slot, uint64_t* offset) noexcept nogil:
-    cdef const char* at = c.at + row * c.step
-    if c.dtype == cnp.NPY_FLOAT64:
-        return place(<const double*>at, c.step, n, m, slot, offset)
-    return place(<const float*>at, c.step, n, m, slot, offset)
-
-
-cdef void read_bin(Column c, Py_ssize_t row, Py_ssize_t n, const double* cut,
-                   int32_t* slot, uint64_t* offset) noexcept nogil:
-    cdef const char* at = c.at + row * c.step
-    if c.dtype == cnp.NPY_FLOAT64:
-        settle(<const double*>at, c.step, n, cut, slot, offset)
-    else:
-        settle(<const float*>at, c.step, n, cut, slot, offset)
-
-
-cdef uint64_t read_label(Column c, Py_ssize_t row, Py_ssize_t n, int32_t* slot) noexcept nogil:
-    cdef const char* at = c.at + row * c.step
-    if c.dtype == cnp.NPY_INT64:
-        return mark(<const int64_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_UINT8:
-        return mark(<const uint8_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_FLOAT64:
-        return mark(<const double*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_FLOAT32:
-        return mark(<const float*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_INT32:
-        return mark(<const int32_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_INT8:
-        return mark(<const int8_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_INT16:
-        return mark(<const int16_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_UINT16:
-        return mark(<const uint16_t*>at, c.step, n, slot)
-    if c.dtype == cnp.NPY_UINT32:
-        return mark(<const uint32_t*>at, c.step, n, slot)
-    return mark(<const uint64_t*>at, c.step, n, slot)
-
-
-cdef uint64_t read_weight(Column c, Py_ssize_t row, Py_ssize_t n, double* weight) noexcept nogil:
-    cdef const char* at = c.at + row * c.step
-    if c.dtype == cnp.NPY_FLOAT64:
-        return weigh(<const double*>at, c.step, n, weight)
-    return weigh(<const float*>at, c.step, n, weight)
+cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, const double* cut, Slot* table,
+                            Py_ssize_t slots, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Add whole blocks, by a table of quick slots; return the first row that was not added, or -1 if one is bad."""
+    cdef QuickSlot* quick = <QuickSlot*>calloc(slots, sizeof(QuickSlot))
+    cdef Py_ssize_t row = start, blocks, r
+    cdef uint64_t above, rise
+    while quick != NULL and stop - row >= BLOCK:
+        blocks = min(stop - row, <Py_ssize_t>QUICK_FULL) // BLOCK
+        if not add_blocks(prob, label, row, blocks, m, cut, quick):
+            row = -1
+            break
+        row += blocks * BLOCK
+        for r in range(slots):
+            above = quick[r].high & ((<uint64_t>1 << QUICK_ROWS) - 1)
+            rise = (above << QUICK_LOW) + quick[r].low
+            add_sums(&table[r], quick[r].high >> QUICK_ROWS, (above >> (64 - QUICK_LOW)) + <uint64_t>(rise < quick[r].low), rise)
+        memset(quick, 0, slots * sizeof(QuickSlot))
+    free(quick)
+    return row
 
 
 cdef bint run(Column prob, Column label, Column weight, double m, const double* cut, char* table,
@@ -207,18 +99,15 @@ cdef bint run(Column prob, Column label, Column weight, double m, const double* 
     cdef int32_t[BLOCK] slot
     cdef uint64_t[BLOCK] offset
     cdef double[BLOCK] weights
-    cdef Py_ssize_t row = start, n, r
-    cdef uint64_t bad
+    cdef Py_ssize_t slots = 2 * <Py_ssize_t>m + 2, row = start, n, r
+    if table != NULL and weight.at == NULL and stop - start >= slots and slots <= LARGEST_QUICK:
+        row = run_quickly(&prob, &label, m, cut, <Slot*>table, slots, start, stop)
+        if row < 0:
+            return False
     while row < stop:
         n = min(<Py_ssize_t>BLOCK, stop - row)
-        bad = read_prob(prob, row, n, m, slot, offset)
-        bad |= read_label(label, row, n, slot)
-        if weight.at != NULL:
-            bad |= read_weight(weight, row, n, weights)
-        if bad:
+        if read_rows(&prob, &label, &weight, row, n, m, cut, slot, offset, weights):
             return False
-        if cut != NULL and near_cut(offset, n, m):
-            read_bin(prob, row, n, cut, slot, offset)
         if table == NULL:
             pass
         elif weight.at == NULL:
@@ -235,12 +124,8 @@ cdef Column column(cnp.ndarray a):
     cdef Column c
     c.at = cnp.PyArray_BYTES(a)
     c.step = cnp.PyArray_STRIDE(a, 0)
-    c.dtype = cnp.PyArray_TYPE(a)
-    # `long` and `long long` may have one size: read both as the integer of that size.
-    if c.dtype in (cnp.NPY_LONG, cnp.NPY_LONGLONG):
-        c.dtype = cnp.NPY_INT64 if cnp.PyArray_ITEMSIZE(a) == 8 else cnp.NPY_INT32
-    elif c.dtype in (cnp.NPY_ULONG, cnp.NPY_ULONGLONG):
-        c.dtype = cnp.NPY_UINT64 if cnp.PyArray_ITEMSIZE(a) == 8 else cnp.NPY_UINT32
+    c.size = cnp.PyArray_ITEMSIZE(a)
+    c.is_float = cnp.PyArray_ISFLOAT(a)
     return c
 
 
@@ -274,12 +159,14 @@ def scan(cnp.ndarray prob not None, cnp.ndarray label not None, cnp.ndarray weig
 def locate(cnp.ndarray prob not None, cnp.ndarray label not None, Py_ssize_t m, int32_t[::1] slot, uint64_t[::1] offset):
     """Compute slot and offset of each row without adding it; return False if a row breaks a rule."""
     cdef Column p = column(prob), y = column(label)
+    cdef Column w
     cdef Py_ssize_t row = 0, rows = slot.shape[0], n
     cdef uint64_t bad = 0
+    w.at = NULL
     with nogil:
         while row < rows and not bad:
             n = min(<Py_ssize_t>BLOCK, rows - row)
-            bad = read_prob(p, row, n, <double>m, &slot[row], &offset[row]) | read_label(y, row, n, &slot[row])
+            bad = read_rows(&p, &y, &w, row, n, <double>m, NULL, &slot[row], &offset[row], NULL)
             row += n
     return not bad
 
@@ -295,8 +182,7 @@ def absorb(cnp.ndarray into not None, cnp.ndarray table not None):
     with nogil:
         for r in range(size):
             if not weighted:
-                a[r].rise += b[r].rise
-                a[r].head += b[r].head + (<uint64_t>(a[r].rise < b[r].rise) << 40)
+                add_sums(&a[r], b[r].head, 0, b[r].rise)
             elif d[r].rows > 0:
                 c[r].rows += d[r].rows
                 c[r].squares += d[r].squares
@@ -361,3 +247,4 @@ def collect(cnp.ndarray table not None):
     for made in (slots, counts, weights, rises, all_squares):
         cnp.PyArray_CLEARFLAGS(made, cnp.NPY_ARRAY_WRITEABLE)
     return slots, counts, weights, rises, all_squares
+

@@ -12,8 +12,8 @@ from brolly.core.input.rows import Rows
 from brolly.core.sample.bins import BinSums
 from brolly.core.sample.distinct import FINEST_GRID, DistinctTable
 
-_QUICK_GRID = 1 << 14  # a finer grid's table, of 32 bytes a cell, leaves the second-level cache
-_QUICK_WEIGHTED_GRID = 1 << 12  # the same for weighted rows, whose cells have 96 bytes
+_QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid costs each row little
+_QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
