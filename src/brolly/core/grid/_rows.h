@@ -13,9 +13,11 @@
 #if defined(__GNUC__)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define FETCH(at) __builtin_prefetch(at, 0, 0)
+#define FETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 #else
 #define ALWAYS_INLINE static __forceinline
 #define FETCH(at) ((void)(at))
+#define FETCH_TO_WRITE(at) ((void)(at))
 #endif
 
 #define BLOCK 32                               /* rows; their slots and offsets stay in the first-level cache */
@@ -73,7 +75,7 @@ ALWAYS_INLINE uint64_t place(const char *p, ptrdiff_t step, ptrdiff_t size, ptrd
         double x = float_at(p + r * step, size) + 0.0; /* turns -0.0 into 0.0 */
         uint64_t u = bits_of(x);
         bad |= u | (ONE - u); /* the top bit is set when x < 0, x > 1 or x is NaN */
-        double scaled = ((x >= 0.0) & (x <= 1.0) ? x : 0.0) * m; /* no double outside can be turned into an integer */
+        double scaled = (((x >= 0.0) & (x <= 1.0)) ? x : 0.0) * m; /* no double outside can be turned into an integer */
         int32_t k = (int32_t)scaled;
         slot[r] = 2 * k;
         offset[r] = bits_of(1.0 + (scaled - k)) - ONE;
@@ -87,10 +89,10 @@ ALWAYS_INLINE uint64_t place(const char *p, ptrdiff_t step, ptrdiff_t size, ptrd
    another half of 2^-52: a margin of 2 m + 1 units of 2^-52 is twice their sum. */
 ALWAYS_INLINE int near_cut(const uint64_t *offset, ptrdiff_t n, double m)
 {
-    uint64_t margin = 2 * (uint64_t)m + 1, near = 0;
+    uint64_t margin = 2 * (uint64_t)m + 1, close = 0;
     for (ptrdiff_t r = 0; r < n; r++)
-        near |= ((offset[r] + margin) & (UNIT - 1)) - 2 * margin; /* the top bit is set below 2 margin */
-    return (int)(near >> 63);
+        close |= ((offset[r] + margin) & (UNIT - 1)) - 2 * margin; /* the top bit is set below 2 margin */
+    return (int)(close >> 63);
 }
 
 /* Correct the bins of n predictions to (cut[k], cut[k + 1]], by one bin at most. */
@@ -191,12 +193,12 @@ static inline uint64_t read_rows(const Column *prob, const Column *label, const 
     return weight->at == NULL ? bad : bad | read_weight(weight, row, n, weights);
 }
 
-/* Fetch the block that will be read AHEAD rows later, if the column is contiguous. */
+/* Fetch the block that will be read AHEAD rows later (not if it is read backwards). */
 ALWAYS_INLINE void fetch(const Column *c, ptrdiff_t row)
 {
-    if (c->step == c->size)
-        for (ptrdiff_t r = 0; r < BLOCK * c->size; r += LINE)
-            FETCH(c->at + (row + AHEAD) * c->size + r);
+    ptrdiff_t apart = c->step > LINE ? c->step : LINE;
+    for (ptrdiff_t r = 0; r < BLOCK * c->step; r += apart)
+        FETCH(c->at + (row + AHEAD) * c->step + r);
 }
 
 ALWAYS_INLINE void add_block(const int32_t *slot, const uint64_t *offset, QuickSlot *table)
@@ -255,25 +257,27 @@ ALWAYS_INLINE int add_any(const Column *prob, const Column *label, ptrdiff_t row
     }
 
 COMPILE(add_by_default, )
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__GNUC__) && defined(__x86_64__) && !defined(_WIN32) /* GCC on Windows misaligns large vectors */
 COMPILE(add_by_avx2, __attribute__((target("avx2"))))
 COMPILE(add_by_avx512, __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))))
-#define HAS_AVX2 __builtin_cpu_supports("avx2")
-#define HAS_AVX512 (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+#define HAS(feature) __builtin_cpu_supports(feature)
 #else
-#define add_by_avx2 NULL
-#define add_by_avx512 NULL
-#define HAS_AVX2 0
-#define HAS_AVX512 0
+#define add_by_avx2 add_by_default
+#define add_by_avx512 add_by_default
+#define HAS(feature) 0
 #endif
 
 /* Return the copy for these instructions: 0 for those that every processor has, 1 for AVX2, 2 for AVX-512; NULL if
    this processor lacks them. */
 static inline AddBlocks *add_blocks_by(int level)
 {
-    return level == 2   ? (HAS_AVX512 ? add_by_avx512 : NULL)
-           : level == 1 ? (HAS_AVX2 ? add_by_avx2 : NULL)
-                        : add_by_default;
+    if (level == 0)
+        return add_by_default;
+    if (level == 1 && HAS("avx2"))
+        return add_by_avx2;
+    if (level == 2 && HAS("avx512vl") && HAS("avx512dq") && HAS("avx512bw"))
+        return add_by_avx512;
+    return NULL;
 }
 
 #endif

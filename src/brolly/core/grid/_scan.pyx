@@ -11,9 +11,9 @@ number of threads. Weighted rows are added in pairs of doubles that keep the err
 Bins whose number m is not a power of two are given by their cuts, as m p is rounded then: rows near
 a cut are compared with it, so that k is right, and f is off by at most m 2^-52.
 
-Rows are read in blocks, and a block is checked before any of its rows is added (see _rows.h). Where rows are
-many, unweighted ones are first added to *quick slots*, which need no carry and so take half the time. They hold
-2^24 rows, and are then emptied into the table.
+Rows are read in blocks, and a block is checked before any of its rows is added (see _rows.h). Unweighted
+rows that are many for the size of the table are first added to *quick slots*, which need no carry and so
+take half the time. They hold 2^24 rows, and are then emptied into the table.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -51,6 +51,7 @@ cdef extern from "_rows.h" nogil:
     uint64_t read_rows(const Column* prob, const Column* label, const Column* weight, Py_ssize_t row, Py_ssize_t n,
                        double m, const double* cut, int32_t* slot, uint64_t* offset, double* weights) noexcept
     AddBlocks* add_blocks_by(int level) noexcept
+    void FETCH_TO_WRITE(const void* at) noexcept
 
 cdef enum:
     LARGEST_QUICK = 1 << 20  # slots, of 16 bytes each: a larger table leaves every cache, and quick slots gain nothing
@@ -100,7 +101,8 @@ cdef bint run(Column prob, Column label, Column weight, double m, const double* 
     cdef uint64_t[BLOCK] offset
     cdef double[BLOCK] weights
     cdef Py_ssize_t slots = 2 * <Py_ssize_t>m + 2, row = start, n, r
-    if table != NULL and weight.at == NULL and stop - start >= slots and slots <= LARGEST_QUICK:
+    cdef Py_ssize_t size = sizeof(Slot) if weight.at == NULL else sizeof(WeightedSlot)
+    if table != NULL and weight.at == NULL and stop - start >= 4 * slots and slots <= LARGEST_QUICK:
         row = run_quickly(&prob, &label, m, cut, <Slot*>table, slots, start, stop)
         if row < 0:
             return False
@@ -108,6 +110,8 @@ cdef bint run(Column prob, Column label, Column weight, double m, const double* 
         n = min(<Py_ssize_t>BLOCK, stop - row)
         if read_rows(&prob, &label, &weight, row, n, m, cut, slot, offset, weights):
             return False
+        for r in range(n if table != NULL else 0):  # all at once: parts of a large table may be in no cache
+            FETCH_TO_WRITE(table + slot[r] * size)
         if table == NULL:
             pass
         elif weight.at == NULL:
