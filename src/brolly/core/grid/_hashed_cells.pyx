@@ -8,23 +8,14 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cimport numpy as cnp
 
-from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_weighted_row
+from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_weighted_row, fetch_slot
 
 import numpy as np
 
 cnp.import_array()
 
-cdef extern from *:
-    """
-    #define BLOCK 32
-    #if defined(__GNUC__)
-    #define fetch(at) __builtin_prefetch(at, 1)
-    #else
-    #define fetch(at)
-    #endif
-    """
-    const int BLOCK
-    void fetch(const void* at) noexcept nogil
+cdef enum:
+    BLOCK = 32
 
 cdef struct Entry:
     uint64_t key
@@ -71,7 +62,7 @@ def add(cnp.ndarray table not None, Py_ssize_t used, Py_ssize_t most, const int6
                 if <uint32_t>segment[end] % <uint32_t>parts == <uint32_t>part and (not weighted or weight[end] > 0):
                     key[n] = <uint64_t>(segment[end] * width + slot[end] + 1)
                     which[n] = end
-                    fetch(keys + place(key[n], size) * fields)
+                    fetch_slot(keys + place(key[n], size) * fields)
                     n += 1
                 end += 1
             for b in range(n):

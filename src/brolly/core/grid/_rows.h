@@ -13,11 +13,9 @@
 #if defined(__GNUC__)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define FETCH(at) __builtin_prefetch(at, 0, 0)
-#define FETCH_TO_WRITE(at) __builtin_prefetch(at, 1)
 #else
 #define ALWAYS_INLINE static __forceinline
 #define FETCH(at) ((void)(at))
-#define FETCH_TO_WRITE(at) ((void)(at))
 #endif
 
 #define BLOCK 32                               /* rows; their slots and offsets stay in the first-level cache */
@@ -148,8 +146,8 @@ ALWAYS_INLINE uint64_t weigh(const char *w, ptrdiff_t step, ptrdiff_t size, ptrd
     return bad >> 63;
 }
 
-/* The compiler makes vector instructions of a loop only if it knows step and size. So the next three name those of
-   contiguous columns, which are nearly all. */
+/* A loop is fastest if the compiler knows step and size. So the next three name those of contiguous columns, which
+   are nearly all. */
 ALWAYS_INLINE uint64_t read_prob(const Column *c, ptrdiff_t row, ptrdiff_t n, double m, const double *cut,
                                  int32_t *restrict slot, uint64_t *restrict offset)
 {

@@ -23,7 +23,7 @@ from libc.string cimport memset
 cimport numpy as cnp
 
 from brolly.core._double_double cimport add_exactly
-from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_weighted_row
+from brolly.core.grid._slots cimport Slot, WeightedSlot, add_row, add_sums, add_weighted_row, fetch_slot
 
 import numpy as np
 
@@ -51,7 +51,6 @@ cdef extern from "_rows.h" nogil:
     uint64_t read_rows(const Column* prob, const Column* label, const Column* weight, Py_ssize_t row, Py_ssize_t n,
                        double m, const double* cut, int32_t* slot, uint64_t* offset, double* weights) noexcept
     AddBlocks* add_blocks_by(int level) noexcept
-    void FETCH_TO_WRITE(const void* at) noexcept
 
 cdef enum:
     LARGEST_QUICK = 1 << 20  # slots, of 16 bytes each: a larger table leaves every cache, and quick slots gain nothing
@@ -65,12 +64,6 @@ def use_instructions(int level):
     cdef AddBlocks* found = add_blocks_by(level)
     add_blocks = found if found != NULL else add_blocks
     return found != NULL
-
-
-cdef inline void add_sums(Slot* into, uint64_t rows, uint64_t carry, uint64_t rise) noexcept nogil:
-    """Add so many rows, whose offsets have the sum carry * 2^64 + rise."""
-    into.rise += rise
-    into.head += rows + ((carry + <uint64_t>(into.rise < rise)) << 40)
 
 
 cdef Py_ssize_t run_quickly(const Column* prob, const Column* label, double m, const double* cut, Slot* table,
@@ -110,17 +103,17 @@ cdef bint run(Column prob, Column label, Column weight, double m, const double* 
         n = min(<Py_ssize_t>BLOCK, stop - row)
         if read_rows(&prob, &label, &weight, row, n, m, cut, slot, offset, weights):
             return False
-        for r in range(n if table != NULL else 0):  # all at once: parts of a large table may be in no cache
-            FETCH_TO_WRITE(table + slot[r] * size)
+        row += n
         if table == NULL:
-            pass
-        elif weight.at == NULL:
+            continue
+        for r in range(n):  # all at once: parts of a large table may be in no cache
+            fetch_slot(table + slot[r] * size)
+        if weight.at == NULL:
             for r in range(n):
                 add_row(<Slot*>table + slot[r], offset[r])
         else:
             for r in range(n):
                 add_weighted_row(<WeightedSlot*>table + slot[r], offset[r], weights[r])
-        row += n
     return True
 
 

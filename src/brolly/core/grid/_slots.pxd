@@ -4,6 +4,16 @@ from libc.stdint cimport uint64_t
 
 from brolly.core._double_double cimport add_exactly
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define fetch_slot(at) __builtin_prefetch(at, 1)
+    #else
+    #define fetch_slot(at)
+    #endif
+    """
+    void fetch_slot(const void* at) noexcept nogil  # begin to fetch it from memory, to write to it
+
 # An unweighted slot: the low 40 bits of `head` count rows, the high ones the overflows of `rise`, so
 # one table takes up to 2^36 rows.
 cdef struct Slot:
@@ -20,9 +30,14 @@ cdef struct WeightedSlot:
     double squares
 
 
+cdef inline void add_sums(Slot* s, uint64_t rows, uint64_t carry, uint64_t rise) noexcept nogil:
+    """Add so many rows, whose offsets have the sum carry * 2^64 + rise."""
+    s.rise += rise
+    s.head += rows + ((carry + <uint64_t>(s.rise < rise)) << 40)
+
+
 cdef inline void add_row(Slot* s, uint64_t offset) noexcept nogil:
-    s.rise += offset
-    s.head += 1 + (<uint64_t>(s.rise < offset) << 40)
+    add_sums(s, 1, 0, offset)
 
 
 cdef inline void add_weighted_row(WeightedSlot* s, uint64_t offset, double w) noexcept nogil:
