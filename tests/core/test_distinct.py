@@ -1,0 +1,80 @@
+"""Rows sorted and pooled: one entry per distinct prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.strategies import samples
+from hypothesis import given
+from numpy.testing import assert_array_equal
+
+import brolly
+from brolly.core.sample.distinct import DistinctTable
+
+TINY = 5e-324
+EDGES = np.array([0.0, -0.0, TINY, 1e-300, 1e-12, 0.5, np.nextafter(0.5, 0), np.nextafter(1.0, 0), 1.0])
+
+
+def assert_pooled(y, p):
+    """From the definition: the rows of each prediction, counted by outcome."""
+    table = DistinctTable.from_rows(y, p, None)
+    values, which = np.unique(np.asarray(p, np.float64) + 0.0, return_inverse=True)
+    assert_array_equal(table.prob, values)
+    assert not np.signbit(table.prob).any()
+    assert_array_equal(table.positive, np.bincount(which, np.asarray(y) == 1, len(values)))
+    assert_array_equal(table.negative, np.bincount(which, np.asarray(y) == 0, len(values)))
+
+
+@given(sample=samples())
+def test_any_rows(sample):
+    y, p, _ = sample
+    assert_pooled(y, p)
+
+
+@pytest.mark.parametrize("n", [1, 2, 25, 1000, 40_000])
+@pytest.mark.parametrize(
+    "kind", ["uniform", "constant", "three", "edges", "rare", "tiny", "crowded", "sorted", "falling", "hundredths"]
+)
+@pytest.mark.parametrize("events", ["both", "none", "all"])
+def test_predictions_that_fill_buckets_unevenly(n, kind, events):
+    rng = np.random.default_rng(n)
+    p = {
+        "uniform": rng.random(n),
+        "constant": np.full(n, 0.3),
+        "three": rng.integers(1, 4, n) / 4,
+        "edges": rng.choice(EDGES, n),
+        "rare": rng.beta(0.5, 50, n),
+        "tiny": 10.0 ** -rng.uniform(0, 320, n),
+        "crowded": 0.7 + 1e-15 * rng.integers(0, 300, n),
+        "sorted": np.sort(rng.random(n)),
+        "falling": -np.sort(-rng.random(n)),
+        "hundredths": np.round(rng.random(n), 2),
+    }[kind]
+    y = {"both": rng.integers(0, 2, n), "none": np.zeros(n, int), "all": np.ones(n, int)}[events]
+    assert_pooled(y, p)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", ">f4"])
+@pytest.mark.parametrize("label", ["i8", "u1", "?", "f8", ">i4"])
+def test_every_kind_of_array(dtype, label):
+    rng = np.random.default_rng(1)
+    p, y = rng.random((500, 2)).astype(dtype), rng.integers(0, 2, (500, 2)).astype(label)
+    assert_pooled(y[:, 1], p[:, 1])
+    assert_pooled(y[::-1, 0], p[::-3, 0].repeat(3)[:500])
+    aside = np.frombuffer(b"\0" + p[:, 0].tobytes(), np.uint8)[1:].view(dtype)  # not aligned
+    assert_pooled(y[:, 0], aside)
+
+
+def test_rows_are_left_as_they_are():
+    y, p = np.array([1, 0, 0]), np.array([0.5, 0.5, -0.0])
+    table = brolly.Sample(y, p)._distinct_table()
+    assert_array_equal(table.prob, [0, 0.5])
+    assert_array_equal(p, [0.5, 0.5, 0])
+    assert np.signbit(p[2])
+    assert not table.prob.flags.writeable
+
+
+def test_unweighted_rows_of_several_chunks(monkeypatch):
+    monkeypatch.setattr("brolly.core.sample.distinct._CHUNK", 7)
+    rng = np.random.default_rng(0)
+    assert_pooled(rng.integers(0, 2, 100), np.round(rng.random(100), 1))
