@@ -65,7 +65,8 @@ cdef int64_t poissons(bitgen_t* source, uint8_t* out, int64_t n, double mean) no
             while marks:
                 k = 8 * <int64_t>((((marks - 1) & ~marks & each) * each) >> 56) - 8  # bits below the lowest marked byte
                 marks &= marks - 1
-                u, level = held * source.next_double(source.state), 0
+                u = held * source.next_double(source.state)
+                level = (u >= rest[0]) + (u >= rest[1]) + (u >= rest[2]) + (u >= rest[3]) + (u >= rest[4])
                 while u >= rest[level] and level < LEVELS - 1:
                     level += 1
                 found[hit[w]] ^= (<uint64_t>(level ^ 68)) << k  # a marked byte is 64 + 4
