@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brolly
+from brolly.core.grid.rounded import split, sum_on_grid
 from brolly.inference._draws import repeats
+from brolly.inference._soft_sums import placed, soft_sums
 from brolly.inference.resampling import draw_many
 from brolly.inference.resampling_units import Chances, Draw, as_atoms
 from brolly.inference.statistic import as_statistic, as_test_statistic, resampler
@@ -72,6 +74,27 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
         times = repeats(source.bit_generator.capsule, n)
         rows = np.repeat(order, times)
         assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+
+
+@pytest.mark.parametrize("soft", [True, False])
+@pytest.mark.parametrize("m", [1, 3, 8, 1024])
+@pytest.mark.parametrize("n", [1, 2, 7, 300, 3000])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+def test_amounts_are_shared_out_by_outcome_as_rows_are_rounded(dtype, n, m, soft):
+    rng = np.random.default_rng(n + m)
+    p = np.sort(np.where(rng.random(n) < 0.2, rng.integers(0, 3, n) / 2, rng.random(n)))
+    y, amount = rng.integers(0, 2, n, np.uint8), rng.integers(0, 5, n).astype(dtype)
+    expected = []
+    for event in (0, 1):
+        cell, rise = split(p[y == event], m, soft=soft)
+        some = amount[y == event]
+        expected.append(sum_on_grid(cell, some * (1 - rise), some * rise, m))
+    found = np.empty((1, 2 * (m + 1)))
+    soft_sums(*placed(p, y, m, soft), np.concatenate([amount[y == 0], amount[y == 1]])[None], found)
+    np.testing.assert_allclose(found.reshape(2, m + 1), expected, rtol=1e-12, atol=1e-12)
+    found = np.empty((1, m + 1))
+    soft_sums(*placed(p, None, m, soft), amount[None], found)
+    np.testing.assert_allclose(found[0], np.sum(expected, axis=0), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("y", [[0, 1], [0, 0], [1, 1], [0]])

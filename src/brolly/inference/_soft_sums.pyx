@@ -1,6 +1,8 @@
 """Amounts at sorted predictions, shared out among the points of a grid; SCDL of many samples on that grid."""
 
 from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -42,54 +44,86 @@ cdef double dot(const number* amount, const double* each, Py_ssize_t size) noexc
     return (b0 + b1) + (b2 + b3)
 
 
-def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount, double[:, ::1] out):
-    """out_ij = sum of amount_ir (1 - |m p_r - j|)+ over the predictions, for each sample i and j = 0..m.
+def placed(const double[::1] prob, const uint8_t[::1] outcome, int64_t m, bint soft):
+    """Place increasing predictions on the grid 1/m: return where the predictions of each cell start, and their rises.
 
-    The predictions from start[k] up to start[k + 1] are those in cell k, and rise is m p - k. Cells often have fewer
-    predictions than are multiplied at once: products are made beyond their ends, and added up within.
+    A rise is the share m p - k that is rounded up from k, the cell; 0 if rounding is not soft. With outcomes (None: all
+    alike), those of 1 come after those of 0: there are cells 0..m of the one kind and then of the other.
     """
-    cdef Py_ssize_t cells = start.shape[0] - 1, n = amount.shape[1], i, k, r, j, first, last, stop
+    cdef Py_ssize_t n = prob.shape[0], kinds = 1 if outcome is None else 2, r, k, y = 0
+    cdef double scaled
+    cdef Py_ssize_t[2] at
+    at[0] = at[1] = 0
+    starts, rises = np.zeros(kinds * (m + 1) + 1, np.int64), np.empty(n)
+    cdef int64_t[::1] start = starts
+    cdef double[::1] rise = rises
+    with nogil:
+        if kinds == 2:
+            for r in range(n):
+                at[1] += not outcome[r]
+        for r in range(n):
+            if kinds == 2:
+                y = outcome[r]
+            scaled = prob[r] * m
+            k = <Py_ssize_t>scaled
+            rise[at[y]] = scaled - k if soft else 0.0
+            at[y] += 1
+            start[y * (m + 1) + k + 1] += 1
+        for k in range(kinds * (m + 1)):
+            start[k + 1] += start[k]
+    return starts, rises
+
+
+cdef void share_out(const int64_t[::1] start, const double[::1] rise, const number* row, double* out) noexcept nogil:
+    """Write out_j = sum of row_r (1 - |m p_r - j|)+ over the predictions.
+
+    The predictions from start[k] up to start[k + 1] are those in cell k. Cells often have fewer predictions than are
+    multiplied at once: products are made beyond their ends, and added up within.
+    """
+    cdef Py_ssize_t cells = start.shape[0] - 1, n = rise.shape[0], k = 0, r = 0, j, first = 0, last = 0, stop
     cdef double[ROOM] product
-    cdef double a0, a1, b0, b1, b2, b3, carried
-    cdef int64_t whole
-    cdef const number* row
+    cdef double a0 = 0, a1 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0, carried = 0
+    cdef int64_t whole = 0
+    while k < cells:
+        if r == start[k + 1]:
+            b0 = (b0 + b1) + (b2 + b3)
+            out[k] = carried + ((a0 + a1) + <double>whole - b0)
+            carried = b0
+            whole, a0, a1, b0, b1, b2, b3 = 0, 0, 0, 0, 0, 0, 0
+            k += 1
+            continue
+        if r == last:
+            first, last = r, min(r + ROOM, n)
+            for j in range(last - first):
+                product[j] = <double>row[first + j] * rise[first + j]
+        stop = min(<Py_ssize_t>start[k + 1], last)
+        while r + 4 <= stop:
+            j = r - first
+            b0 += product[j]
+            b1 += product[j + 1]
+            b2 += product[j + 2]
+            b3 += product[j + 3]
+            if number is double:
+                a0 += row[r] + row[r + 2]
+                a1 += row[r + 1] + row[r + 3]
+            else:
+                whole += row[r] + row[r + 1] + row[r + 2] + row[r + 3]
+            r += 4
+        while r < stop:
+            b0 += product[r - first]
+            if number is double:
+                a0 += row[r]
+            else:
+                whole += row[r]
+            r += 1
+
+
+def soft_sums(const int64_t[::1] start, const double[::1] rise, const number[:, ::1] amount, double[:, ::1] out):
+    """Share out each row of amounts among the points of the grid (see `placed`)."""
+    cdef Py_ssize_t i
     with nogil:
         for i in range(amount.shape[0]):
-            row = &amount[i, 0]
-            whole, a0, a1, b0, b1, b2, b3, carried = 0, 0, 0, 0, 0, 0, 0, 0
-            k = r = last = 0
-            while k < cells:
-                if r == start[k + 1]:
-                    b0 = (b0 + b1) + (b2 + b3)
-                    out[i, k] = carried + ((a0 + a1) + <double>whole - b0)
-                    carried = b0
-                    whole, a0, a1, b0, b1, b2, b3 = 0, 0, 0, 0, 0, 0, 0
-                    k += 1
-                    continue
-                if r == last:
-                    first, last = r, min(r + ROOM, n)
-                    for j in range(last - first):
-                        product[j] = <double>row[first + j] * rise[first + j]
-                stop = min(<Py_ssize_t>start[k + 1], last)
-                while r + 4 <= stop:
-                    j = r - first
-                    b0 += product[j]
-                    b1 += product[j + 1]
-                    b2 += product[j + 2]
-                    b3 += product[j + 3]
-                    if number is double:
-                        a0 += row[r] + row[r + 2]
-                        a1 += row[r + 1] + row[r + 3]
-                    else:
-                        whole += row[r] + row[r + 1] + row[r + 2] + row[r + 3]
-                    r += 4
-                while r < stop:
-                    b0 += product[r - first]
-                    if number is double:
-                        a0 += row[r]
-                    else:
-                        whole += row[r]
-                    r += 1
+            share_out(start, rise, &amount[i, 0], &out[i, 0])
 
 
 def soft_sums_with(const int64_t[::1] cell, const double[::1] rise, const double[::1] shared,
@@ -152,56 +186,30 @@ def weighted_sums(const number[:, ::1] amount, const double[::1] each):
     return result
 
 
-cdef void halve(const double* fine, double* coarse, Py_ssize_t cells, bint soft) noexcept nogil:
-    """The sums on the grid of every second point: those between go half to each neighbour, or all down."""
-    cdef Py_ssize_t j
-    cdef double up, carried = 0.0
-    for j in range(cells):
-        up = 0.5 * fine[2 * j + 1] if soft else 0.0
-        coarse[j] = fine[2 * j] + (up if soft else fine[2 * j + 1]) + carried
-        carried = up
-    coarse[cells] = fine[2 * cells] + carried
+# Sums on the grids 1, 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst threshold.
+cdef struct Search:
+    int64_t finest
+    int64_t* place
+    int64_t* candidate
+    double* change
+    double* weight
+    double* events
 
 
-def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, const double[::1] bar):
-    """For each sample the first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e].
-
-    Return e (0 if there is none) and the loss on the grid m. Losses never decrease with m, so not all are needed.
-    `weight` is shared by all samples; its grid, and that of `positive`, is 2^len(bar), 8 or more.
-    """
-    cdef Py_ssize_t samples = positive.shape[0], finest = bar.shape[0], size = weight.shape[0], i
-    cdef int64_t e = finest - 2, at, further, fine
-    cdef double loss, finer
-    exponents, losses = np.zeros(samples, np.int64), np.zeros(samples)
-    cdef int64_t[::1] exponent = exponents, place = np.arange(size), candidate = np.empty(2 * size, np.int64)
-    cdef double[::1] found = losses, change = np.empty(4 * size + 2)
-    cdef double[:, ::1] sums = np.empty((2, 2 * size + finest - 2))
-    with nogil:
-        sums[0, size + finest - 2 :] = weight
-        for fine in range(finest - 1, 0, -1):
-            halve(&sums[0, first(fine + 1)], &sums[0, first(fine)], 1 << fine, soft)
-        for i in range(samples):
-            sums[1, size + finest - 2 :] = positive[i]
-            for fine in range(finest - 1, 0, -1):
-                halve(&sums[1, first(fine + 1)], &sums[1, first(fine)], 1 << fine, soft)
-            # Start where the sample before balances, and walk: the finer a grid, the more its loss costs.
-            loss = loss_on(sums, e + 1, place, candidate, change, &at)
-            if loss >= bar[e]:
-                while e > 0:
-                    e -= 1
-                    loss = loss_on(sums, e + 1, place, candidate, change, &at)
-                    if loss < bar[e]:
-                        break
-            else:
-                while e < finest - 2:
-                    finer = loss_on(sums, e + 2, place, candidate, change, &further)
-                    if finer >= bar[e + 1]:
-                        break
-                    e, loss, at = e + 1, finer, further
-                if e == finest - 2 and not reaches(sums, finest, place, candidate, change, 2 * at, bar[finest - 1]):
-                    continue
-            exponent[i], found[i] = e + 1, loss
-    return exponents, losses
+cdef Search make_search(int64_t finest) except *:
+    cdef Search made
+    cdef Py_ssize_t size = (<Py_ssize_t>1 << finest) + 1, j
+    made.finest = finest
+    made.place = <int64_t*>malloc(size * 3 * sizeof(int64_t) + (4 * size + 2 + 2 * first(finest + 1)) * sizeof(double))
+    if made.place == NULL:
+        raise MemoryError
+    made.candidate = made.place + size
+    made.change = <double*>(made.candidate + 2 * size)
+    made.weight = made.change + 4 * size + 2
+    made.events = made.weight + first(finest + 1)
+    for j in range(size):
+        made.place[j] = j
+    return made
 
 
 cdef inline Py_ssize_t first(int64_t e) noexcept nogil:
@@ -209,17 +217,100 @@ cdef inline Py_ssize_t first(int64_t e) noexcept nogil:
     return (<Py_ssize_t>1 << e) + e - 1
 
 
-cdef double loss_on(const double[:, ::1] sums, int64_t e, const int64_t[::1] place, int64_t[::1] candidate,
-                    double[::1] change, int64_t* threshold) noexcept nogil:
+cdef void coarsen(double* sums, int64_t finest, bint soft) noexcept nogil:
+    """Fill in the sums on all coarser grids: those at every other point go half to each neighbour, or all down."""
+    cdef double* fine
+    cdef double* coarse
+    cdef double up, carried
+    cdef int64_t e
+    cdef Py_ssize_t j
+    for e in range(finest - 1, 0, -1):
+        fine, coarse, carried = sums + first(e + 1), sums + first(e), 0.0
+        for j in range(<Py_ssize_t>1 << e):
+            up = 0.5 * fine[2 * j + 1] if soft else 0.0
+            coarse[j] = fine[2 * j] + (up if soft else fine[2 * j + 1]) + carried
+            carried = up
+        coarse[1 << e] = fine[2 << e] + carried
+
+
+cdef double loss_on(const Search* of, int64_t e, int64_t* threshold) noexcept nogil:
     """The loss on the grid 2^e, and where it is."""
     cdef int64_t m = <int64_t>1 << e
-    return worst(&place[0], &sums[0, first(e)], &sums[1, first(e)], m + 1, m, &candidate[0], &change[0], threshold)
+    return worst(of.place, of.weight + first(e), of.events + first(e), m + 1, m, of.candidate, of.change, threshold)
 
 
-cdef bint reaches(const double[:, ::1] sums, int64_t e, const int64_t[::1] place, int64_t[::1] candidate,
-                  double[::1] change, int64_t guess, double bar) noexcept nogil:
+cdef bint reaches(const Search* of, int64_t e, int64_t guess, double bar) noexcept nogil:
     """Whether the loss on the grid 2^e is at least `bar`: mostly it is at a threshold near the worst of another grid."""
     cdef int64_t m = <int64_t>1 << e, threshold
-    if loss_at(&place[0], &sums[0, first(e)], &sums[1, first(e)], m + 1, <double>m, <double>guess) >= bar:
+    if loss_at(of.place, of.weight + first(e), of.events + first(e), m + 1, <double>m, <double>guess) >= bar:
         return True
-    return loss_on(sums, e, place, candidate, change, &threshold) >= bar
+    return loss_on(of, e, &threshold) >= bar
+
+
+cdef int64_t balanced(const Search* of, const double[::1] bar, int64_t start, double* loss) noexcept nogil:
+    """The first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e]; 0 if there is none.
+
+    Losses never decrease with m, so not all are needed: the search starts at e = `start` and walks, as the finer a
+    grid, the more its loss costs.
+    """
+    cdef int64_t e = start, at, further
+    cdef double finer
+    loss[0] = loss_on(of, e, &at)
+    if loss[0] >= bar[e - 1]:
+        while e > 1:
+            e -= 1
+            loss[0] = loss_on(of, e, &at)
+            if loss[0] < bar[e - 1]:
+                break
+        return e
+    while e < of.finest - 1:
+        finer = loss_on(of, e + 1, &further)
+        if finer >= bar[e]:
+            return e
+        e, loss[0], at = e + 1, finer, further
+    return e if reaches(of, e + 1, 2 * at, bar[e]) else 0
+
+
+def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, const double[::1] bar):
+    """For each sample the first grid m = 2^e, e = 1, 2, ..., whose successor 2m has at least the loss bar[e].
+
+    Return e (0 if there is none) and the loss on the grid m. `weight` is shared by all samples; its grid, and that of
+    `positive`, is 2^len(bar), 8 or more.
+    """
+    cdef Py_ssize_t samples = positive.shape[0], size = weight.shape[0], i
+    cdef int64_t start = bar.shape[0] - 1
+    exponents, losses = np.zeros(samples, np.int64), np.zeros(samples)
+    cdef int64_t[::1] exponent = exponents
+    cdef double[::1] loss = losses
+    cdef Search of = make_search(bar.shape[0])
+    with nogil:
+        memcpy(of.weight + first(of.finest), &weight[0], size * sizeof(double))
+        coarsen(of.weight, of.finest, soft)
+        for i in range(samples):
+            memcpy(of.events + first(of.finest), &positive[i, 0], size * sizeof(double))
+            coarsen(of.events, of.finest, soft)
+            exponent[i] = balanced(&of, bar, start, &loss[i])
+            start = exponent[i] or start
+        free(of.place)
+    return exponents, losses
+
+
+def balance_repeated(const int64_t[::1] start, const double[::1] rise, const uint8_t[::1] times, bint soft,
+                     const double[::1] bar):
+    """The same for one sample: rows that are `placed` by outcome, each repeated so many times."""
+    cdef Search of = make_search(bar.shape[0])
+    cdef Py_ssize_t size = (start.shape[0] - 1) // 2, j
+    cdef double* weight = of.weight + first(of.finest)
+    cdef double* events = of.events + first(of.finest)
+    cdef double loss
+    cdef int64_t exponent
+    with nogil:
+        share_out(start, rise, &times[0], of.change)  # 2 size sums: for rows without the event, and with it
+        for j in range(size):
+            events[j] = of.change[size + j]
+            weight[j] = of.change[j] + events[j]
+        coarsen(of.weight, of.finest, soft)
+        coarsen(of.events, of.finest, soft)
+        exponent = balanced(&of, bar, of.finest - 1, &loss)
+        free(of.place)
+    return exponent, loss

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brolly.core.arrays import Floats
-from brolly.core.grid.rounded import split
+from brolly.core.arrays import Floats, Ints
 from brolly.core.sample.distinct import DistinctTable
 from brolly.core.sample.sample import Sample
 from brolly.core.threads import available_threads
 from brolly.errors import InputError
-from brolly.inference._soft_sums import balance, soft_sums, soft_sums_with, weighted_sums
+from brolly.inference._soft_sums import balance, balance_repeated, placed, soft_sums, soft_sums_with, weighted_sums
 from brolly.inference.combined import Combined
 from brolly.inference.resampling_units import Atoms, Draw, Rng, as_atoms
 from brolly.measures.catalogue import CATALOGUE
@@ -190,7 +189,7 @@ class SoftBinned:
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
-        self._places: dict[int, Places] = {}
+        self._places: dict[int, tuple[Places, Floats]] = {}  # with the observed weight
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
@@ -220,18 +219,16 @@ class SoftBinned:
         finest = self._grids[0]
         exponent, _ = self._balance(*self._sums(Draw(None, atoms.observed().positive[None]), np.arange(1), finest))
         m = min(finest, 4 << int(exponent[0])) if exponent[0] else finest
-        order = np.argsort(outcome, kind="stable")
-        split = len(outcome) - int(outcome.sum())
-        places = [Places.of(atoms.prob[o], np.ones(len(o)), m, soft=self._soft) for o in (order[:split], order[split:])]
+        start, rise = placed(atoms.prob, outcome, m, self._soft)
+        n, events, bar = len(outcome), int(outcome.sum()), _bars(m, len(outcome))
 
         def one(rng: Rng) -> float:
             times = atoms.repeat(rng)
-            without, events = places[0].sums(times[None, :split]), places[1].sums(times[None, split:])
-            exponent, loss = self._balance(without[0] + events[0], events)
-            if exponent[0]:
-                return max(float(loss[0]), 0.5 ** int(exponent[0]))
+            exponent, loss = balance_repeated(start, rise, times, self._soft, bar)
+            if exponent:
+                return max(loss / n, 0.5**exponent)
             by_prediction = np.empty_like(times)
-            by_prediction[order] = times
+            by_prediction[outcome == 0], by_prediction[outcome == 1] = np.split(times, [n - events])
             return self(atoms.times(by_prediction))
 
         return one
@@ -239,9 +236,10 @@ class SoftBinned:
     def _sums(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[Floats, Floats]:
         """The weight, and the weight of events for each of the resamples `left`, on the grid m."""
         if m not in self._places:
-            self._places[m] = Places.of(self._prob, self._weight, m, soft=self._soft)
-        places = self._places[m]
-        weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
+            places = Places(self._prob, m, soft=self._soft)
+            self._places[m] = places, places.sums(self._weight[None])[0]
+        places, observed = self._places[m]
+        weight = observed if draw.weight is None else places.sums(draw.weight[None])[0]
         if draw.row is None or draw.outcome is None:
             every = len(left) == len(draw.positive)
             return weight, places.sums(draw.positive if every else draw.positive[left])
@@ -251,32 +249,32 @@ class SoftBinned:
 
     def _balance(self, weight: Floats, positive: Floats) -> tuple[NDArray[np.int64], Floats]:
         """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the grid m*."""
-        total, finest = float(weight.sum()), (len(weight) - 1).bit_length() - 1
-        exponent, loss = balance(weight, positive, self._soft, total * balancing_loss(np.arange(finest)))
+        total = float(weight.sum())
+        exponent, loss = balance(weight, positive, self._soft, _bars(len(weight) - 1, total))
         return exponent, loss / total
 
 
-class Places(NamedTuple):
-    """Where predictions are on a grid: cell, rise above it, first prediction of each cell; and the observed sums."""
+def _bars(m: int, total: float) -> Floats:
+    """What the loss on each grid 2, 4, ..., m must be, times the total weight, for half that grid to be fine enough."""
+    bars: Floats = total * balancing_loss(np.arange(m.bit_length() - 1))
+    return bars
 
-    cell: NDArray[np.int64]
-    rise: Floats
-    start: NDArray[np.int64]
-    weight: Floats
 
-    @classmethod
-    def of(cls, prob: Floats, weight: Floats, m: int, *, soft: bool = True) -> Places:
-        """Place the predictions, which are increasing."""
-        cell, rise = split(prob, m, soft=soft)
-        start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=m + 1))])
-        places = cls(cell, rise, start, np.empty(m + 1))
-        soft_sums(start, rise, weight[None], places.weight[None])
-        return places
+class Places:
+    """Where predictions, which are increasing, are on a grid."""
+
+    def __init__(self, prob: Floats, m: int, *, soft: bool = True) -> None:
+        self._start, self.rise = placed(prob, None, m, soft)
+
+    @cached_property
+    def cell(self) -> Ints:
+        """The cell of each prediction."""
+        return np.repeat(np.arange(len(self._start) - 1), np.diff(self._start))
 
     def sums(self, amount: NDArray[Any]) -> Floats:
-        """Each row on the grid."""
-        found = np.empty((len(amount), len(self.start) - 1))
-        soft_sums(self.start, self.rise, amount, found)
+        """Each row of amounts on the grid."""
+        found = np.empty((len(amount), len(self._start) - 1))
+        soft_sums(self._start, self.rise, amount, found)
         return found
 
 
