@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 from helpers.strategies import samples
@@ -72,6 +75,40 @@ def test_rows_are_left_as_they_are():
     assert_array_equal(p, [0.5, 0.5, 0])
     assert np.signbit(p[2])
     assert not table.prob.flags.writeable
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-9, 1 + 1e-9, 1e300])
+@pytest.mark.parametrize("weight", [None, np.ones(100)])
+def test_predictions_that_were_changed_after_the_check(value, weight):
+    p = np.linspace(0, 1, 100)
+    sample = brolly.Sample(np.arange(100) % 2, p, sample_weight=weight)
+    p[50] = value
+    with pytest.raises(brolly.InputError, match="the predictions changed after they were checked"):
+        sample._distinct_table()
+
+
+def test_predictions_that_change_between_two_passes():
+    """Another thread writes valid predictions meanwhile: what is returned is a table of predictions, or an error."""
+    n = 300_000
+    low = np.random.default_rng(0).random(n) * 0.01
+    p, y, stop = low.copy(), np.zeros(n, np.uint8), threading.Event()
+
+    def write():
+        while not stop.is_set():
+            p[:] = 1 - low
+            p[:] = low
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(20):
+            with contextlib.suppress(brolly.InputError):
+                table = DistinctTable.from_rows(y, p, None)
+                assert (np.diff(table.prob) > 0).all()
+                assert 0 <= table.prob[0] <= table.prob[-1] <= 1
+    finally:
+        stop.set()
+        writer.join()
 
 
 def test_unweighted_rows_of_several_chunks(monkeypatch):

@@ -14,7 +14,7 @@ from brolly.inference._draws import repeats
 from brolly.inference._soft_sums import placed, soft_sums
 from brolly.inference.resampling import draw_many
 from brolly.inference.resampling_units import Chances, Draw, as_atoms
-from brolly.inference.statistic import as_statistic, as_test_statistic, resampler
+from brolly.inference.statistic import SoftBinned, as_statistic, as_test_statistic, resampler
 from brolly.measures.catalogue import CATALOGUE
 
 close = {"abs": 1e-12, "rel": 1e-9}
@@ -62,7 +62,6 @@ def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
 @pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
 @pytest.mark.parametrize(("n", "power"), [(300, 1.0), (300, 3.0), (3000, 1.0), (3000, 3.0)])
 def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
-    """The observed value is sometimes on a coarser grid than that of a resample, which then takes the long way."""
     rng = np.random.default_rng(n)
     p = rng.random(n)
     y = (rng.random(n) < p**power).astype(int)
@@ -74,6 +73,21 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
         times = repeats(source.bit_generator.capsule, n)
         rows = np.repeat(order, times)
         assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+
+
+@pytest.mark.parametrize("name", ["soft_binned_cdl", "soft_binned_cdl[hard]"])
+def test_resamples_without_the_only_event_need_a_finer_grid(name, monkeypatch):
+    n, rng = 2000, np.random.default_rng(0)
+    p, y = np.sort(rng.random(n)) * 1e-4, np.arange(n) == 700
+    atoms = as_atoms(brolly.Sample(y, p))
+    one, order = resampler(as_statistic(name).on(atoms), atoms), np.argsort(y, kind="stable")
+    finer, evaluate = [], SoftBinned.__call__
+    monkeypatch.setattr(SoftBinned, "__call__", lambda self, draw: finer.append(draw) or evaluate(self, draw))
+    for seed in range(10):
+        source = np.random.default_rng(seed)
+        rows = np.repeat(order, repeats(source.bit_generator.capsule, n))
+        assert one(np.random.default_rng(seed)) == pytest.approx(CATALOGUE[name](y[rows], p[rows]), **close)
+    assert 0 < len(finer) < 10
 
 
 @pytest.mark.parametrize("soft", [True, False])

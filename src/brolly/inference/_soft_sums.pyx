@@ -78,7 +78,8 @@ cdef void share_out(const int64_t[::1] start, const double[::1] rise, const numb
     """Write out_j = sum of row_r (1 - |m p_r - j|)+ over the predictions.
 
     The predictions from start[k] up to start[k + 1] are those in cell k. Cells often have fewer predictions than are
-    multiplied at once: products are made beyond their ends, and added up within.
+    multiplied at once: products are made beyond their ends, and added up within. Of two kinds of outcomes, nothing is
+    carried from the one to the other: in the last cell, m, predictions are 1, and their rise is 0.
     """
     cdef Py_ssize_t cells = start.shape[0] - 1, n = rise.shape[0], k = 0, r = 0, j, first = 0, last = 0, stop
     cdef double[ROOM] product
@@ -186,7 +187,8 @@ def weighted_sums(const number[:, ::1] amount, const double[::1] each):
     return result
 
 
-# Sums on the grids 1, 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst threshold.
+# Sums on the grids 2, 4, ..., 2^finest, the coarsest first, and room for the search of the worst threshold.
+# All of it is one block of memory, which starts at `place`.
 cdef struct Search:
     int64_t finest
     int64_t* place
@@ -197,6 +199,7 @@ cdef struct Search:
 
 
 cdef Search make_search(int64_t finest) except *:
+    """Get the memory; the caller frees it."""
     cdef Search made
     cdef Py_ssize_t size = (<Py_ssize_t>1 << finest) + 1, j
     made.finest = finest
@@ -297,7 +300,7 @@ def balance(const double[::1] weight, const double[:, ::1] positive, bint soft, 
 
 def balance_repeated(const int64_t[::1] start, const double[::1] rise, const uint8_t[::1] times, bint soft,
                      const double[::1] bar):
-    """The same for one sample: rows that are `placed` by outcome, each repeated so many times."""
+    """The result of `balance` for one sample: rows that are `placed` by outcome, each repeated so many times."""
     cdef Search of = make_search(bar.shape[0])
     cdef Py_ssize_t size = (start.shape[0] - 1) // 2, j
     cdef double* weight = of.weight + first(of.finest)

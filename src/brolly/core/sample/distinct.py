@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from brolly.core.arrays import Floats, Frozen, freeze
 from brolly.core.grid.cells import CellSums, CellTable, mean_prediction
 from brolly.core.sample._distinct import pool, sorted_keys
+from brolly.errors import InputError
 
 FINEST_GRID = 1 << 50
 """The finest grid in use: doubles near 1 are hardly finer."""
 
+_ONE = np.float64(1.0).view(np.uint64)
+_CHANGED = "the predictions changed after they were checked"
 _CHUNK = 1 << 24  # rows sorted at a time: with few distinct predictions memory stays near that of a chunk
 
 
@@ -36,8 +39,7 @@ class DistinctTable(Frozen):
         for start in range(0, len(prob), _CHUNK):
             rows = slice(start, start + _CHUNK)
             if weight is None:
-                plain = np.require(prob[rows], np.float64, "A")
-                parts.append(pool(sorted_keys(plain, (label[rows] == 1).view(np.uint8)), None))
+                parts.append(pool(_sorted(prob[rows], label[rows]), None))
             else:
                 parts.append(_pool(_key(prob[rows], label[rows]), weight[rows].astype(np.float64)))
         if len(parts) > 1:
@@ -71,6 +73,15 @@ class DistinctTable(Frozen):
         )
 
 
+def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the keys of rows in increasing order: see `_key`."""
+    kind = np.float32 if prob.dtype == np.float32 else np.float64  # others, as of another byte order, are converted
+    key = sorted_keys(np.require(prob, kind, "A"), (label == 1).view(np.uint8))
+    if key is None:
+        raise InputError(_CHANGED)
+    return key
+
+
 def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
     """Return prediction and outcome as one integer, which sorts like the pair.
 
@@ -78,6 +89,8 @@ def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
     be the lowest bit.
     """
     key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # a copy, in which -0.0 is 0.0
+    if key.max() > _ONE:  # as the bits of negative numbers and of NaN are
+        raise InputError(_CHANGED)
     key <<= np.uint64(1)
     key |= (label == 1).view(np.uint8)
     return key
