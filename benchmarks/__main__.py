@@ -40,7 +40,7 @@ def main() -> None:
     machine = [
         *describe(options.peers),
         ("other programs meanwhile", str(company)),
-        ("rounds", f"{options.repeats} or more"),
+        ("rounds", f"{options.repeats} or more; {_fewer(options)} or more for the tables of every measure"),
         ("budget", f"{options.budget:g} s a call"),
     ]
     tables = results.tables()
@@ -75,13 +75,18 @@ def _small_times(options: argparse.Namespace) -> Times:
     return {n: race((BINCOUNT, BROLLY), make_data(n), repeats=options.repeats, budget=options.budget) for n in SMALL}
 
 
+def _fewer(options: argparse.Namespace) -> int:
+    """The rounds of jobs that take long."""
+    return min(3, int(options.repeats))
+
+
 def _measure_times(options: argparse.Namespace) -> Times:
     """Time every measure, at sizes where the exact ones fit easily in memory."""
     chosen = [one for one in measures.CONTESTANTS if one.peer is None or one.peer in options.peers]
     times: Times = {}
     for n in (n for n in options.sizes if n <= TARGET_SIZE):
         _say(f"time, every measure, n = {size(n)}")
-        times[n] = race(chosen, make_data(n), repeats=min(3, options.repeats), budget=options.budget)
+        times[n] = race(chosen, make_data(n), repeats=_fewer(options), budget=options.budget)
     return times
 
 
@@ -95,7 +100,7 @@ def _resampling_times(options: argparse.Namespace) -> dict[str, Cell]:
     _say(f"time, resampling, n = {size(resampling.SIZE)}")
     chosen = [e for e in resampling.ENTRIES if e.contestant.peer is None or e.contestant.peer in options.peers]
     data = make_data(resampling.SIZE, calibrated=True)
-    times = race([e.contestant for e in chosen], data, repeats=min(3, options.repeats), budget=options.budget)
+    times = race([e.contestant for e in chosen], data, repeats=options.repeats, budget=options.budget)
     return {e.contestant.name: over(times[e.contestant.name], e.draws) for e in chosen}
 
 
