@@ -184,18 +184,17 @@ def _curves(
 ) -> Callable[[Rng, int], NDArray[np.float64]]:
     """Return a function that redraws outcomes and evaluates everything: one resample a row."""
     prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
-    on_bins = Places(prob, bins)
-    on_grid = None if grid is None else Places(prob, grid)
+    on_bins = Places(prob, weight, bins)
+    on_grid = None if grid is None else Places(prob, weight, grid)
 
     def some(stream: Rng, times: int) -> Floats:
         positive = np.stack([atoms.redraw(stream, coin).positive for _ in range(times)])
         rows = rounded = _tables(prob, weight, positive)
         if on_grid is not None and grid is not None:
-            rounded = _tables(np.arange(grid + 1) / grid, on_grid.sums(weight[None])[0], on_grid.sums(positive))
+            rounded = _tables(np.arange(grid + 1) / grid, on_grid.weight, on_grid.sums(positive))
         regret = [RegretCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
         value = [value_at(table, mu) for table in rows]
-        rates = event_rates(on_bins.sums(weight[None]), on_bins.sums(positive))
-        return np.concatenate([regret, value, rates], axis=1)
+        return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
 
     return some
 

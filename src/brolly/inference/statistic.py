@@ -189,7 +189,7 @@ class SoftBinned:
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
-        self._places: dict[int, tuple[Places, Floats]] = {}  # with the observed weight
+        self._places: dict[int, Places] = {}
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
@@ -236,10 +236,9 @@ class SoftBinned:
     def _sums(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[Floats, Floats]:
         """The weight, and the weight of events for each of the resamples `left`, on the grid m."""
         if m not in self._places:
-            places = Places(self._prob, m, soft=self._soft)
-            self._places[m] = places, places.sums(self._weight[None])[0]
-        places, observed = self._places[m]
-        weight = observed if draw.weight is None else places.sums(draw.weight[None])[0]
+            self._places[m] = Places(self._prob, self._weight, m, soft=self._soft)
+        places = self._places[m]
+        weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
         if draw.row is None or draw.outcome is None:
             every = len(left) == len(draw.positive)
             return weight, places.sums(draw.positive if every else draw.positive[left])
@@ -261,10 +260,11 @@ def _bars(m: int, total: float) -> Floats:
 
 
 class Places:
-    """Where predictions, which are increasing, are on a grid."""
+    """Where predictions, which are increasing, are on a grid, and the sums of their observed weight."""
 
-    def __init__(self, prob: Floats, m: int, *, soft: bool = True) -> None:
+    def __init__(self, prob: Floats, weight: Floats, m: int, *, soft: bool = True) -> None:
         self._start, self.rise = placed(prob, None, m, soft)
+        self.weight = self.sums(weight[None])[0]
 
     @cached_property
     def cell(self) -> Ints:

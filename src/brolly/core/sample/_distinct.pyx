@@ -46,7 +46,7 @@ cdef bint fill(const real[:] prob, const uint8_t[::1] event, uint64_t[::1] out, 
 
 
 cdef bint settle(uint64_t[::1] out) noexcept nogil:
-    """Move each key to its place; return False if it is farther away than in its bucket, or not a prediction."""
+    """Move each key to its place; return False if that takes more steps than in buckets, or one is no prediction."""
     cdef Py_ssize_t n = out.shape[0], r, k, steps = FEW * n
     cdef uint64_t key
     for r in range(1, n):
