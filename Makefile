@@ -7,7 +7,7 @@ SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.bui
 .PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
 
 demo: $(VENV)/.installed
-	@$(BIN)/brolly demo build/demo
+	@$(BIN)/rainproof demo build/demo
 
 test: lint types imports docs pytest
 
@@ -24,7 +24,7 @@ imports: $(VENV)/.tested
 pytest: $(VENV)/.tested $(VENV)/.system
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --cov --cov-report=
 	$(BIN)/coverage report --fail-under=95
-	$(BIN)/coverage report --fail-under=100 --include='*/brolly/core/*,*/brolly/measures/*'
+	$(BIN)/coverage report --fail-under=100 --include='*/rainproof/core/*,*/rainproof/measures/*'
 
 # What CI runs beside `make test`, each in an environment of its own.
 KERNEL_TESTS := tests/core tests/measures tests/contract tests/decisions tests/inference
@@ -37,7 +37,7 @@ RUNNER := pytest pytest-timeout hypothesis pandas scikit-learn
 test-bare:
 	$(PYTHON) -m venv --clear build/bare
 	build/bare/bin/python -m pip install --quiet --prefer-binary . $(RUNNER)
-	build/bare/bin/python -W error -c 'import brolly; brolly.soft_binned_cdl([0, 1], [0.25, 0.75])'
+	build/bare/bin/python -W error -c 'import rainproof; rainproof.soft_binned_cdl([0, 1], [0.25, 0.75])'
 	build/bare/bin/python -m pytest $(KERNEL_TESTS) $(NEEDS_PYARROW)
 
 # The oldest versions that pyproject.toml allows. They warn about what newer packages beside them deprecate.
@@ -61,13 +61,13 @@ test-sanitizers:
 # Random input without end: make fuzz CASES=1000000
 CASES ?= 100000
 fuzz: $(VENV)/.tested
-	BROLLY_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 -o faulthandler_timeout=0 tests/fuzz
+	RAINPROOF_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -p no:cacheprovider --timeout=0 -o faulthandler_timeout=0 tests/fuzz
 
 # Known vulnerabilities of what the tests install; fails too where the database cannot be reached.
 audit: $(VENV)/.tested
 	@mkdir -p build
 	$(BIN)/python -m pip install --quiet pip-audit
-	$(BIN)/python -m pip freeze --exclude brolly > build/installed.txt
+	$(BIN)/python -m pip freeze --exclude rainproof > build/installed.txt
 	$(BIN)/pip-audit --strict --no-deps --disable-pip -r build/installed.txt
 
 # The site: every warning is an error.
@@ -80,7 +80,7 @@ bench: $(VENV)/.benched
 
 # Every table, figure and statement of the paper; stopped, it goes on where it was.
 paper: $(VENV)/.papered
-	$(BIN)/brolly paper -o build/paper
+	$(BIN)/rainproof paper -o build/paper
 
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)
@@ -120,9 +120,9 @@ $(VENV)/.papered: $(SOURCES)
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "brolly needs Python 3.11 or newer: run make PYTHON=/path/to/python3.11" >&2; exit 1; }
+		{ echo "rainproof needs Python 3.11 or newer: run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
-		{ echo "brolly compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
+		{ echo "rainproof compiles a few kernels and found no C compiler: install gcc or clang (Debian: apt install gcc python3-dev; macOS: xcode-select --install)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import measures, resampling
-from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, Contestant
+from benchmarks.contestants import BINCOUNT, BY_THREADS, CALIBRATED, CONTESTANTS, FLOOR, PEERS, RAINPROOF, Contestant
 from benchmarks.data import make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
@@ -72,7 +72,7 @@ def _measured(
 def _small_times(options: argparse.Namespace) -> Times:
     """Time small samples, where fixed costs count."""
     _say("time, small samples")
-    return {n: race((BINCOUNT, BROLLY), make_data(n), repeats=options.repeats, budget=options.budget) for n in SMALL}
+    return {n: race((BINCOUNT, RAINPROOF), make_data(n), repeats=options.repeats, budget=options.budget) for n in SMALL}
 
 
 def _fewer(options: argparse.Namespace) -> int:
@@ -111,7 +111,7 @@ def _type_times(options: argparse.Namespace, n: int) -> dict[str, tuple[Cell, Ce
         _say(f"time, y {label}, p {prob}, n = {size(n)}")
         contestants = (FLOOR, *BY_THREADS.values())
         times = race(contestants, data.cast(label, prob), repeats=options.repeats, budget=options.budget)
-        found[f"{label}, {prob}"] = times[FLOOR.name], times[BY_THREADS[1].name], times[BROLLY.name]
+        found[f"{label}, {prob}"] = times[FLOOR.name], times[BY_THREADS[1].name], times[RAINPROOF.name]
     return found
 
 
@@ -121,7 +121,7 @@ def _say(what: str) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Time and memory of brolly and of other packages."
+        prog="python -m benchmarks", description="Time and memory of rainproof and of other packages."
     )
     parser.add_argument(
         "--sizes", nargs="+", type=_size, default=[10**k for k in range(4, 8)], help="rows, such as 1e6"

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks import curves
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
@@ -53,26 +53,28 @@ def _look(data: Data) -> Any:
     return calibration_curve(data.y, data.p, n_bins=15), brier_score_loss(data.y, data.p)
 
 
-def _assess(data: Data | brolly.Sample) -> str:
-    found = brolly.assess(data, rng=0) if isinstance(data, brolly.Sample) else brolly.assess(data.y, data.p, rng=0)
+def _assess(data: Data | rainproof.Sample) -> str:
+    found = (
+        rainproof.assess(data, rng=0) if isinstance(data, rainproof.Sample) else rainproof.assess(data.y, data.p, rng=0)
+    )
     return str(found)
 
 
 def _test(data: Data, names: list[str]) -> Any:
-    return brolly.calibration_test(data.y, data.p, statistic=names, n_resamples=_TEST_DRAWS, rng=0)
+    return rainproof.calibration_test(data.y, data.p, statistic=names, n_resamples=_TEST_DRAWS, rng=0)
 
 
 def _compare(data: Data, measure: str) -> Any:
     other = np.clip(data.p + 0.02 * np.sin(40 * data.p), 0, 1)
-    return brolly.compare(data.y, data.p, other, measure=measure, rng=0)
+    return rainproof.compare(data.y, data.p, other, measure=measure, rng=0)
 
 
 def segments(many: int = _SEGMENTS) -> Job:
     """Test so many calibrated segments."""
     data = make_data(many * _SEGMENT_ROWS, calibrated=True)
-    found = brolly.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
-    assert isinstance(found, brolly.Segments)
-    return lambda: brolly.segment_tests(found, rng=0)
+    found = rainproof.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
+    assert isinstance(found, rainproof.Segments)
+    return lambda: rainproof.segment_tests(found, rng=0)
 
 
 def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[str, Job]:
@@ -84,11 +86,11 @@ def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[st
         f"assess, {size(small)}": partial(_assess, few),
         f"assess, {size(large)}": partial(_assess, many),
         f"assess, {size(huge)} compressed": lambda: _assess(copy.copy(_compressed(huge))),  # without what was kept
-        "confidence_interval": lambda: brolly.confidence_interval(many.y, many.p, rng=0),
+        "confidence_interval": lambda: rainproof.confidence_interval(many.y, many.p, rng=0),
         "compare": partial(_compare, many, "brier_score"),
         "compare, SCDL": partial(_compare, many, "soft_binned_cdl"),
         "bootstrap": partial(BOOTSTRAP.contestant.call, many),
-        "bootstrap, 1,000 draws": lambda: brolly.confidence_interval(
+        "bootstrap, 1,000 draws": lambda: rainproof.confidence_interval(
             many.y, many.p, method="percentile", n_resamples=_MORE_DRAWS, rng=0
         ),
         "scikit-learn bootstrap": partial(LOOP.contestant.call, many),
@@ -101,12 +103,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="rounds; the best counts")
     parser.add_argument("--output", type=Path, help="write the page to this Markdown file as well")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", brolly.BrollyWarning)
+    warnings.simplefilter("ignore", rainproof.RainproofWarning)
     company = Company()
     for job in jobs(300, 300, 3000).values():
         job()  # so that imports are not measured
     times = _times(jobs(), options.repeats)
-    data, names = make_data(_LARGE), list(brolly.list_measures())
+    data, names = make_data(_LARGE), list(rainproof.list_measures())
     times |= _times({"segments": segments()}, min(3, options.repeats))
     times |= _times({name: partial(_test, data, [name]) for name in names}, 1)
     with tempfile.TemporaryDirectory() as folder:
@@ -121,12 +123,12 @@ def main() -> None:
 
 
 def _shell(data: Data, folder: Path) -> Job:
-    """Return the command `brolly report` of an installed brolly on a Parquet file of these rows."""
+    """Return the command `rainproof report` of an installed rainproof on a Parquet file of these rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"p": data.p, "y": data.y}), folder / "rows.parquet")
-    command = [sys.executable, "-m", "brolly", "report", "rows.parquet", "--prob", "p", "--outcome", "y"]
+    command = [sys.executable, "-m", "rainproof", "report", "rows.parquet", "--prob", "p", "--outcome", "y"]
     environment, _ = curves.real_install(str(folder))
     options: dict[str, Any] = {"cwd": folder, "env": environment, "check": True, "capture_output": True}
     return lambda: subprocess.run([*command, "-o", "out.html"], **options)
@@ -187,7 +189,7 @@ def _all(times: Times) -> Table:
     note = (
         f"Milliseconds. A bootstrap has {BOOTSTRAP.draws} draws, that around scikit-learn {LOOP.draws}. Lines with the "
         f"name of a measure are `calibration_test` with {_TEST_DRAWS} draws. `segments` tests {_SEGMENTS:,} "
-        f"segments of {_SEGMENT_ROWS} rows. `report` is another process of an installed brolly, "
+        f"segments of {_SEGMENT_ROWS} rows. `report` is another process of an installed rainproof, "
         "whose processor time is not seen."
     )
     return Table("Times", note, ["", "wall", "processor", "before"], rows)
@@ -200,7 +202,7 @@ def profile(data: Data) -> Table:
     stats: Any = pstats.Stats(run)
     total, found = stats.total_tt, dict.fromkeys(_PARTS, 0.0)
     for (path, _, name), (_, _, _, cumulative, _) in stats.stats.items():
-        if name in found and "brolly" in path:
+        if name in found and "rainproof" in path:
             found[name] = max(found[name], cumulative)
     rows = [
         [name, figures(took * 1e3), f"{took / total:.0%}"] for name, took in sorted(found.items(), key=lambda x: -x[1])

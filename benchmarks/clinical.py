@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.contestants import Contestant
 from benchmarks.data import Data, make_data
 from benchmarks.tables import Table, figures, size
@@ -23,11 +23,11 @@ GOAL = 10.0
 
 def _net_benefit(grouped: bool, data: Data) -> Any:
     groups = np.arange(len(data)) // 5 if grouped else None
-    return brolly.net_benefit(data.y, data.p, THRESHOLDS, groups=groups)
+    return rainproof.net_benefit(data.y, data.p, THRESHOLDS, groups=groups)
 
 
 def _core_set(data: Data) -> Any:
-    return brolly.clinical_performance(data.y, data.p, thresholds=THRESHOLDS, rng=0)
+    return rainproof.clinical_performance(data.y, data.p, thresholds=THRESHOLDS, rng=0)
 
 
 def _dcurves(data: Data) -> Any:
@@ -41,9 +41,9 @@ def _dcurves(data: Data) -> Any:
 DCURVES = Contestant("dcurves dca (no intervals)", _dcurves, peer="dcurves")
 CONTESTANTS = (
     DCURVES,
-    Contestant("brolly net_benefit, with intervals", partial(_net_benefit, False)),
-    Contestant("brolly net_benefit, intervals by groups of 5 rows", partial(_net_benefit, True)),
-    Contestant("brolly clinical_performance", _core_set),
+    Contestant("rainproof net_benefit, with intervals", partial(_net_benefit, False)),
+    Contestant("rainproof net_benefit, intervals by groups of 5 rows", partial(_net_benefit, True)),
+    Contestant("rainproof clinical_performance", _core_set),
 )
 
 

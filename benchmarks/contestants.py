@@ -1,4 +1,4 @@
-"""What is compared: the floor, brolly, and other packages."""
+"""What is compared: the floor, rainproof, and other packages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.data import Data
 from benchmarks.machine import cores
 
@@ -30,15 +30,15 @@ def _floor(data: Data) -> Any:
 
 
 def _scdl(data: Data) -> float:
-    return brolly.soft_binned_cdl(data.y, data.p)
+    return rainproof.soft_binned_cdl(data.y, data.p)
 
 
 def _weighted(data: Data) -> float:
-    return brolly.soft_binned_cdl(data.y, data.p, sample_weight=data.w)
+    return rainproof.soft_binned_cdl(data.y, data.p, sample_weight=data.w)
 
 
-def _compress(data: Data) -> brolly.Sample:
-    return brolly.Sample(data.y, data.p).compress(2**16)
+def _compress(data: Data) -> rainproof.Sample:
+    return rainproof.Sample(data.y, data.p).compress(2**16)
 
 
 def _bincount_ece(data: Data) -> float:
@@ -84,17 +84,17 @@ BINCOUNT = Contestant("NumPy bincount ECE", _bincount_ece)
 CURVE = Contestant("scikit-learn calibration_curve", _calibration_curve, peer="scikit-learn")
 SMOOTH = Contestant("relplot smECE", _relplot_smooth, peer="relplot")
 BY_THREADS = {
-    k: Contestant(f"brolly SCDL, {k} thread{'s' * (k > 1)}", _scdl, threads=k if k < cores() else None)
+    k: Contestant(f"rainproof SCDL, {k} thread{'s' * (k > 1)}", _scdl, threads=k if k < cores() else None)
     for k in sorted({1, min(2, cores()), cores()})
 }
-BROLLY = BY_THREADS[cores()]  # as a user calls it
+RAINPROOF = BY_THREADS[cores()]  # as a user calls it
 
 PEERS = ("scikit-learn", "relplot", "netcal", "torchmetrics", "uncertainty-calibration")
 CONTESTANTS = (
     FLOOR,
     *BY_THREADS.values(),
-    Contestant("brolly SCDL, weighted", _weighted),
-    Contestant("brolly Sample.compress(2**16)", _compress),
+    Contestant("rainproof SCDL, weighted", _weighted),
+    Contestant("rainproof Sample.compress(2**16)", _compress),
     BINCOUNT,
     Contestant("relplot binned ECE", _relplot_binned, peer="relplot"),
     CURVE,

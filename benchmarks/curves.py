@@ -20,27 +20,27 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.data import make_data
 from benchmarks.memory import ENVIRONMENT, peak, reset_peak
 from benchmarks.tables import Table, figures, size
 
 SIZES = tuple(10**k for k in range(2, 9))
 JOBS: dict[str, Callable[..., Any]] = {
-    "SCDL": brolly.soft_binned_cdl,
-    "measure_all": brolly.measure_all,
-    "calibration_test": lambda *rows: brolly.calibration_test(*rows, rng=0),
-    "confidence_interval": lambda *rows: brolly.confidence_interval(*rows, rng=0),
-    "assess": lambda *rows: str(brolly.assess(*rows, rng=0)),
+    "SCDL": rainproof.soft_binned_cdl,
+    "measure_all": rainproof.measure_all,
+    "calibration_test": lambda *rows: rainproof.calibration_test(*rows, rng=0),
+    "confidence_interval": lambda *rows: rainproof.confidence_interval(*rows, rng=0),
+    "assess": lambda *rows: str(rainproof.assess(*rows, rng=0)),
 }
 _MOST_ROWS = 10**6  # more are compressed, so many at a time
 _WARM_UP = 1000
 _LONG = 1.0  # seconds; shorter calls are made three times, and the best counts
 _IMPORTS = {
     "NumPy and scipy.special": "import numpy, scipy.special",
-    "brolly": "import brolly",
-    "brolly, for SCDL": "import brolly; brolly.soft_binned_cdl",
-    "brolly, for an assessment": "import brolly; brolly.assess",
+    "rainproof": "import rainproof",
+    "rainproof, for SCDL": "import rainproof; rainproof.soft_binned_cdl",
+    "rainproof, for an assessment": "import rainproof; rainproof.assess",
 }
 
 
@@ -61,7 +61,7 @@ class Input:
         if n <= most:
             data = make_data(n)
             return cls((data.y, data.p))
-        rng, made, reading = np.random.default_rng(n), brolly.Accumulator(), 0.0
+        rng, made, reading = np.random.default_rng(n), rainproof.Accumulator(), 0.0
         for _ in range(n // most):
             p = rng.random(most)
             y = rng.random(most) < p**1.3
@@ -153,7 +153,7 @@ def _installation() -> Table:
     rows = [
         *([f"import, milliseconds: {name}", figures(t * 1e3), figures(t / base)] for name, t in took.items()),
         ["installed, MB: NumPy and SciPy", figures(theirs / 1e6), figures(1.0)],
-        ["installed, MB: brolly", figures(ours / 1e6), figures(ours / theirs)],
+        ["installed, MB: rainproof", figures(ours / 1e6), figures(ours / theirs)],
     ]
     note = "Processor time of an import in a new process, beyond that of Python alone. Sizes are without bytecode."
     return Table("Import time and installed size", note, ["", "", "ratio"], rows)
@@ -173,19 +173,19 @@ def _import_time(statement: str, environment: dict[str, str]) -> float:
 
 
 def real_install(folder: str) -> tuple[dict[str, str], Path]:
-    """Return the environment of a process that imports an installed brolly, and where that is.
+    """Return the environment of a process that imports an installed rainproof, and where that is.
 
     An editable install looks for changes at every import, so its files are copied to `folder` and compiled to bytecode,
     as pip does.
     """
-    from brolly.core.grid import _scan
+    from rainproof.core.grid import _scan
 
     kernel = Path(_scan.__file__)
     if kernel.parent.name == "grid":
-        return dict(os.environ), Path(str(brolly.__file__)).parent
+        return dict(os.environ), Path(str(rainproof.__file__)).parent
     build = kernel.parents[2]
     subprocess.run(["meson", "install", "-C", build, "--destdir", folder, "--no-rebuild", "--quiet"], check=True)
-    package = next(Path(folder).rglob("brolly/__init__.py")).parent
+    package = next(Path(folder).rglob("rainproof/__init__.py")).parent
     compileall.compile_dir(package, quiet=2)
     # The variable turns the finder of this editable install off.
     return {**os.environ, "PYTHONPATH": str(package.parent), "MESONPY_EDITABLE_SKIP": str(build)}, package
@@ -200,5 +200,5 @@ def _say(what: str) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", brolly.BrollyWarning)
+    warnings.simplefilter("ignore", rainproof.RainproofWarning)
     print(json.dumps(measure_memory(int(sys.argv[1]))))

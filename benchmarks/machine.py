@@ -12,7 +12,7 @@ _STAT = Path("/proc/stat")
 
 
 def cores() -> int:
-    """Return the number of cores this process may use, as brolly counts them."""
+    """Return the number of cores this process may use, as rainproof counts them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -27,7 +27,7 @@ def version(distribution: str) -> str | None:
 def describe(peers: Sequence[str]) -> list[tuple[str, str]]:
     """Return names and values for the head of the page."""
     torch = ["torch"] if {"netcal", "torchmetrics"} & set(peers) else []
-    packages = ("brolly", "numpy", *peers, *torch)
+    packages = ("rainproof", "numpy", *peers, *torch)
     return [
         ("processor", f"{_processor()}, {cores()} cores usable"),
         ("system", f"{platform.system()} {platform.machine()}"),

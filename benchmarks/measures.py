@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.contestants import BINCOUNT, SMOOTH, Contestant
 from benchmarks.data import Data
 
@@ -20,11 +20,11 @@ def _argsort(data: Data) -> Any:
 
 
 def _measure(name: str, data: Data) -> float:
-    return brolly.list_measures()[name](data.y, data.p)
+    return rainproof.list_measures()[name](data.y, data.p)
 
 
 def _all(data: Data) -> Any:
-    return brolly.measure_all(data.y, data.p)
+    return rainproof.measure_all(data.y, data.p)
 
 
 def _lipschitz_program(data: Data) -> Any:
@@ -41,7 +41,7 @@ def _lipschitz_program(data: Data) -> Any:
 
 
 _IDS: dict[int, Any] = {}  # row ids by number of rows, made once and not within a turn
-_POLICY = brolly.RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 64)
+_POLICY = rainproof.RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 64)
 
 
 def _threshold(data: Data) -> Any:
@@ -55,15 +55,15 @@ def _decide(data: Data) -> Any:
 
 def _switch(data: Data, *, weighted: bool = False) -> Any:
     weight = data.w if weighted else None
-    return brolly.switch_guarantee(data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0)
+    return rainproof.switch_guarantee(data.y, data.p, _recalibrated(data), sample_weight=weight, rng=0)
 
 
 def _as_is(data: Data) -> Any:
-    return brolly.guarantee(data.y, data.p, response="as_is")
+    return rainproof.guarantee(data.y, data.p, response="as_is")
 
 
 def _value(data: Data) -> Any:
-    return brolly.forecast_value(data.y, data.p)
+    return rainproof.forecast_value(data.y, data.p)
 
 
 def _recalibrated(data: Data) -> Any:
@@ -78,22 +78,22 @@ def _round_at_random(data: Data) -> Any:
 
 
 def _online(data: Data) -> Any:
-    return brolly.OnlineRecalibrator(32, rng=0).run(data.p, data.y)
+    return rainproof.OnlineRecalibrator(32, rng=0).run(data.p, data.y)
 
 
 _OTHER: dict[int, Any] = {}
 ROUND = Contestant("rounding at random with NumPy", _round_at_random)
-ONLINE = Contestant("brolly OnlineRecalibrator.run", _online)
-SWITCH = Contestant("brolly switch_guarantee", _switch)
-SWITCH_WEIGHTED = Contestant("brolly switch_guarantee, weighted", partial(_switch, weighted=True))
-AS_IS = Contestant("brolly guarantee, as_is", _as_is)
-VALUE = Contestant("brolly forecast_value", _value)
+ONLINE = Contestant("rainproof OnlineRecalibrator.run", _online)
+SWITCH = Contestant("rainproof switch_guarantee", _switch)
+SWITCH_WEIGHTED = Contestant("rainproof switch_guarantee, weighted", partial(_switch, weighted=True))
+AS_IS = Contestant("rainproof guarantee, as_is", _as_is)
+VALUE = Contestant("rainproof forecast_value", _value)
 THRESHOLD = Contestant("p >= t", _threshold)
-DECIDE = Contestant("brolly decide_index, ids hashed", _decide)
+DECIDE = Contestant("rainproof decide_index, ids hashed", _decide)
 ARGSORT = Contestant("np.argsort(p)", _argsort)
 LP = Contestant("smCE as a sparse LP (HiGHS)", _lipschitz_program)
-ALL = Contestant("brolly measure_all", _all)
-BY_NAME = {name: Contestant(f"brolly {name}", partial(_measure, name)) for name in brolly.list_measures()}
+ALL = Contestant("rainproof measure_all", _all)
+BY_NAME = {name: Contestant(f"rainproof {name}", partial(_measure, name)) for name in rainproof.list_measures()}
 CONTESTANTS = (ARGSORT, *BY_NAME.values(), ALL, BINCOUNT, SMOOTH, THRESHOLD, DECIDE, SWITCH, SWITCH_WEIGHTED, AS_IS)
 CONTESTANTS += (VALUE, ROUND, ONLINE)
 AGAINST_LP = (BY_NAME["smooth_calibration_error"], LP)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.contestants import Contestant
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
 from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
-from brolly.core.sample.distinct import DistinctTable
-from brolly.recalibration.methods import METHODS
+from rainproof.core.sample.distinct import DistinctTable
+from rainproof.recalibration.methods import METHODS
 
 SIZES = (10**5, 10**6)
 LARGE = 10**7
@@ -41,7 +41,7 @@ def _method(name: str, data: Data) -> Any:
 
 
 def _fit(data: Data) -> Any:
-    return brolly.Recalibrator(rng=0).fit(data.p, data.y)
+    return rainproof.Recalibrator(rng=0).fit(data.p, data.y)
 
 
 def _isotonic(data: Data) -> Any:
@@ -63,11 +63,11 @@ def _predict(name: str, data: Data) -> Any:
 
 
 ISOTONIC = Contestant("scikit-learn IsotonicRegression.fit", _isotonic, peer="scikit-learn")
-FIT = Contestant("brolly Recalibrator.fit", _fit)
-FITS = tuple(Contestant(f"brolly {name}, one fit", partial(_method, name)) for name in METHODS if name != "none")
+FIT = Contestant("rainproof Recalibrator.fit", _fit)
+FITS = tuple(Contestant(f"rainproof {name}, one fit", partial(_method, name)) for name in METHODS if name != "none")
 INTERP = Contestant("np.interp, 101 points", _interp)
 PREDICT = tuple(
-    Contestant(f"brolly predict, {name} ({len(_MAPS[name].start)} pieces)", partial(_predict, name))
+    Contestant(f"rainproof predict, {name} ({len(_MAPS[name].start)} pieces)", partial(_predict, name))
     for name in ("logistic", "beta", "isotonic", "bins_128")
 )
 CONTESTANTS = (ISOTONIC, FIT, *FITS, INTERP, *PREDICT)

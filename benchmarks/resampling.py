@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from benchmarks.contestants import Contestant
 from benchmarks.data import Data
-from brolly.core.grid.cells import CellTable
+from rainproof.core.grid.cells import CellTable
 
 SIZE = 10**5
 _LARGE, _CELLS = 10**8, 2**16
@@ -26,25 +26,25 @@ class Resampling:
 
 
 def _test(data: Data) -> Any:
-    return brolly.calibration_test(data.y, data.p, n_resamples=200, rng=0)
+    return rainproof.calibration_test(data.y, data.p, n_resamples=200, rng=0)
 
 
 def _bootstrap(data: Data) -> Any:
-    return brolly.confidence_interval(data.y, data.p, method="percentile", n_resamples=200, rng=0)
+    return rainproof.confidence_interval(data.y, data.p, method="percentile", n_resamples=200, rng=0)
 
 
 def _compressed_test(data: Data) -> Any:
-    return brolly.calibration_test(_compressed(len(data)), n_resamples=200, rng=0)
+    return rainproof.calibration_test(_compressed(len(data)), n_resamples=200, rng=0)
 
 
 def _large_test(_: Data) -> Any:
-    return brolly.calibration_test(_compressed(_LARGE), n_resamples=200, rng=0)
+    return rainproof.calibration_test(_compressed(_LARGE), n_resamples=200, rng=0)
 
 
-_SAMPLES: dict[int, brolly.Sample] = {}  # made once, and not within a turn
+_SAMPLES: dict[int, rainproof.Sample] = {}  # made once, and not within a turn
 
 
-def _compressed(n: int) -> brolly.Sample:
+def _compressed(n: int) -> rainproof.Sample:
     """A compressed sample of n rows, made without the rows: counts by cell are all it holds."""
     if n not in _SAMPLES:
         rng = np.random.default_rng(1)
@@ -55,7 +55,7 @@ def _compressed(n: int) -> brolly.Sample:
         count = count[slot]
         weight = np.stack([count.astype(float), np.zeros(len(count))])
         cells = CellTable(m=_CELLS, slot=slot, count=count, weight=weight, rise=weight / 2, squares=weight[0].copy())
-        _SAMPLES[n] = brolly.Sample._from_cells(cells)
+        _SAMPLES[n] = rainproof.Sample._from_cells(cells)
     return _SAMPLES[n]
 
 
@@ -87,10 +87,10 @@ def _entry(name: str, call: Callable[[Data], Any], draws: int, peer: str | None 
     return Resampling(Contestant(name, call, peer=peer), draws)
 
 
-TEST = _entry("brolly calibration_test, SCDL", _test, 200)
-BOOTSTRAP = _entry("brolly bootstrap, SCDL", _bootstrap, 200)
-COMPRESSED = _entry("brolly calibration_test, SCDL, compressed, 1e5 rows", _compressed_test, 200)
-LARGE = _entry("brolly calibration_test, SCDL, compressed, 1e8 rows", _large_test, 200)
+TEST = _entry("rainproof calibration_test, SCDL", _test, 200)
+BOOTSTRAP = _entry("rainproof bootstrap, SCDL", _bootstrap, 200)
+COMPRESSED = _entry("rainproof calibration_test, SCDL, compressed, 1e5 rows", _compressed_test, 200)
+LARGE = _entry("rainproof calibration_test, SCDL, compressed, 1e8 rows", _large_test, 200)
 LOOP = _entry("loop around scikit-learn calibration_curve", _sklearn_loop, 5, peer="scikit-learn")
 LIBRARY = _entry(
     # its own statistic and twice more around the draws: two samples cost four evaluations

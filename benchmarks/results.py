@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.contestants import BINCOUNT, BROLLY, BY_THREADS, CURVE, FLOOR, SMOOTH, Contestant
+from benchmarks.contestants import BINCOUNT, BY_THREADS, CURVE, FLOOR, RAINPROOF, SMOOTH, Contestant
 from benchmarks.measures import AGAINST_LP, ALL, ARGSORT, BY_NAME, DECIDE, ONLINE, ROUND, SWITCH, THRESHOLD
 from benchmarks.resampling import BOOTSTRAP, TEST
 from benchmarks.resampling import SIZE as RESAMPLED
@@ -42,7 +42,7 @@ class Results:
     small: Times  # seconds of SCDL and of the ECE by np.bincount, by size
     measures: Times  # seconds of every measure, by size
     switch_memory: Cell  # bytes beyond the inputs of `switch_guarantee`, n = 1e6
-    against_program: dict[str, Cell]  # seconds of smCE, by brolly and as a linear program
+    against_program: dict[str, Cell]  # seconds of smCE, by rainproof and as a linear program
     resampling: dict[str, Cell]  # seconds per redrawn sample
     types: dict[str, tuple[Cell, Cell, Cell]]  # of the arrays: seconds of the floor, on one thread, on all
     middle: int  # the size at which types and memory were measured
@@ -58,7 +58,7 @@ class Results:
             self._targets(),
             _by_size("Wall time, miscalibrated forecaster", best, one.times, ms),
             _by_size("Times the floor, miscalibrated forecaster", "", one.times, one.against(FLOOR)),
-            _by_size("Times slower than brolly on all threads", "", one.times, one.against(BROLLY)),
+            _by_size("Times slower than rainproof on all threads", "", one.times, one.against(RAINPROOF)),
             _by_size("Nanoseconds per row", linear, one.times, ns_per_row),
             self._memory(),
             _by_size("Wall time, perfectly calibrated forecaster", best, two.times, ms),
@@ -110,14 +110,14 @@ class Results:
         return Table("Targets of the other measures", "The measured ratio (or seconds).", ["target", "", "met"], rows)
 
     def _resampling(self) -> Table:
-        """Return the time per redrawn sample, and its ratio to brolly's test and bootstrap."""
+        """Return the time per redrawn sample, and its ratio to rainproof's test and bootstrap."""
         test, bootstrap = (self.resampling[one.contestant.name] for one in (TEST, BOOTSTRAP))
         rows = [
             [name, *(_text(over(t, unit)) for unit in (1e-3, test, bootstrap))] for name, t in self.resampling.items()
         ]
         note = (
             f"Milliseconds per redrawn sample at n = {size(RESAMPLED)}, a calibrated forecaster. Targets: the loop at "
-            "least 30 times and the library at least 100 times brolly's."
+            "least 30 times and the library at least 100 times rainproof's."
         )
         return Table("Resampling", note, ["", "ms", "times the test", "times the bootstrap"], rows)
 
@@ -149,7 +149,7 @@ class Results:
             [name, *(_text(over(t, 1e-3)) for t in times), *(_text(over(t, times[0])) for t in times[1:])]
             for name, times in self.types.items()
         ]
-        note = f"brolly SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of the same arrays."
+        note = f"rainproof SCDL, milliseconds at n = {size(self.middle)}; the floor is the sums of the same arrays."
         head = ["y, p", "floor", "1 thread", "all threads", "1 thread / floor", "all threads / floor"]
         return Table("Array types", note, head, rows)
 
@@ -169,7 +169,7 @@ def over(a: Cell, b: Cell) -> Cell:
 
 
 def _slower(row: dict[str, Cell]) -> Cell:
-    return over(row[BROLLY.name], row[BINCOUNT.name])
+    return over(row[RAINPROOF.name], row[BINCOUNT.name])
 
 
 def _text(a: Cell) -> str:
@@ -185,16 +185,16 @@ def _ratio(a: Contestant | None, b: Contestant | None) -> Callable[[Measured], C
 def _megabytes(measured: Measured) -> Cell:
     if TARGET_SIZE not in measured.times:
         return "not measured"
-    return over(measured.memory.get(BROLLY.name, "not measured"), 1e6)
+    return over(measured.memory.get(RAINPROOF.name, "not measured"), 1e6)
 
 
 _ONE, _TWO = BY_THREADS[1], BY_THREADS.get(2)
 _TARGETS: tuple[tuple[str, Callable[[Measured], Cell], Callable[[float], bool]], ...] = (
     ("within 3 times the floor on one thread", _ratio(_ONE, FLOOR), lambda x: x <= 3),
     ("within 2 times the floor on two threads", _ratio(_TWO, FLOOR), lambda x: x <= 2),
-    ("4 times faster than NumPy bincount ECE, all threads", _ratio(BINCOUNT, BROLLY), lambda x: x >= 4),
+    ("4 times faster than NumPy bincount ECE, all threads", _ratio(BINCOUNT, RAINPROOF), lambda x: x >= 4),
     ("4 times faster than NumPy bincount ECE, one thread", _ratio(BINCOUNT, _ONE), lambda x: x >= 4),
-    ("25 times faster than calibration_curve, all threads", _ratio(CURVE, BROLLY), lambda x: x >= 25),
+    ("25 times faster than calibration_curve, all threads", _ratio(CURVE, RAINPROOF), lambda x: x >= 25),
     ("25 times faster than calibration_curve, one thread", _ratio(CURVE, _ONE), lambda x: x >= 25),
     ("under 32 MB of extra memory, all threads", _megabytes, lambda x: x < 32),
 )

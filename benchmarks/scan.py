@@ -83,9 +83,9 @@ def _read_lean(file: str, _: int) -> None:
 
 
 def _scan(source: Any, **options: Any) -> Any:
-    import brolly
+    import rainproof
 
-    return brolly.scan(source, **options)
+    return rainproof.scan(source, **options)
 
 
 def _polars(file: str, _: int) -> None:

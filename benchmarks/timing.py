@@ -24,7 +24,7 @@ _AHEAD = 10  # the time is estimated from the first tenth of the rows
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Restrict this process to a number of cores; brolly starts no more threads."""
+    """Restrict this process to a number of cores; rainproof starts no more threads."""
     if threads is None or not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -87,7 +87,7 @@ def _expected(contestant: Contestant, ahead: Data, n: int) -> float:
 
 
 def _guarded(contestant: Contestant, measure: partial[float]) -> Cell:
-    """Report a failing peer in its cell and go on; an error of brolly is raised."""
+    """Report a failing peer in its cell and go on; an error of rainproof is raised."""
     try:
         return measure()
     except Exception as error:

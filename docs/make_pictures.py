@@ -15,12 +15,12 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 
-import brolly
+import rainproof
 
 HERE = Path(__file__).parent / "pictures"
 COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
 HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
-SHOWN = [name for name, measure in brolly.list_measures().items() if measure.kind == "calibration"]
+SHOWN = [name for name, measure in rainproof.list_measures().items() if measure.kind == "calibration"]
 
 
 def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -38,9 +38,9 @@ def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {name: (rng.random(n) < q, prediction) for name, (prediction, q) in forecasts.items()}
 
 
-def values() -> dict[str, brolly.Measurements]:
+def values() -> dict[str, rainproof.Measurements]:
     """Return every measure of each forecaster."""
-    return {name: brolly.measure_all(y, p) for name, (y, p) in samples().items()}
+    return {name: rainproof.measure_all(y, p) for name, (y, p) in samples().items()}
 
 
 def draw_measures() -> None:
@@ -79,7 +79,7 @@ def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
     rng = np.random.default_rng(1)
     p = rng.random(max(sizes))
     y = rng.random(max(sizes)) < p**1.3
-    names = [name for name in brolly.list_measures() if "[" not in name]
+    names = [name for name in rainproof.list_measures() if "[" not in name]
     styles = ["-", "--", ":", "-."]
     for k, name in enumerate(names):
         seconds = [min(_seconds(name, y[:n], p[:n]) for _ in range(3)) for n in sizes]
@@ -118,7 +118,7 @@ def draw_rates() -> None:
             fit = slopes[(slopes["forecaster"] == forecaster) & (slopes["measure"] == name)]
             wide = {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
             style = {"color": mpl.colormaps["tab20"](k % 20), "linestyle": ["-", "--", ":", "-."][k % 4], **wide}
-            symbol = brolly.list_measures()[name].symbol if name in brolly.list_measures() else "bECE, T^1/3 bins"
+            symbol = rainproof.list_measures()[name].symbol if name in rainproof.list_measures() else "bECE, T^1/3 bins"
             label = f"{symbol}: {fit['slope'][0]:.2f}"
             ax.loglog(some["T"], some["deviation"], marker="o", markersize=3, label=label, **style)
         ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
@@ -133,8 +133,8 @@ def draw_assessment() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
     y = rng.random(10_000) < 0.5 + (p - 0.5) / 2
-    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    brolly.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
+    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    rainproof.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
 
 
 def draw_digits() -> None:
@@ -146,11 +146,11 @@ def draw_digits() -> None:
     x, digit = load_digits(return_X_y=True)
     y = digit == 3
     p = cross_val_predict(GaussianNB(), x, y, method="predict_proba")[:, 1]
-    a = brolly.assess(y, p, measures=[], rng=0)
+    a = rainproof.assess(y, p, measures=[], rng=0)
     assert a.recalibrator is not None
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    brolly.plots.forecast_value(a.value, left)
-    brolly.plots.reliability(a.reliability, right, recalibration=a.recalibrator.map_)
+    rainproof.plots.forecast_value(a.value, left)
+    rainproof.plots.reliability(a.reliability, right, recalibration=a.recalibrator.map_)
     figure.savefig(HERE / "digits.png", dpi=80)
 
 
@@ -160,7 +160,7 @@ def draw_value() -> None:
     risk = rng.beta(1.2, 6, 5000)
     infected = rng.random(5000) < risk
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    brolly.forecast_value(infected, np.round(risk**0.5, 2)).plot(ax)
+    rainproof.forecast_value(infected, np.round(risk**0.5, 2)).plot(ax)
     figure.savefig(HERE / "value.png", dpi=80)
 
 
@@ -171,10 +171,10 @@ def draw_recalibration() -> None:
     month = table["date"].dt.month
     past, rows = table[month <= 10], ("late", "probability", "carrier")
     late, p, carrier = (past[name].to_numpy() for name in rows)
-    r = brolly.Recalibrator(rng=0).fit(p, late)
+    r = rainproof.Recalibrator(rng=0).fit(p, late)
     print(r.method_, r.certificate_, *r.candidates_, sep="\n")
-    print(brolly.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.day_of_year.to_numpy()).certificate_)
-    print(*brolly.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
+    print(rainproof.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.day_of_year.to_numpy()).certificate_)
+    print(*rainproof.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
     for ax, name, number in zip(axes[1:], ("November", "December"), (11, 12), strict=True):
         late, p = (table[month == number][name].to_numpy() for name in rows[:2])
@@ -189,16 +189,16 @@ def draw_recalibration() -> None:
                 title="November, 30 bins", xlabel="prediction", ylabel="share late", xlim=(0, 0.7), ylim=(0, 0.7)
             )
             axes[0].legend()
-        found = brolly.switch_guarantee(late, p, after, rng=0)
+        found = rainproof.switch_guarantee(late, p, after, rng=0)
         found.plot(ax).set_title(f"{name}: what recalibration loses")
         print(name, len(late), late.mean(), p.mean(), after.mean(), found, sep="\n")
-        print([(brolly.soft_binned_cdl(late, said), brolly.brier_score(late, said)) for said in (p, after)])
+        print([(rainproof.soft_binned_cdl(late, said), rainproof.brier_score(late, said)) for said in (p, after)])
     figure.savefig(HERE / "recalibration.png", dpi=100)
 
 
 def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
     start = time.perf_counter()
-    brolly.list_measures()[name](y, p)
+    rainproof.list_measures()[name](y, p)
     return time.perf_counter() - start
 
 
@@ -229,7 +229,7 @@ def main() -> None:
     if options.table:
         found = values()
         print(f"| | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
-        for measure in brolly.list_measures():
+        for measure in rainproof.list_measures():
             print(f"| `{measure}` | {' | '.join(f'{found[name][measure]:.3f}' for name in found)} |")
         return
     HERE.mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-import brolly
+import rainproof
 
 HERE = Path(__file__).parent
 TRAINED, MAPPED = 2, 4  # the last month of the model, and of the rows that a map is fitted to
@@ -39,7 +39,7 @@ def forecasts() -> pd.DataFrame:
 
 def replay(table: pd.DataFrame) -> np.ndarray:
     """Recalibrate online: all predictions of a day, then its outcomes at night."""
-    online = brolly.OnlineRecalibrator(32, rng=0)
+    online = rainproof.OnlineRecalibrator(32, rng=0)
     made = []
     for _, rows in table.groupby("date", sort=True):
         for name, p in enumerate(rows["model"].tolist()):
@@ -54,17 +54,17 @@ def monthly(table: pd.DataFrame) -> np.ndarray:
     out = table["model"].to_numpy().copy()
     for month in range(MAPPED + 1, 13):
         past, now = table["month"].between(month - 2, month - 1), (table["month"] == month).to_numpy()
-        out[now] = brolly.Recalibrator(rng=0).fit(table["model"][past], table["late"][past]).predict(out[now])
+        out[now] = rainproof.Recalibrator(rng=0).fit(table["model"][past], table["late"][past]).predict(out[now])
     return out
 
 
-def days(table: pd.DataFrame, column: str) -> dict[str, brolly.Sample]:
+def days(table: pd.DataFrame, column: str) -> dict[str, rainproof.Sample]:
     """Return a compressed sample for each day."""
     found = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
-    return {day: brolly.Sample(rows["late"], rows[column]).compress(1024) for day, rows in found}
+    return {day: rainproof.Sample(rows["late"], rows[column]).compress(1024) for day, rows in found}
 
 
-def draw(table: pd.DataFrame, lines: dict[str, brolly.Timeline]) -> None:
+def draw(table: pd.DataFrame, lines: dict[str, rainproof.Timeline]) -> None:
     """Draw mean prediction and event rate by week, and the two timelines."""
     figure = Figure(figsize=(9, 10), layout="constrained")
     top, *rest = figure.subplots(3, 1)
@@ -92,22 +92,22 @@ def main() -> None:
     """Replay, draw and print."""
     table = forecasts()
     spring = table["month"] <= MAPPED
-    fitted = brolly.Recalibrator(rng=0).fit(table["model"][spring], table["late"][spring])
+    fitted = rainproof.Recalibrator(rng=0).fit(table["model"][spring], table["late"][spring])
     made = {
         "once": fitted.predict(table["model"].to_numpy()),
         "monthly": monthly(table),
-        "at once": brolly.OnlineRecalibrator(32, rng=0).run(table["model"], table["late"]),
+        "at once": rainproof.OnlineRecalibrator(32, rng=0).run(table["model"], table["late"]),
         "at night": replay(table),
     }
     table = table.assign(**made)
-    first = brolly.assess(table["late"][spring], table["model"][spring], n_resamples=199, rng=0)
+    first = rainproof.assess(table["late"][spring], table["model"][spring], n_resamples=199, rng=0)
     print(first.verdict.headline, fitted.method_, fitted.certificate_, sep="\n")
     lines = {}
     for name in ("model", *made):
         y, p = table["late"].to_numpy()[~spring], table[name].to_numpy()[~spring]
-        lines[name] = line = brolly.monitor(days(table[~spring], name), window=14, alpha=ALPHA)
-        loss = brolly.choose_grid(y, p, max_grid=32).losses[-1]
-        print(f"{name}: CDL {loss:.4f}  Brier {brolly.brier_score(y, p):.4f}  {len(y):,} flights")
+        lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA)
+        loss = rainproof.choose_grid(y, p, max_grid=32).losses[-1]
+        print(f"{name}: CDL {loss:.4f}  Brier {rainproof.brier_score(y, p):.4f}  {len(y):,} flights")
         for c in line.changes:
             print(f"   since {c.label}, alarm {c.alarm}, {c.alarms} alarms to {c.last_alarm}: {c.bet}")
         print(f"   last guarantee {line.windows[-1].bound:.4f}")

@@ -22,20 +22,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-import brolly
+import rainproof
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 from make_pictures import samples  # noqa: E402 - a file beside this one, wherever it is run from
 
-UMBRELLA = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65, actions=["leave it", "take it"])
-REBOOK = brolly.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
+UMBRELLA = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65, actions=["leave it", "take it"])
+REBOOK = rainproof.DecisionTask.from_costs(false_positive=30, false_negative=70, actions=["keep", "rebook"])
 N_RESAMPLES = 199  # enough for p-values of 0.005, and quick enough for every build of the site
 
 
-def simulated(name: str) -> brolly.Assessment:
+def simulated(name: str) -> rainproof.Assessment:
     """Assess one of the forecasters of docs/which-measure.md."""
-    return brolly.assess(*samples()[name], task=UMBRELLA, n_resamples=N_RESAMPLES, rng=0)
+    return rainproof.assess(*samples()[name], task=UMBRELLA, n_resamples=N_RESAMPLES, rng=0)
 
 
 @functools.cache
@@ -46,16 +46,16 @@ def flights() -> pd.DataFrame:
     return table
 
 
-def real() -> brolly.Assessment:
+def real() -> rainproof.Assessment:
     """Assess the flight forecast, by carrier."""
     table = flights()
     rows = table["late"].to_numpy(), table["probability"].to_numpy()
     carrier = {"carrier": table["carrier"].to_numpy(str)}
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):  # the report states them
-        return brolly.assess(*rows, task=REBOOK, by=carrier, n_resamples=N_RESAMPLES, rng=0)
+    with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):  # the report states them
+        return rainproof.assess(*rows, task=REBOOK, by=carrier, n_resamples=N_RESAMPLES, rng=0)
 
 
-STORIES: dict[str, tuple[str, Callable[[], brolly.Assessment]]] = {
+STORIES: dict[str, tuple[str, Callable[[], rainproof.Assessment]]] = {
     "calibrated": ("A calibrated forecaster", functools.partial(simulated, "calibrated")),
     "overconfident": ("An overconfident forecaster", functools.partial(simulated, "overconfident")),
     "alternating": ("A forecaster whose errors alternate", functools.partial(simulated, "alternating")),
@@ -66,7 +66,7 @@ STORIES: dict[str, tuple[str, Callable[[], brolly.Assessment]]] = {
 def write_reports(folder: Path) -> list[Path]:
     """Write the report of each story, unless it is there and newer than the code that makes it."""
     folder.mkdir(parents=True, exist_ok=True)
-    code = [*Path(brolly.__file__).parent.rglob("*.*"), *HERE.glob("*.py"), *(HERE.parent / "examples").glob("*.py")]
+    code = [*Path(rainproof.__file__).parent.rglob("*.*"), *HERE.glob("*.py"), *(HERE.parent / "examples").glob("*.py")]
     changed = max(file.stat().st_mtime for file in code)
     pages = []
     for name, (title, assess) in STORIES.items():
@@ -93,22 +93,22 @@ def save(figure: Figure, name: str) -> None:
     figure.savefig(HERE / "stories" / f"{name}.png", dpi=100, metadata={"Software": None})
 
 
-def draw(name: str, a: brolly.Assessment) -> None:
+def draw(name: str, a: rainproof.Assessment) -> None:
     """Draw the reliability diagram and the regret curve of a story."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     a.reliability.plot(left)
     thresholds = a.task.task.thresholds if a.task else ()
-    brolly.plots.regret(a.regret, right, band=a.null_band, thresholds=thresholds)
+    rainproof.plots.regret(a.regret, right, band=a.null_band, thresholds=thresholds)
     save(figure, name)
 
 
-def draw_flights(a: brolly.Assessment) -> None:
+def draw_flights(a: rainproof.Assessment) -> None:
     """Draw the carriers and the days, and print what was found there."""
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
-    stored = {day: brolly.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line, changes = brolly.monitor(stored, window=14), brolly.find_changes(stored, rng=0)
+    stored = {day: rainproof.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
+    line, changes = rainproof.monitor(stored, window=14), rainproof.find_changes(stored, rng=0)
     for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
         panel.plot(figure.subplots())
@@ -116,12 +116,12 @@ def draw_flights(a: brolly.Assessment) -> None:
     print(a.segments, *a.segments.rows, line, *line.changes, *changes, line.windows[-1], sep="\n")
 
 
-def print_numbers(y: np.ndarray, p: np.ndarray, a: brolly.Assessment) -> None:
+def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.Assessment) -> None:
     """Print the numbers in the tables of the page."""
-    print(f"cutoff {brolly.cutoff_calibration_error(y, p):.3f}  SCDL {brolly.soft_binned_cdl(y, p):.3f}")
+    print(f"cutoff {rainproof.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}")
     print(f"at 0.35: {a.advice_at(0.35)}")
     for swaps in ("all", "monotone"):
-        loss = brolly.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
+        loss = rainproof.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
         print(f"largest loss against {swaps} swaps, predictions rounded to 1/64: {loss:.3f}")
 
 

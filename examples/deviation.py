@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-import brolly
+import rainproof
 
 M = 16
 SIZES = (250, 1_000, 4_000, 16_000, 64_000)
 SEEDS = 40
-TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+TASK = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
 
 
 def deviations(size: int) -> tuple[float, float, np.ndarray]:
@@ -29,10 +29,10 @@ def deviations(size: int) -> tuple[float, float, np.ndarray]:
     rng = np.random.default_rng(size)
     p = rng.random(size)
     y = (rng.random(size) < p**1.2).astype(int)
-    grid = brolly.choose_grid(y, p, max_grid=M)
-    policies = (brolly.RoundingPolicy(TASK, M, seed=seed) for seed in range(SEEDS))
+    grid = rainproof.choose_grid(y, p, max_grid=M)
+    policies = (rainproof.RoundingPolicy(TASK, M, seed=seed) for seed in range(SEEDS))
     rounded = [policy.round(p, np.arange(size)) for policy in policies]
-    losses = np.array([brolly.calibration_decision_loss(y, some) for some in rounded])
+    losses = np.array([rainproof.calibration_decision_loss(y, some) for some in rounded])
     return float(grid.losses[-1]), float(grid.bounds[-1]), losses
 
 

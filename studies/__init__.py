@@ -1,1 +1,1 @@
-"""Simulation studies of what brolly claims: seeded, one command each, with results under docs/data."""
+"""Simulation studies of what rainproof claims: seeded, one command each, with results under docs/data."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from studies.populations import Population
 from studies.violation_as_is import cases
 
@@ -56,7 +56,7 @@ def looks(population: Population, repeats: int) -> Iterator[dict[str, Any]]:
     for _ in range(repeats):
         some = dict.fromkeys(failed, False)
         y, p = population.draw(LOOKS * STEP, rng)
-        so_far = brolly.Accumulator(grid=GRID)
+        so_far = rainproof.Accumulator(grid=GRID)
         for start in range(0, len(y), STEP):
             so_far.update(y[start : start + STEP], p[start : start + STEP])
             sample = so_far.sample()
@@ -65,7 +65,7 @@ def looks(population: Population, repeats: int) -> Iterator[dict[str, Any]]:
             for level, anytime in failed:
                 # A bound at 95% is not below that at 50%.
                 if not some[level, anytime] and (level == min(LEVELS) or some[min(LEVELS), anytime]):
-                    found = brolly.guarantee(sample, grid=GRID, confidence_level=level, anytime=anytime)
+                    found = rainproof.guarantee(sample, grid=GRID, confidence_level=level, anytime=anytime)
                     some[level, anytime] = found.bound < truth - 1e-12
         failed = {key: count + some[key] for key, count in failed.items()}
     for level in LEVELS:
@@ -83,10 +83,10 @@ def prices(population: Population) -> Iterator[dict[str, Any]]:
     """Both bounds, for both responses, at one number of rows."""
     rng = np.random.default_rng([zlib.crc32(population.name.encode()), 1])
     for n, repeats in SIZES.items():
-        drawn = [brolly.Sample(*population.draw(n, rng)) for _ in range(repeats)]
+        drawn = [rainproof.Sample(*population.draw(n, rng)) for _ in range(repeats)]
         for response in ("rounded", "as_is"):
             both = [
-                np.mean([brolly.guarantee(s, response=response, anytime=anytime).bound for s in drawn])
+                np.mean([rainproof.guarantee(s, response=response, anytime=anytime).bound for s in drawn])
                 for anytime in (False, True)
             ]
             yield {
@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("prices", type=Path)
     parser.add_argument("--repeats", type=int, default=40)
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", brolly.FewRowsWarning)
+    warnings.simplefilter("ignore", rainproof.FewRowsWarning)
     known = populations().values()
     write(options.prices, (line for population in known for line in prices(population)))
     write(options.looks, (line for population in known for line in looks(population, options.repeats)))

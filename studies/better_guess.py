@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-import brolly
-from brolly.assessment.next_step import meanwhile
+import rainproof
+from rainproof.assessment.next_step import meanwhile
 from studies.grades import POPULATIONS
 
 SIZES = (40, 100, 300, 1000, 5000)
@@ -38,8 +38,8 @@ def study(simulations: int, *, groups: bool, sizes: tuple[int, ...] = SIZES) -> 
                 rng = np.random.default_rng([number, n, k])
                 p, y, group = draw(n, predict, rate, rng, groups=groups)
                 miss = MISSES[k % len(MISSES)]
-                task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=miss)
-                a = brolly.assess(y, p, task=task, groups=group, measures=[], n_resamples=199, rng=k)
+                task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=miss)
+                a = rainproof.assess(y, p, task=task, groups=group, measures=[], n_resamples=199, rng=k)
                 if a.verdict.grade == "unknown" and not a.evidence.is_reversed:
                     everyone = predict(np.linspace(0, 1, 10_001))
                     found.update(judged(a, everyone, rate(everyone), miss))
@@ -59,7 +59,7 @@ def draw(n: int, predict: Any, rate: Any, rng: np.random.Generator, *, groups: b
     return p, np.where(coin[1][group] < 0.5, together, rng.random(n)) < rate(p), group
 
 
-def judged(a: brolly.Assessment, p: Any, true: Any, miss: float) -> Iterator[tuple[str, bool]]:
+def judged(a: rainproof.Assessment, p: Any, true: Any, miss: float) -> Iterator[tuple[str, bool]]:
     """The advice without and with costs, and whether it is right in the population."""
     q = p if a.recalibrator is None else a.recalibrator.predict(p)
     error = {"as is": p, "recalibrated": q, "without": np.full(len(p), true.mean())}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 
 DAYS, ROWS, SPREAD, SHIFT = 120, 100, 0.4, 0.6
 BLOCKS = (1, 5, 10, 20)
@@ -25,7 +25,7 @@ CASES = ((0.0, 0.0), (0.5, 0.0), (0.8, 0.0), (0.0, SHIFT))  # autocorrelation an
 ALPHA, RESAMPLES, GRID = 0.05, 99, 64
 
 
-def days(rho: float, shift: float, rng: np.random.Generator) -> dict[str, brolly.Sample]:
+def days(rho: float, shift: float, rng: np.random.Generator) -> dict[str, rainproof.Sample]:
     """One sample a day."""
     effect = np.zeros(DAYS)
     effect[0] = rng.normal()
@@ -35,7 +35,7 @@ def days(rho: float, shift: float, rng: np.random.Generator) -> dict[str, brolly
     for day, moved in enumerate(SPREAD * effect + shift * (np.arange(DAYS) >= DAYS // 2)):
         p = rng.random(ROWS)
         rate = 1 / (1 + (1 - p) / p * np.exp(-moved))
-        found[f"{day:03d}"] = brolly.Sample((rng.random(ROWS) < rate).astype(np.int8), p).compress(GRID)
+        found[f"{day:03d}"] = rainproof.Sample((rng.random(ROWS) < rate).astype(np.int8), p).compress(GRID)
     return found
 
 
@@ -47,7 +47,7 @@ def study(simulations: int) -> Iterator[dict[str, Any]]:
         for k in range(simulations):
             samples = days(rho, shift, np.random.default_rng([k, round(10 * rho), round(10 * shift)]))
             for block in BLOCKS:
-                found = brolly.find_changes(samples, alpha=ALPHA, shuffle=block, n_resamples=RESAMPLES, rng=k)
+                found = rainproof.find_changes(samples, alpha=ALPHA, shuffle=block, n_resamples=RESAMPLES, rng=k)
                 alarms[block] += bool(found)
         for block, count in alarms.items():
             yield {

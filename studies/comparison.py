@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-import brolly
+import rainproof
 from studies.coverage import held
 from studies.populations import Floats, populations
 
@@ -50,7 +50,7 @@ def one(pair: str, measure: str, clustered: bool, simulations: int) -> dict[str,
     """Draw samples and count."""
     base = populations()["calibrated"].sample
     truths = [
-        brolly.list_measures()[measure](base.y_true, forecast(base.y_prob), sample_weight=base.sample_weight)
+        rainproof.list_measures()[measure](base.y_true, forecast(base.y_prob), sample_weight=base.sample_weight)
         for forecast in PAIRS[pair]
     ]
     covered = 0
@@ -58,12 +58,12 @@ def one(pair: str, measure: str, clustered: bool, simulations: int) -> dict[str,
         rng = np.random.default_rng([zlib.crc32(pair.encode()), clustered, k])
         x, y, group = draw(clustered, k, rng)
         if measure == "brier_score":
-            found = brolly.compare(y, *(f(x) for f in PAIRS[pair]), groups=group, measure=measure, rng=rng)
+            found = rainproof.compare(y, *(f(x) for f in PAIRS[pair]), groups=group, measure=measure, rng=rng)
             covered += found.low <= truths[0] - truths[1] <= found.high
         else:
             options: dict[str, Any] = {"groups": group, "levels": (0.975,), "resamples": 79}
             both = zip(PAIRS[pair], truths, strict=True)
-            covered += all(held(brolly.Sample(y, f(x)), measure, truth, rng, **options)[0] for f, truth in both)
+            covered += all(held(rainproof.Sample(y, f(x)), measure, truth, rng, **options)[0] for f, truth in both)
     return {
         "pair": pair,
         "measure": measure,

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.inference.population_path import PopulationPath
-from brolly.inference.resampling import quantile
-from brolly.inference.resampling_units import as_atoms
-from brolly.inference.statistic import as_statistic
+import rainproof
+from rainproof.inference.population_path import PopulationPath
+from rainproof.inference.resampling import quantile
+from rainproof.inference.resampling_units import as_atoms
+from rainproof.inference.statistic import as_statistic
 from studies.populations import Population, populations
 
 SIMULATIONS = {200: 200, 2_000: 200}  # by number of rows
@@ -82,7 +82,7 @@ def cases() -> dict[str, Population]:
 
 
 def held(
-    sample: brolly.Sample,
+    sample: rainproof.Sample,
     measure: str,
     truth: float,
     rng: np.random.Generator,
@@ -114,15 +114,15 @@ def held(
 
 def one(population: Population, n: int, measure: str, method: str, simulations: int) -> dict[str, Any]:
     """Draw samples and count; always the same ones for the same population and number of rows."""
-    truth = brolly.list_measures()[measure](population.sample)
+    truth = rainproof.list_measures()[measure](population.sample)
     covered, found = np.zeros(len(LEVELS)), []
     for k in range(simulations):
         rng = np.random.default_rng([zlib.crc32(population.name.encode()), n, k])
-        sample = brolly.Sample(*population.draw(n, rng))
+        sample = rainproof.Sample(*population.draw(n, rng))
         if method == "inversion":
             covered += held(sample, measure, truth, rng)
         if method != "inversion" or k < WIDTHS:
-            interval = brolly.confidence_interval(sample, measure=measure, method=method, n_resamples=39, rng=rng)
+            interval = rainproof.confidence_interval(sample, measure=measure, method=method, n_resamples=39, rng=rng)
             ends = [interval.at(confidence_level) for confidence_level in LEVELS]
             found.append((ends[-1].high - ends[-1].low, interval.estimate, interval.corrected))
             if method != "inversion":

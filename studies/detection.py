@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.inference.bets import batch_bets, independent_bets
-from brolly.inference.detector import Detector
+import rainproof
+from rainproof.inference.bets import batch_bets, independent_bets
+from rainproof.inference.detector import Detector
 from studies.anytime import write
 from studies.populations import logit_scaled
 
@@ -35,7 +35,7 @@ WRONG: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def calm(name: str, n: int, rng: np.random.Generator) -> Iterator[brolly.Sample]:
+def calm(name: str, n: int, rng: np.random.Generator) -> Iterator[rainproof.Sample]:
     """Calibrated days."""
     level = 0.0
     for _ in range(n):
@@ -45,17 +45,17 @@ def calm(name: str, n: int, rng: np.random.Generator) -> Iterator[brolly.Sample]
             "rare events": lambda: rng.exponential(0.01, ROWS).clip(0, 1),
         }.get(name, lambda: rng.random(ROWS))()
         coin = rng.random() if name == "one coin a day" else rng.random(ROWS)
-        yield brolly.Sample(coin < p, p).compress(256)
+        yield rainproof.Sample(coin < p, p).compress(256)
 
 
-def changing(truth: Callable[[Floats], Floats], rng: np.random.Generator) -> Iterator[brolly.Sample]:
+def changing(truth: Callable[[Floats], Floats], rng: np.random.Generator) -> Iterator[rainproof.Sample]:
     """Days that are calibrated up to the change."""
     for day in range(LONGEST):
         p = rng.random(ROWS)
-        yield brolly.Sample(rng.random(ROWS) < (p if day < CHANGE else truth(p)), p).compress(256)
+        yield rainproof.Sample(rng.random(ROWS) < (p if day < CHANGE else truth(p)), p).compress(256)
 
 
-def alarms(days: Iterator[brolly.Sample], *, independent: bool) -> list[tuple[int, int]]:
+def alarms(days: Iterator[rainproof.Sample], *, independent: bool) -> list[tuple[int, int]]:
     """The days of the alarms, and where each is said to have begun."""
     detector, found = Detector(ALPHA), []
     for at, sample in enumerate(days):

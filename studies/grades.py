@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-import brolly
+import rainproof
 
 SIZES = (100, 1000, 10_000, 100_000)
 GRADES = ("use", "recalibrate", "avoid", "unknown")
@@ -50,7 +50,7 @@ def study(simulations: int, sizes: tuple[int, ...] = SIZES) -> Iterator[dict[str
                 rng = np.random.default_rng([number, n, k])
                 p = predict(rng.random(n))
                 y = rng.random(n) < rate(p)
-                found[brolly.assess(y, p, measures=[], n_resamples=19, rng=k).verdict.grade] += 1
+                found[rainproof.assess(y, p, measures=[], n_resamples=19, rng=k).verdict.grade] += 1
             yield {"population": name, "n": n, "simulations": simulations, **{grade: found[grade] for grade in GRADES}}
 
 
@@ -60,7 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("path", type=Path)
     parser.add_argument("--simulations", type=int, default=20)
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", brolly.BrollyWarning)
+    warnings.simplefilter("ignore", rainproof.RainproofWarning)
     lines = list(study(options.simulations))
     with options.path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")

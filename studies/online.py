@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.core.sample.distinct import DistinctTable
-from brolly.recalibration.methods import METHODS
+import rainproof
+from rainproof.core.sample.distinct import DistinctTable
+from rainproof.recalibration.methods import METHODS
 from studies.anytime import write
 from studies.populations import logit_scaled
 
@@ -57,10 +57,14 @@ def rolling(method: str, p: Floats, y: NDArray[np.bool_]) -> Floats:
 
 def scores(p: Floats, y: NDArray[np.bool_]) -> dict[str, str]:
     """CDL after rounding to 1/32, Brier score and log score."""
-    sample = brolly.Sample(y, p)
-    choice = brolly.choose_grid(sample, max_grid=GRID)
-    log_score = brolly.log_score(y, np.clip(p, NEAREST, 1 - NEAREST))
-    return {"cdl": f"{choice.losses[-1]:.5f}", "brier": f"{brolly.brier_score(sample):.5f}", "log": f"{log_score:.5f}"}
+    sample = rainproof.Sample(y, p)
+    choice = rainproof.choose_grid(sample, max_grid=GRID)
+    log_score = rainproof.log_score(y, np.clip(p, NEAREST, 1 - NEAREST))
+    return {
+        "cdl": f"{choice.losses[-1]:.5f}",
+        "brier": f"{rainproof.brier_score(sample):.5f}",
+        "log": f"{log_score:.5f}",
+    }
 
 
 def recalibrations() -> Iterator[dict[str, Any]]:
@@ -69,7 +73,7 @@ def recalibrations() -> Iterator[dict[str, Any]]:
         for name, (p, y) in streams(n, np.random.default_rng(n)).items():
             methods: dict[str, Callable[[], Floats]] = {
                 "model": lambda p=p: p,
-                "online": lambda p=p, y=y: brolly.OnlineRecalibrator(GRID, rng=1).run(p, y),
+                "online": lambda p=p, y=y: rainproof.OnlineRecalibrator(GRID, rng=1).run(p, y),
                 "rolling isotonic": lambda p=p, y=y: rolling("isotonic", p, y),
                 "rolling Platt": lambda p=p, y=y: rolling("logistic", p, y),
             }
@@ -77,14 +81,14 @@ def recalibrations() -> Iterator[dict[str, Any]]:
                 yield {"stream": name, "n": n, "method": method, **scores(call(), y)}
 
 
-def adversaries() -> dict[str, Callable[[brolly.OnlineForecaster, list[int]], bool]]:
+def adversaries() -> dict[str, Callable[[rainproof.OnlineForecaster, list[int]], bool]]:
     """Outcomes by all that is known before the coins."""
 
-    def mean(f: brolly.OnlineForecaster) -> float:
+    def mean(f: rainproof.OnlineForecaster) -> float:
         shares = f.probabilities()
         return float(shares @ np.arange(len(shares))) / f.grid
 
-    def potential(f: brolly.OnlineForecaster, y: int) -> float:
+    def potential(f: rainproof.OnlineForecaster, y: int) -> float:
         """What the proof bounds, at the points that can be predicted, if the outcome is y."""
         shares, walk = f.probabilities(), f._walk
         at = np.flatnonzero(shares)
@@ -104,7 +108,7 @@ def adversaries() -> dict[str, Callable[[brolly.OnlineForecaster, list[int]], bo
 def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """CDL of forecasts without a model at several numbers of rounds of one series."""
     for name, adversary in adversaries().items():
-        f = brolly.OnlineForecaster(rng=1)
+        f = rainproof.OnlineForecaster(rng=1)
         past: list[int] = []
         made: list[float] = []
         for t in range(1, max(sizes) + 1):
@@ -113,7 +117,7 @@ def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
             f.update(y)
             past.append(y)
             if t in sizes:
-                loss = brolly.calibration_decision_loss(past, made)
+                loss = rainproof.calibration_decision_loss(past, made)
                 scaled = loss * math.sqrt(t) / math.log(t)
                 yield {"adversary": name, "n": t, "grid": f.grid, "cdl": f"{loss:.5f}", "scaled": f"{scaled:.3f}"}
 

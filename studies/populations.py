@@ -1,7 +1,7 @@
 """Populations with known values of every measure, to draw samples from.
 
 Each is a table of predictions, with the mass and the true event rate of each. Where the predictions are meant to be
-continuous the table has many points; it is the population, not an approximation of one, so what brolly computes from
+continuous the table has many points; it is the population, not an approximation of one, so what rainproof computes from
 it as a weighted sample is the population's value up to rounding.
 """
 
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
+import rainproof
 
 Floats = NDArray[np.float64]
 
@@ -39,15 +39,15 @@ class Population:
         return np.cumsum(self.mass) / self.mass.sum()
 
     @cached_property
-    def sample(self) -> brolly.Sample:
+    def sample(self) -> rainproof.Sample:
         """The population itself, as a weighted sample: for the exact value of any measure."""
         outcome = np.repeat([0, 1], len(self.prob))
         weight = np.concatenate([self.mass * (1 - self.rate), self.mass * self.rate])
-        return brolly.Sample(outcome, np.tile(self.prob, 2), sample_weight=weight)
+        return rainproof.Sample(outcome, np.tile(self.prob, 2), sample_weight=weight)
 
     def losses(self, largest: int) -> dict[int, float]:
         """CDL(D_m) by m: the largest expected loss of a decision on predictions rounded to 1/m."""
-        choice = brolly.choose_grid(self.sample, max_grid=largest)
+        choice = rainproof.choose_grid(self.sample, max_grid=largest)
         return dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
 

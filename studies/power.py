@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.inference.resampling_units import Atoms, as_atoms
-from brolly.inference.statistic import Evaluate, as_test_statistic
+import rainproof
+from rainproof.inference.resampling_units import Atoms, as_atoms
+from rainproof.inference.statistic import Evaluate, as_test_statistic
 from studies.populations import logit_scaled, populations
 
 Floats = NDArray[np.float64]
 
 SLOW = ("lower_distance_to_calibration",)
-MEASURES = ["combined", *(name for name in brolly.list_measures() if name not in SLOW)]
+MEASURES = ["combined", *(name for name in rainproof.list_measures() if name not in SLOW)]
 SIZES = {20: 100, 200: 60, 5_000: 20}  # simulations by number of rows
 CALIBRATED = ("calibrated", "rare")
 ROWS, NULL, DRAWS = 1_000, 399, 200
@@ -65,7 +65,7 @@ def size_lines(share: float, sizes: dict[int, int] | None = None) -> Iterator[di
                 p = population.draw(n, rng)[1]
                 y = (rng.random(n) < p).astype(np.int8)  # the predictions of the population, and calibrated
                 for measure in MEASURES:
-                    rejected[measure] += brolly.calibration_test(
+                    rejected[measure] += rainproof.calibration_test(
                         y, p, statistic=measure, n_resamples=19, rng=rng
                     ).rejects(0.05)
             for measure, count in rejected.items():
@@ -83,7 +83,7 @@ def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[di
         chance: dict[bytes, Floats] = {}  # values of calibrated forecasters, by their predictions
         for strength in STRENGTHS:
             for name, (p, rate) in alternatives(strength).items():
-                atoms = as_atoms(brolly.Sample(np.zeros(ROWS, int), p))
+                atoms = as_atoms(rainproof.Sample(np.zeros(ROWS, int), p))
                 evaluate = as_test_statistic(measure).on(atoms)
                 if p.tobytes() not in chance:
                     chance[p.tobytes()] = np.sort(_values(atoms, evaluate, p, null, np.random.default_rng(2)))

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-import brolly
-from brolly.paper.table1 import fit_exponent
+import rainproof
+from rainproof.paper.table1 import fit_exponent
 from studies.populations import populations
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)
@@ -37,13 +37,13 @@ def study(repeats: int, sizes: Iterable[int] = SIZES, points: int = POINTS) -> I
     everything = populations(points)
     for forecaster in FORECASTERS:
         population = everything[forecaster]
-        limits = {name: measure(population.sample) for name, measure in brolly.list_measures().items()}
+        limits = {name: measure(population.sample) for name, measure in rainproof.list_measures().items()}
         limits[CUBE_ROOT] = 2 * limits["expected_calibration_error"]
         for size in sizes:
-            measures: dict[str, Callable[[brolly.Sample], float]] = dict(brolly.list_measures())
+            measures: dict[str, Callable[[rainproof.Sample], float]] = dict(rainproof.list_measures())
             measures[CUBE_ROOT] = partial(_rounded, bins=round(size ** (1 / 3)))
             rng = np.random.default_rng([size, FORECASTERS.index(forecaster)])
-            samples = [brolly.Sample(*population.draw(size, rng)) for _ in range(repeats)]
+            samples = [rainproof.Sample(*population.draw(size, rng)) for _ in range(repeats)]
             for name, measure in measures.items():
                 off = np.array([abs(measure(s) - limits[name]) for s in samples[:: SLOW.get(name, 1)]])
                 yield {
@@ -57,8 +57,8 @@ def study(repeats: int, sizes: Iterable[int] = SIZES, points: int = POINTS) -> I
                 }
 
 
-def _rounded(sample: brolly.Sample, bins: int) -> float:
-    return brolly.binned_calibration_error(sample, form="rounded", n_bins=bins)
+def _rounded(sample: rainproof.Sample, bins: int) -> float:
+    return rainproof.binned_calibration_error(sample, form="rounded", n_bins=bins)
 
 
 def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -72,7 +72,7 @@ def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "measure": name,
             "slope": f"{slope:.3f}",
             "standard_error": f"{doubt:.3f}",
-            "promised": "T^-1/3" if name == CUBE_ROOT else brolly.list_measures()[name].testable,
+            "promised": "T^-1/3" if name == CUBE_ROOT else rainproof.list_measures()[name].testable,
         }
 
 

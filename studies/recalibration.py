@@ -27,19 +27,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.core.sample.distinct import DistinctTable
-from brolly.decisions.switch_curve import SwitchCurve
-from brolly.recalibration.methods import METHODS
-from brolly.recalibration.selection import Candidate, CrossValidation
-from brolly.recalibration.training import FitRows, Training
+import rainproof
+from rainproof.core.sample.distinct import DistinctTable
+from rainproof.decisions.switch_curve import SwitchCurve
+from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.selection import Candidate, CrossValidation
+from rainproof.recalibration.training import FitRows, Training
 from studies.populations import Floats
 from studies.recalibration_data import DataSet, Drawn, data_sets
 
 REPEATS = {200: 16, 1_000: 12, 5_000: 8, 20_000: 5}
 FEWEST_HELD_OUT = 300  # rows of real data
 FIXED = {"no recalibration": "none", "always Platt (logistic)": "logistic", "always beta": "beta"}
-OURS = "brolly"
+OURS = "rainproof"
 BEST = "best candidate in hindsight"
 
 
@@ -71,7 +71,7 @@ def chosen(training: Training, candidates: Sequence[Candidate]) -> dict[str, str
     weight = np.concatenate([cross.weight[:, y].ravel() for y in (0, 1)])
     some, event = weight > 0, np.repeat([0, 1], len(weight) // 2)
     scdl = [
-        brolly.soft_binned_cdl(event[some], np.tile(value.ravel(), 2)[some], sample_weight=weight[some])
+        rainproof.soft_binned_cdl(event[some], np.tile(value.ravel(), 2)[some], sample_weight=weight[some])
         for value in cross.value
     ]
     best = {
@@ -109,7 +109,7 @@ def one(data_set: DataSet, n: int, repeat: int, probcal: bool) -> tuple[dict[str
     drawn = data_set.draw(n, rng)
     while not 0 < drawn.y.sum() < n:  # nothing can be fitted to one outcome
         drawn = data_set.draw(n, rng)
-    ours = brolly.Recalibrator(rng=repeat).fit(drawn.p, drawn.y)
+    ours = rainproof.Recalibrator(rng=repeat).fit(drawn.p, drawn.y)
     (parts,) = np.random.default_rng(repeat).spawn(1)  # as in `fit`
     training, _ = FitRows.read(drawn.p, drawn.y, None, None, None, None).split(parts)
     values = {name: METHODS[name](training.table()).apply(drawn.prob) for name in METHODS}

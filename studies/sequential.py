@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
+import rainproof
 from studies.anytime import write
 from studies.populations import logit_scaled
 
@@ -76,9 +76,9 @@ def storms(size: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool
     return p, rng.random() < p
 
 
-def batches(looks: int, rng: np.random.Generator) -> brolly.SequentialTest:
+def batches(looks: int, rng: np.random.Generator) -> rainproof.SequentialTest:
     """Batches of 20 rows in one storm each."""
-    test = brolly.SequentialTest()
+    test = rainproof.SequentialTest()
     for _ in range(looks):
         p, y = storms(20, rng)
         test.update(y, p, batch=True)
@@ -91,13 +91,13 @@ def false_alarms(repeats: int) -> Iterator[dict[str, Any]]:
     found: dict[str, list[bool]] = {}
     for _ in range(repeats):
         for name, (p, y) in calm(LOOKS, rng).items():
-            found.setdefault(name, []).append(brolly.SequentialTest().update(y, p).rejects(ALPHA))
+            found.setdefault(name, []).append(rainproof.SequentialTest().update(y, p).rejects(ALPHA))
     found["batches in one storm"] = [batches(LOOKS, rng).rejects(ALPHA) for _ in range(max(1, repeats // 10))]
     found["batches, as if independent"] = []
     for _ in range(max(1, repeats // 10)):
         rows = [storms(20, rng) for _ in range(LOOKS // 20)]
         p, y = (np.concatenate(part) for part in zip(*rows, strict=True))
-        found["batches, as if independent"].append(brolly.SequentialTest().update(y, p).rejects(ALPHA))
+        found["batches, as if independent"].append(rainproof.SequentialTest().update(y, p).rejects(ALPHA))
     for name, alarms in found.items():
         yield {"series": name, "looks": LOOKS, "repeats": len(alarms), "false_alarms": sum(alarms)}
 
@@ -118,7 +118,7 @@ def wrong(n: int, rng: np.random.Generator) -> dict[str, tuple[Floats, NDArray[n
 
 def betting(p: Floats, y: NDArray[np.bool_]) -> float:
     """The row of the alarm."""
-    wealth = brolly.SequentialTest().update(y, p).log_wealth >= math.log(1 / ALPHA)
+    wealth = rainproof.SequentialTest().update(y, p).log_wealth >= math.log(1 / ALPHA)
     return float(wealth.argmax() + 1) if wealth.any() else math.inf
 
 

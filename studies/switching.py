@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
-from brolly.decisions.switch_curve import SwitchCurve
+import rainproof
+from rainproof.decisions.switch_curve import SwitchCurve
 from studies.populations import Floats, logit_scaled
 
 SIZES = (100, 1_000, 10_000)
@@ -63,7 +63,7 @@ class Pair:
     def truth(self) -> tuple[float, float]:
         """The largest loss and the largest gain by the switch."""
         outcome, weight = np.repeat([0, 1], len(self.mass)), np.r_[self.mass * (1 - self.rate), self.mass * self.rate]
-        found = brolly.switch_guarantee(outcome, np.tile(self.old, 2), np.tile(self.new, 2), sample_weight=weight)
+        found = rainproof.switch_guarantee(outcome, np.tile(self.old, 2), np.tile(self.new, 2), sample_weight=weight)
         return found.harm, found.gain
 
 
@@ -118,7 +118,7 @@ def one(pair: Pair, n: int, repeats: int) -> Iterator[dict[str, Any]]:
         seed = int(rng.integers(1 << 32))
         redrawn = bootstrap(*rows, options, rng) if k < min(repeats, BOOTSTRAPPED.get(n, repeats)) else None
         for level in LEVELS:
-            g = brolly.switch_guarantee(*rows, **options, confidence_level=level, rng=seed)
+            g = rainproof.switch_guarantee(*rows, **options, confidence_level=level, rng=seed)
             slack = np.sqrt(2 * np.log(1 / (1 - level)) / g.effective_n)
             found[level].append([g.harm, g.harm_bound, min(1.0, g.harm + slack), g.gain_at_least])
             if redrawn is not None:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import brolly
+import rainproof
 from studies.populations import Population, populations
 
 SIZES = (100, 300, 1_000, 3_000, 10_000, 100_000)
@@ -45,9 +45,9 @@ def one(population: Population, n: int, kind: str, setting: str, repeats: int) -
     losses = population.losses(512)
     for _ in range(repeats):
         y, p = population.draw(n, rng)
-        sample = brolly.Sample(y, p, sample_weight=weight)
+        sample = rainproof.Sample(y, p, sample_weight=weight)
         for method in METHODS:
-            g = brolly.guarantee(sample, method=method, **options)
+            g = rainproof.guarantee(sample, method=method, **options)
             truth = np.array([losses[m] for m in g.grids.tolist()])
             found[method].append((bool((g.bounds < truth).any()), g.bound, g.plug_in, losses[g.grid]))
     means = {method: np.mean(rows, axis=0) for method, rows in found.items()}
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=500)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", brolly.FewRowsWarning)
+    warnings.simplefilter("ignore", rainproof.FewRowsWarning)
     with options.path.open("w", newline="", encoding="utf-8") as file:
         writer = None
         for line in study(options.repeats, options.sizes):

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import brolly
+import rainproof
 from studies.populations import Floats, Population, populations
 
 SIZES = (100, 1_000, 10_000)
@@ -63,7 +63,7 @@ class Case:
         """The largest expected loss of a decision maker, compared with the best monotone recalibration."""
         sample = self.population.sample
         weight = sample.sample_weight * (importance(sample.y_prob) if self.rows == "importance weights" else 1.0)
-        return brolly.calibration_decision_loss(sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone")
+        return rainproof.calibration_decision_loss(sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone")
 
 
 def importance(p: Floats) -> Floats:
@@ -98,7 +98,7 @@ def one(case: Case, n: int, repeats: int) -> Iterator[dict[str, Any]]:
     for _ in range(repeats):
         y, p, options = case.draw(n, rng)
         for level in LEVELS:
-            g = brolly.guarantee(y, p, response="as_is", confidence_level=level, **options)
+            g = rainproof.guarantee(y, p, response="as_is", confidence_level=level, **options)
             found[level].append((g.bound, g.hoeffding, g.plug_in))
     for level, rows in found.items():
         bound, hoeffding, plug_in = np.array(rows).T
@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=500)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     options = parser.parse_args(arguments)
-    warnings.simplefilter("ignore", brolly.FewRowsWarning)
+    warnings.simplefilter("ignore", rainproof.FewRowsWarning)
     lines = []
     for line in study(options.repeats, options.sizes):
         lines.append(line)

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "brolly",
+    "rainproof",
     derandomize=True,
     deadline=None,
     max_examples=100,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the code
 )
-settings.load_profile("brolly")
+settings.load_profile("rainproof")
 
 
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests

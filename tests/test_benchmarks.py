@@ -1,4 +1,4 @@
-"""The benchmarks run: every call of brolly that they time, on few rows."""
+"""The benchmarks run: every call of rainproof that they time, on few rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_scan_that_is_timed(task, file):
     scan.TASKS[task](file, ROWS)
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize(
     "name", [name for name in assess.jobs(300, 400, 3000) if "look" not in name and "scikit" not in name]
 )
@@ -47,19 +47,19 @@ def test_a_job_that_is_timed(name):
     assess.jobs(300, 400, 3000)[name]()
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_the_segments_that_are_timed_are_tested():
     assert not assess.segments(3)().small
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize("given", [curves.Input.of(300), curves.Input.of(3000, most=1000)], ids=["rows", "compressed"])
 @pytest.mark.parametrize("job", curves.JOBS)
 def test_a_job_whose_cost_curve_is_drawn(job, given):
     curves.JOBS[job](*given.fresh())
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_the_memory_of_each_job_is_measured():
     found = curves.measure_memory(300)
     assert found["whole process"] > sum(found[name] for name in curves.JOBS)
@@ -67,8 +67,8 @@ def test_the_memory_of_each_job_is_measured():
 
 def test_the_installed_size_is_a_small_part_of_that_of_numpy_and_scipy(monkeypatch):
     monkeypatch.setattr(curves, "_import_time", lambda statement, _: float(len(statement)))
-    *_, brolly = curves._installation().rows
-    assert 0 < float(brolly[2]) < 0.1
+    *_, rainproof = curves._installation().rows
+    assert 0 < float(rainproof[2]) < 0.1
 
 
 def test_the_profile_of_an_assessment_names_its_parts():

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brolly.core.sample.sample import Sample, as_sample
+from rainproof.core.sample.sample import Sample, as_sample
 
 
 def mean_bias(
@@ -42,8 +42,8 @@ def mean_bias(
 
     Examples
     --------
-    >>> import brolly
-    >>> brolly.mean_bias([0, 1], [0.5, 1.0])
+    >>> import rainproof
+    >>> rainproof.mean_bias([0, 1], [0.5, 1.0])
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -65,22 +65,22 @@ from pathlib import Path
 
 import numpy as np
 
-import brolly
+import rainproof
 
 
 def test_mean_bias_by_hand():
-    assert Path(brolly.__file__).is_relative_to(Path(__file__).parent.parent.parent)
-    assert brolly.mean_bias([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 1, 2]) == 0.25
+    assert Path(rainproof.__file__).is_relative_to(Path(__file__).parent.parent.parent)
+    assert rainproof.mean_bias([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 1, 2]) == 0.25
 
 
 def test_mean_bias_is_tested_estimated_and_assessed():
     rng = np.random.default_rng(0)
     p = rng.random(500)
     y = rng.random(500) < p / 2
-    assert brolly.calibration_test(y, p, statistic="mean_bias", n_resamples=99, rng=0).p_value == 0.01
-    estimate = brolly.assess(y, p, measures=["mean_bias"], n_resamples=99, rng=0)["mean_bias"]
+    assert rainproof.calibration_test(y, p, statistic="mean_bias", n_resamples=99, rng=0).p_value == 0.01
+    estimate = rainproof.assess(y, p, measures=["mean_bias"], n_resamples=99, rng=0)["mean_bias"]
     assert estimate.value > 0
-    assert brolly.measure_all(y, p)["mean_bias"] == estimate.value
+    assert rainproof.measure_all(y, p)["mean_bias"] == estimate.value
 '''
 
 
@@ -111,7 +111,9 @@ def copied(folder):
     """Copy the repository, with the compiled kernels beside their sources."""
     left_out = shutil.ignore_patterns(".*", "build", "__pycache__", "*.png", "*.egg-info", "node_modules")
     shutil.copytree(ROOT, folder, ignore=left_out)
-    shutil.copy(importlib.import_module("brolly._cyutility").__file__, folder / "src" / "brolly")  # what they share
+    shutil.copy(
+        importlib.import_module("rainproof._cyutility").__file__, folder / "src" / "rainproof"
+    )  # what they share
     for kernel in (ROOT / "src").rglob("*.pyx"):
         name = ".".join(kernel.relative_to(ROOT / "src").with_suffix("").parts)
         shutil.copy(importlib.import_module(name).__file__, folder / kernel.relative_to(ROOT).parent)
@@ -131,16 +133,16 @@ def insert(file, before, text):
 
 def add_measure(folder):
     """Do what the table says for a new measure."""
-    package = folder / "src" / "brolly"
+    package = folder / "src" / "rainproof"
     (package / "measures" / f"{NEW}.py").write_text(MODULE)
-    line = f"from brolly.measures.{NEW} import {NEW}\n"
-    insert(package / "measures" / "catalogue.py", "from brolly.measures.measure import", line)
+    line = f"from rainproof.measures.{NEW} import {NEW}\n"
+    insert(package / "measures" / "catalogue.py", "from rainproof.measures.measure import", line)
     insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
-    exported = f"from brolly.measures.{NEW} import {NEW} as {NEW}\n"
-    insert(package / "__init__.pyi", "from brolly.measures.measure import", exported)
+    exported = f"from rainproof.measures.{NEW} import {NEW} as {NEW}\n"
+    insert(package / "__init__.pyi", "from rainproof.measures.measure import", exported)
     insert(package / "meson.build", "'measure.py', 'scores.py'", f"'{NEW}.py', ")
     insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
-    insert(folder / "docs" / "api" / "measures.md", "::: brolly.measure_all", f"::: brolly.{NEW}\n")
+    insert(folder / "docs" / "api" / "measures.md", "::: rainproof.measure_all", f"::: rainproof.{NEW}\n")
     insert(folder / "docs" / "which-measure.md", "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")
     (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
 

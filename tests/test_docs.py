@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 ROOT = Path(__file__).parent.parent
 
@@ -99,13 +99,13 @@ def drawings():
 
 
 def first_calls(call):
-    """Return the functions of brolly that a call runs, in the order in which each is first entered."""
+    """Return the functions of rainproof that a call runs, in the order in which each is first entered."""
     seen = {}
 
     def enter(frame, event, _):
         module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("brolly."):
-            seen.setdefault(f"{module.removeprefix('brolly.')}.{frame.f_code.co_qualname}", len(seen))
+        if event == "call" and module.startswith("rainproof."):
+            seen.setdefault(f"{module.removeprefix('rainproof.')}.{frame.f_code.co_qualname}", len(seen))
 
     sys.setprofile(enter)
     try:
@@ -124,7 +124,7 @@ def test_the_drawings_show_what_the_code_does(tmp_path):
     report = ["report", str(file), "--prob", "p", "--outcome", "y", "-o", str(tmp_path / "a.html"), "--quiet"]
     _, assess, command = drawings()
     for drawn, call in (
-        (assess, lambda: brolly.assess(y, p, measures=[], n_resamples=19, rng=0)),
+        (assess, lambda: rainproof.assess(y, p, measures=[], n_resamples=19, rng=0)),
         (command, lambda: main(report)),
     ):
         seen = first_calls(call)
@@ -148,5 +148,5 @@ def test_the_drawing_of_the_packages_is_what_the_linter_holds():
 
 def test_every_file_that_the_page_names_exists():
     text = (ROOT / "docs" / "how-it-works.md").read_text()
-    there = {file.name for file in (ROOT / "src" / "brolly").rglob("*.*")}
+    there = {file.name for file in (ROOT / "src" / "rainproof").rglob("*.*")}
     assert set(re.findall(r"`(\w+\.(?:py|js))`", text)) <= there

@@ -1,4 +1,4 @@
-"""Errors travel between processes, and name packages that brolly's extras name too."""
+"""Errors travel between processes, and name packages that rainproof's extras name too."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-import brolly
+import rainproof
 
 
 @pytest.mark.parametrize("travel", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy])
 @pytest.mark.parametrize(
     "error",
     [
-        brolly.MissingExtraError("reading Parquet", "PyArrow", "pyarrow"),
-        brolly.InputError.from_offenders("p must lie in [0, 1]", 2, "p[3]", 1.5),
+        rainproof.MissingExtraError("reading Parquet", "PyArrow", "pyarrow"),
+        rainproof.InputError.from_offenders("p must lie in [0, 1]", 2, "p[3]", 1.5),
     ],
     ids=lambda error: type(error).__name__,
 )

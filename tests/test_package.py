@@ -1,4 +1,4 @@
-"""The package itself: what is exported, which way imports point, what `import brolly` costs."""
+"""The package itself: what is exported, which way imports point, what `import rainproof` costs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pathlib import Path
 
 import pytest
 
-import brolly
-from brolly.measures.catalogue import CATALOGUE
+import rainproof
+from rainproof.measures.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
-MODULES = [m.name for m in pkgutil.walk_packages(brolly.__path__, "brolly.") if not m.name.endswith("__main__")]
+MODULES = [m.name for m in pkgutil.walk_packages(rainproof.__path__, "rainproof.") if not m.name.endswith("__main__")]
 
 
 def run(*command, **options):
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
 
 
-@pytest.mark.parametrize("name", ["brolly", *MODULES])
+@pytest.mark.parametrize("name", ["rainproof", *MODULES])
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
@@ -34,7 +34,7 @@ def test_examples_in_docstrings(name):
 
 def test_there_are_examples_to_run():
     finder = doctest.DocTestFinder()
-    examples = [test for name in ["brolly", *MODULES] for test in finder.find(importlib.import_module(name))]
+    examples = [test for name in ["rainproof", *MODULES] for test in finder.find(importlib.import_module(name))]
     assert sum(bool(test.examples) for test in examples) >= 15
 
 
@@ -65,17 +65,17 @@ def test_every_page_has_its_place_in_the_site():
 
 def test_everything_exported_exists_is_documented_and_is_in_the_reference():
     reference = (ROOT / "docs" / "reference.md").read_text()
-    assert sorted(brolly.__all__) == list(brolly.__all__)
-    for name in brolly.__all__:
-        assert getattr(brolly, name).__doc__, name
+    assert sorted(rainproof.__all__) == list(rainproof.__all__)
+    for name in rainproof.__all__:
+        assert getattr(rainproof, name).__doc__, name
         assert f"`{name}`" in reference, f"{name} is not in docs/reference.md"
 
 
 def test_every_exported_function_names_a_page_that_explains_it():
     """So does help(); the site makes it a link. Classes are in docs/reference.md, which the test above checks."""
-    for name in brolly.__all__:
-        if inspect.isfunction(getattr(brolly, name)):
-            pages = re.findall(r"docs/([\w-]+\.md)", inspect.getdoc(getattr(brolly, name)))
+    for name in rainproof.__all__:
+        if inspect.isfunction(getattr(rainproof, name)):
+            pages = re.findall(r"docs/([\w-]+\.md)", inspect.getdoc(getattr(rainproof, name)))
             assert pages, f"the docstring of {name} names no page: docs/....md"
             texts = [(ROOT / "docs" / page).read_text() for page in pages]
             assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{pages} do not mention {name}"
@@ -83,8 +83,8 @@ def test_every_exported_function_names_a_page_that_explains_it():
 
 def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
     pages = "".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
-    shown = re.findall(r"^::: brolly\.(\w+)$", pages, re.MULTILINE)
-    assert sorted(shown) == sorted(brolly.__all__)
+    shown = re.findall(r"^::: rainproof\.(\w+)$", pages, re.MULTILINE)
+    assert sorted(shown) == sorted(rainproof.__all__)
 
 
 def test_every_exported_measure_is_catalogued():
@@ -106,9 +106,9 @@ def test_every_exported_measure_is_catalogued():
     others |= {"load_recalibrator"}  # recalibration
     others |= {"discrimination", "grade_table", "net_benefit"}  # inference: performance
     others |= {"assess", "assess_many", "clinical_performance", "reliability_curve"}  # assessment
-    functions = {name for name in brolly.__all__ if name[0].islower()} - others
+    functions = {name for name in rainproof.__all__ if name[0].islower()} - others
     assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
-    assert all(getattr(brolly, measure.function.__name__) is measure.function for measure in CATALOGUE.values())
+    assert all(getattr(rainproof, measure.function.__name__) is measure.function for measure in CATALOGUE.values())
 
 
 def test_version_is_said_once_more_the_same():
@@ -116,19 +116,19 @@ def test_version_is_said_once_more_the_same():
         re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1],
         re.search(r"^  version: '(.*)'", (ROOT / "meson.build").read_text(), re.MULTILINE)[1],
         re.search(r"^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1],
-        brolly.__version__,
+        rainproof.__version__,
     }
     assert len(said) == 1
     released = re.search(r"^date-released: (.*)", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
     top = re.search(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1]
-    assert top in (f"{brolly.__version__} ({released})", "Unreleased")
+    assert top in (f"{rainproof.__version__} ({released})", "Unreleased")
 
 
 def test_every_source_file_is_installed():
     """The build lists its files by name; one forgotten would be missing from the wheel."""
     kinds = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".txt")
     source = {p.relative_to(ROOT / "src") for p in (ROOT / "src").rglob("*") if p.suffix in kinds}
-    home = Path(brolly.__file__).parent.parent
+    home = Path(rainproof.__file__).parent.parent
     missing = {str(p) for p in source if not (home / p).exists()}
     assert not missing
 
@@ -136,9 +136,9 @@ def test_every_source_file_is_installed():
 def test_import_is_light():
     """It loads nothing, not even NumPy, until a name is asked for: then what that name needs, and no other package."""
     code = """
-import sys, brolly
+import sys, rainproof
 print(*sorted({m.partition(".")[0] for m in sys.modules}))
-brolly.soft_binned_cdl
+rainproof.soft_binned_cdl
 print(*sorted({m.partition(".")[0] for m in sys.modules}))
 print(*sorted(sys.modules))
 """
@@ -147,19 +147,19 @@ print(*sorted(sys.modules))
     assert "numpy" not in at_first
     assert "numpy" in then
     assert not then & heavy
-    assert not modules & {"brolly.cli", "brolly.engines"}
+    assert not modules & {"rainproof.cli", "rainproof.engines"}
 
 
-def test_the_command_line_loads_no_package_that_takes_longer_than_brolly():
+def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof():
     """Importing scipy.stats takes as long as an assessment; scipy.special has all that is needed of it.
 
     Nor does it load other commands, or what opens a browser.
     """
-    code = "import sys; from brolly.cli import main; main(['report', '--help']); print(*sys.modules)"
+    code = "import sys; from rainproof.cli import main; main(['report', '--help']); print(*sys.modules)"
     modules = set(run("-c", code).stdout.splitlines()[-1].split())
     assert "scipy.special" in modules
     assert not modules & {"scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sklearn"}
-    assert not modules & {"brolly.cli.monitor", "brolly.cli.paper", "webbrowser"}
+    assert not modules & {"rainproof.cli.monitor", "rainproof.cli.paper", "webbrowser"}
 
 
 def lint_imports(folder):
@@ -170,10 +170,10 @@ def lint_imports(folder):
 
 def copy_package(folder):
     """The package under another name, so that the linter cannot find the installed one instead."""
-    shutil.copytree(ROOT / "src" / "brolly", folder / "copied")
+    shutil.copytree(ROOT / "src" / "rainproof", folder / "copied")
     shutil.copy(ROOT / "pyproject.toml", folder)
     for file in [folder / "pyproject.toml", *folder.glob("copied/**/*.py")]:
-        file.write_text(re.sub(r"\bbrolly\b", "copied", file.read_text()))
+        file.write_text(re.sub(r"\brainproof\b", "copied", file.read_text()))
     return folder / "copied"
 
 
@@ -235,9 +235,9 @@ def imports_of(file):
         "paper",
     ],
 )
-def test_packages_import_from_packages_never_from_brolly_itself(package):
-    for file in (ROOT / "src" / "brolly" / package).rglob("*.py"):
-        assert "brolly" not in set(imports_of(file)), f"{file} imports the whole package"
+def test_packages_import_from_packages_never_from_rainproof_itself(package):
+    for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
+        assert "rainproof" not in set(imports_of(file)), f"{file} imports the whole package"
 
 
 def upward_imports(source):
@@ -247,14 +247,14 @@ def upward_imports(source):
     allowed += [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
     inside = {id(node) for part in allowed for node in ast.walk(part)}
     found = (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom) and id(n) not in inside)
-    return [line for line in map(ast.unparse, found) if re.search(r"brolly\.(plots|report)\b", line)]
+    return [line for line in map(ast.unparse, found) if re.search(r"rainproof\.(plots|report)\b", line)]
 
 
 def test_results_import_plots_and_reports_only_to_draw_themselves():
     """The exception that pyproject.toml states for import-linter is used for nothing else."""
     for package in ("core", "measures", "decisions", "engines", "inference", "recalibration", "assessment"):
-        for file in (ROOT / "src" / "brolly" / package).rglob("*.py"):
+        for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
             assert upward_imports(file.read_text()) == [], file
-    assert upward_imports("from brolly.plots import regret") == ["from brolly.plots import regret"]
-    assert upward_imports("def f():\n    import brolly.report") == ["import brolly.report"]
-    assert upward_imports("def plot(self):\n    from brolly.plots import regret") == []
+    assert upward_imports("from rainproof.plots import regret") == ["from rainproof.plots import regret"]
+    assert upward_imports("def f():\n    import rainproof.report") == ["import rainproof.report"]
+    assert upward_imports("def plot(self):\n    from rainproof.plots import regret") == []

@@ -62,7 +62,7 @@ def test_the_source_distribution_has_what_a_packager_needs(dist):
     with tarfile.open(file) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"PKG-INFO", "LICENSE", "README.md", "pyproject.toml", "meson.build", "tests/test_release.py"} <= names
-    assert {"src/brolly/core/grid/_scan.pyx", "src/brolly/core/grid/_rows.h"} <= names
+    assert {"src/rainproof/core/grid/_scan.pyx", "src/rainproof/core/grid/_rows.h"} <= names
 
 
 def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
@@ -74,7 +74,7 @@ def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
     wanted = {str(path.relative_to(source)) for path in source.rglob("*") if path.suffix in kept}
     kernels = {str(path.relative_to(source).with_suffix("")) for path in source.rglob("*.pyx")}
     assert wanted <= names
-    kernels.add("brolly/_cyutility")  # what they share
+    kernels.add("rainproof/_cyutility")  # what they share
     assert kernels == {name.partition(".")[0] for name in names if name.endswith((".so", ".pyd"))}
     assert not [name for name in names if name.endswith((".pyx", ".c", ".build"))]
 
@@ -82,17 +82,19 @@ def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):
 def test_the_demo_runs_where_nothing_else_is_installed(python, tmp_path):
     """Without a compiler, or any other program, in reach."""
     alone = {"env": {"PATH": ""}, "cwd": tmp_path}
-    code = "import brolly, importlib.metadata as m; print(brolly.__file__, *sorted(d.name for d in m.distributions()))"
+    code = (
+        "import rainproof as r, importlib.metadata as m; print(r.__file__, *sorted(d.name for d in m.distributions()))"
+    )
     where, *others = run(python, "-c", code, **alone).split()
     assert Path(where).is_relative_to(python.parent.parent)
-    assert others == ["brolly", "numpy", "scipy"]
-    said = json.loads(run(python.parent / "brolly", "demo", "--quiet", "--json", **alone))
+    assert others == ["numpy", "rainproof", "scipy"]
+    said = json.loads(run(python.parent / "rainproof", "demo", "--quiet", "--json", **alone))
     assert said["verdict"]["grade"] == "recalibrate"
-    assert (tmp_path / "brolly-demo" / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "rainproof-demo" / "report.html").stat().st_size > 100_000
 
 
 def check_types(checker, python, file):
-    """Read a file as somebody who has brolly installed does, by strict rules."""
+    """Read a file as somebody who has rainproof installed does, by strict rules."""
     options = {
         "mypy": ["--strict", "--config-file=", f"--python-executable={python}", f"--cache-dir={file.parent}"],
         "pyright": [f"--pythonpath={python}"],  # strict: the first line of the file says so
@@ -108,7 +110,7 @@ def test_a_consumer_is_checked_against_our_types(checker, python, tmp_path):
     file.write_text(CONSUMER.read_text())
     good = check_types(checker, python, file)
     assert good.returncode == 0, good.stdout + good.stderr
-    wrong = 'brolly.guarantee(y, p, confidence="high")\nassert_type(bound.bound, str)\n'
+    wrong = 'rainproof.guarantee(y, p, confidence="high")\nassert_type(bound.bound, str)\n'
     file.write_text(CONSUMER.read_text() + wrong)
     bad = check_types(checker, python, file)
     assert bad.returncode == 1

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import brolly
+import rainproof
 
-SOURCE = str(Path(brolly.__file__).parent)
+SOURCE = str(Path(rainproof.__file__).parent)
 # What must not be the name of a parameter or a field, and the name to use.
 WRONG = {
     "confidence": "confidence_level",
@@ -51,7 +51,7 @@ ALLOWED = {
 
 
 def methods(name, kind):
-    """The public methods of a class that are written by hand in brolly, and its `__init__` likewise."""
+    """The public methods of a class that are written by hand in rainproof, and its `__init__` likewise."""
     names = [n for n in dir(kind) if not n.startswith("_") or n == "__init__"]
     code = {n: getattr(getattr(kind, n), "__code__", None) for n in names}
     return [(f"{name}.{n}", getattr(kind, n)) for n in names if code[n] and SOURCE in code[n].co_filename]
@@ -59,11 +59,11 @@ def methods(name, kind):
 
 def callables():
     """Every public function and method by its name."""
-    for name in brolly.__all__:
-        value = getattr(brolly, name)
+    for name in rainproof.__all__:
+        value = getattr(rainproof, name)
         yield from methods(name, value) if inspect.isclass(value) else [(name, value)]
-    for name in brolly.plots.__all__:
-        yield f"plots.{name}", getattr(brolly.plots, name)
+    for name in rainproof.plots.__all__:
+        yield f"plots.{name}", getattr(rainproof.plots, name)
 
 
 def parameters():
@@ -75,7 +75,7 @@ def parameters():
 
 def results():
     """Every exported dataclass, by name."""
-    kinds = ((name, getattr(brolly, name)) for name in brolly.__all__)
+    kinds = ((name, getattr(rainproof, name)) for name in rainproof.__all__)
     return {name: kind for name, kind in kinds if inspect.isclass(kind) and dataclasses.is_dataclass(kind)}
 
 
@@ -144,10 +144,10 @@ def test_no_option_vanishes():
 
 
 def mentioned(annotation, module):
-    """The classes of brolly that an annotation names."""
+    """The classes of rainproof that an annotation names."""
     for word in set(re.findall(r"[A-Za-z_]\w*", str(annotation))):
         found = getattr(sys.modules[module], word, None)
-        if inspect.isclass(found) and found.__module__.startswith("brolly"):
+        if inspect.isclass(found) and found.__module__.startswith("rainproof"):
             yield word
 
 
@@ -159,12 +159,12 @@ def test_what_users_hold_is_exported():
         for field in dataclasses.fields(kind)
         if not field.name.startswith("_")
     ]
-    functions = [(name, getattr(brolly, name)) for name in brolly.__all__ if name[0].islower()]
+    functions = [(name, getattr(rainproof, name)) for name in rainproof.__all__ if name[0].islower()]
     held += [(name, f.__annotations__["return"], f.__module__) for name, f in functions]
     hidden = {(where, word) for where, kind, module in held for word in mentioned(kind, module)}
-    assert {(where, word) for where, word in hidden if word not in brolly.__all__} == set()
+    assert {(where, word) for where, word in hidden if word not in rainproof.__all__} == set()
     assert ("assess", "Assessment") in hidden
 
 
 def test_dir_shows_the_api_alone():
-    assert sorted(dir(brolly)) == sorted([*brolly.__all__, "__version__", "paper", "plots"])
+    assert sorted(dir(rainproof)) == sorted([*rainproof.__all__, "__version__", "paper", "plots"])

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-import brolly
-from brolly.assessment.advice import PredictionSwap, ThresholdAdvice, advise, thresholds
-from brolly.assessment.rate_intervals import rate_intervals
+import rainproof
+from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice, advise, thresholds
+from rainproof.assessment.rate_intervals import rate_intervals
 
 LEVEL = 0.95
 
 
 def advice(y, p, threshold, *, w=None, level=LEVEL):
-    rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=level)
+    rates = rate_intervals(rainproof.Sample(y, p, sample_weight=w), confidence_level=level)
     return advise(rates, threshold, regret=0.01, net_benefit=0.1, null_high=0.02)
 
 
@@ -36,7 +36,7 @@ def cells(p):
 @given(samples(max_size=12))
 def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
     y, p, _ = sample
-    found = rate_intervals(brolly.Sample(y, p), confidence_level=0.9)
+    found = rate_intervals(rainproof.Sample(y, p), confidence_level=0.9)
     own = sorted({cells(x) for x in p})
     assert list(zip(found.low, found.high, strict=True)) == own
     k = len(own)
@@ -54,7 +54,9 @@ def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
 @given(samples(max_size=12), st.sampled_from([0.001, 0.1, 0.25, 0.5, 0.9]))
 def test_every_range_is_proven_on_its_side_and_apart_from_the_others(sample, threshold):
     y, p, w = sample
-    rates = rate_intervals(brolly.Sample(y, p, sample_weight=w), confidence_level=0.05)  # so that few rows prove a lot
+    rates = rate_intervals(
+        rainproof.Sample(y, p, sample_weight=w), confidence_level=0.05
+    )  # so that few rows prove a lot
     swaps = advise(rates, threshold, regret=0.0, net_benefit=0.0, null_high=0.0).swaps
     for swap in swaps:
         i, j = np.flatnonzero(rates.low == swap.low)[0], np.flatnonzero(rates.high == swap.high)[0]
@@ -74,14 +76,14 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
     rng = np.random.default_rng(0)
     p = rng.random(300)
     y = rng.random(300) < p
-    plain = rate_intervals(brolly.Sample(y, p), confidence_level=LEVEL)
-    same = rate_intervals(brolly.Sample(y, p, sample_weight=np.full(300, 2.5)), confidence_level=LEVEL)
+    plain = rate_intervals(rainproof.Sample(y, p), confidence_level=LEVEL)
+    same = rate_intervals(rainproof.Sample(y, p, sample_weight=np.full(300, 2.5)), confidence_level=LEVEL)
     np.testing.assert_allclose(same.at_least, plain.at_least, atol=1e-12)
-    uneven = rate_intervals(brolly.Sample(y, p, sample_weight=rng.exponential(size=300)), confidence_level=LEVEL)
+    uneven = rate_intervals(rainproof.Sample(y, p, sample_weight=rng.exponential(size=300)), confidence_level=LEVEL)
     upper = np.triu_indices(len(plain.low))
     assert np.mean((uneven.at_most - uneven.at_least)[upper]) > np.mean((plain.at_most - plain.at_least)[upper])
     w = np.array([3.0, 1.0])
-    found = rate_intervals(brolly.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5)
+    found = rate_intervals(rainproof.Sample([1, 0], [0.5, 0.5], sample_weight=w), confidence_level=0.5)
     slack = np.sqrt(np.log(2 / 0.5) * (w**2).sum() / 2) / w.sum()  # Hoeffding, by hand
     assert found.at_least[0, 0] == pytest.approx(0.75 - slack)
     assert found.at_most[0, 0] == 1.0
@@ -91,7 +93,7 @@ def test_weights_widen_the_intervals_and_equal_ones_do_not():
 def test_a_light_row_proves_nothing_beside_heavy_ones(light):
     """Its weight is lost in a sum of all: 1e18 + 1 is 1e18. One row proves no rate at this level."""
     w = [1e9, light]
-    found = rate_intervals(brolly.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95)
+    found = rate_intervals(rainproof.Sample([1, 0], [0.1, 0.9], sample_weight=w), confidence_level=0.95)
     assert found.at_least[1, 1] == 0.0
     assert found.at_most[1, 1] == 1.0
 
@@ -100,11 +102,11 @@ def test_a_light_row_proves_nothing_beside_heavy_ones(light):
 def test_a_compressed_sample_proves_the_same_on_the_edges_that_it_knows(grid):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
-    sample = brolly.Sample(rng.random(3000) < 1 - p, p).compress(grid)
+    sample = rainproof.Sample(rng.random(3000) < 1 - p, p).compress(grid)
     found = rate_intervals(sample, confidence_level=LEVEL)
     assert all((edge * grid) % 1 == 0 for edge in [*found.low, *found.high])
     if grid == 2**16:
-        rows = rate_intervals(brolly.Sample(sample.y_true, sample.y_prob), confidence_level=LEVEL)
+        rows = rate_intervals(rainproof.Sample(sample.y_true, sample.y_prob), confidence_level=LEVEL)
         np.testing.assert_array_equal(rows.low, found.low)
 
 
@@ -122,7 +124,7 @@ def false_advice(name, *, level, samples=60, n=400):
     count = 0
     for _ in range(samples):
         p = POPULATIONS[name](rng, n)
-        rates = rate_intervals(brolly.Sample(rng.random(n) < p, p), confidence_level=level)
+        rates = rate_intervals(rainproof.Sample(rng.random(n) < p, p), confidence_level=level)
         count += any(advise(rates, t, regret=0.0, net_benefit=0.0, null_high=0.0).swaps for t in thresholds().tolist())
     return count
 
@@ -218,7 +220,7 @@ def test_net_benefit_by_definition(sample):
     y, p, w = sample
     y, p, w = np.asarray(y), np.asarray(p), np.ones(len(y)) if w is None else np.asarray(w)
     with report_cases.quickly():
-        a = brolly.assess(y, p, sample_weight=w, measures=[], n_resamples=19, rng=0)
+        a = rainproof.assess(y, p, sample_weight=w, measures=[], n_resamples=19, rng=0)
     for found in a.advice[::20]:
         t = found.threshold
         acts = p >= t

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import brolly
-from brolly.assessment.assess import collect_warnings
+import rainproof
+from rainproof.assessment.assess import collect_warnings
 from studies import better_guess, grades, tables
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}
@@ -29,24 +29,24 @@ def overconfident(p):
 
 def test_the_parts_are_what_their_functions_say():
     y, p = forecasts(2000, overconfident)
-    task = brolly.DecisionTask.threshold(0.3)
-    a = brolly.assess(y, p, task=task, n_resamples=99, rng=0)
-    every = brolly.measure_all(y, p)
+    task = rainproof.DecisionTask.threshold(0.3)
+    a = rainproof.assess(y, p, task=task, n_resamples=99, rng=0)
+    every = rainproof.measure_all(y, p)
     assert {e.measure.name: e.value for e in a.measures} == dict(every)
     assert a["cutoff_calibration_error"].value == every["cutoff_calibration_error"]
-    sample = brolly.Sample(y, p)
-    assert a.profile.to_dict() == brolly.soft_binned_profile(sample).to_dict()
-    assert a.guarantee.to_dict() == brolly.guarantee(sample, response="as_is").to_dict()
-    rounded = brolly.guarantee(sample, grid=[8, 16, 32, 64, 128])
+    sample = rainproof.Sample(y, p)
+    assert a.profile.to_dict() == rainproof.soft_binned_profile(sample).to_dict()
+    assert a.guarantee.to_dict() == rainproof.guarantee(sample, response="as_is").to_dict()
+    rounded = rainproof.guarantee(sample, grid=[8, 16, 32, 64, 128])
     at = rounded.grids.tolist().index(a.rounded_guarantee.grid)
     assert a.rounded_guarantee.bound == rounded.bounds[at]  # they hold for all grids at once
     assert a.shown_grid == a.rounded_guarantee.grid == a.regret.grid
-    assert a.regret.to_dict() == brolly.regret_curve(sample, grid=a.shown_grid).to_dict()
+    assert a.regret.to_dict() == rainproof.regret_curve(sample, grid=a.shown_grid).to_dict()
     assert a.test.value == every["soft_binned_cdl"]
-    assert a.task.regret == brolly.swap_regret(sample, task=task)
+    assert a.task.regret == rainproof.swap_regret(sample, task=task)
     assert a.recalibrator.certificate_.n == 500
     assert a.evidence.certificate == a.recalibrator.certificate_
-    value = brolly.forecast_value(y, p, recalibrated=a.recalibrator.predict(p))
+    value = rainproof.forecast_value(y, p, recalibrated=a.recalibrator.predict(p))
     assert_array_equal(a.value.curve.value_recalibrated, value.curve.value_recalibrated)
     found = a.advice_at(0.3)
     assert found.regret == a.regret(0.3)
@@ -68,7 +68,7 @@ def test_the_parts_are_what_their_functions_say():
     ],
 )
 def test_known_populations_get_the_grade_they_deserve(n, bend, grade):
-    a = brolly.assess(*forecasts(n, bend, seed=1), **FAST)
+    a = rainproof.assess(*forecasts(n, bend, seed=1), **FAST)
     assert a.verdict.grade == grade
     assert str(a).startswith(a.verdict.headline[:40])
 
@@ -76,26 +76,26 @@ def test_known_populations_get_the_grade_they_deserve(n, bend, grade):
 def test_rare_events_are_judged_by_what_foresight_is_worth():
     rng = np.random.default_rng(0)
     p = rng.beta(0.5, 30, 30_000)
-    good = brolly.assess(rng.random(30_000) < p, p, **FAST)
-    off = brolly.assess(rng.random(30_000) < np.minimum(1, 4 * p), p, **FAST)
-    constant = brolly.assess(rng.random(30_000) < 0.02, np.full(30_000, 0.02), **FAST)
+    good = rainproof.assess(rng.random(30_000) < p, p, **FAST)
+    off = rainproof.assess(rng.random(30_000) < np.minimum(1, 4 * p), p, **FAST)
+    constant = rainproof.assess(rng.random(30_000) < 0.02, np.full(30_000, 0.02), **FAST)
     assert [a.verdict.grade for a in (good, off, constant)] == ["use", "recalibrate", "avoid"]
 
 
 def test_groups_are_one_draw_each():
     y, p = forecasts(2000)
-    a = brolly.assess(y, p, groups=np.arange(2000) // 4, **FAST)
+    a = rainproof.assess(y, p, groups=np.arange(2000) // 4, **FAST)
     assert a.guarantee.groups == 500
-    assert a.guarantee.bound > brolly.assess(y, p, **FAST).guarantee.bound
+    assert a.guarantee.bound > rainproof.assess(y, p, **FAST).guarantee.bound
     assert a.test is None
     assert a.to_dict()["test"] is None
-    with pytest.raises(brolly.InputError, match="groups need rows"):
-        brolly.assess(brolly.Sample(y, p).compress(), groups=np.arange(2000) // 4, **FAST)
+    with pytest.raises(rainproof.InputError, match="groups need rows"):
+        rainproof.assess(rainproof.Sample(y, p).compress(), groups=np.arange(2000) // 4, **FAST)
 
 
 def test_a_compressed_sample_says_the_same():
     y, p = forecasts(3000, overconfident)
-    a, b = brolly.assess(y, p, **FAST), brolly.assess(brolly.Sample(y, p).compress(), **FAST)
+    a, b = rainproof.assess(y, p, **FAST), rainproof.assess(rainproof.Sample(y, p).compress(), **FAST)
     assert b.summary.compressed == 2**16
     assert a.profile.value == pytest.approx(b.profile.value)
     assert a.guarantee.bound == pytest.approx(b.guarantee.bound, rel=1e-3)
@@ -106,20 +106,22 @@ def test_a_compressed_sample_says_the_same():
 def test_rows_of_unequal_weight_that_are_compressed_cannot_be_divided():
     y, p = forecasts(3000, overconfident)
     w = np.random.default_rng(1).random(3000)
-    assert brolly.assess(y, p, sample_weight=w, **FAST).recalibrator.certificate_.n < 3000
-    a = brolly.assess(brolly.Sample(y, p, sample_weight=w).compress(), task=brolly.DecisionTask.threshold(0.2), **FAST)
+    assert rainproof.assess(y, p, sample_weight=w, **FAST).recalibrator.certificate_.n < 3000
+    a = rainproof.assess(
+        rainproof.Sample(y, p, sample_weight=w).compress(), task=rainproof.DecisionTask.threshold(0.2), **FAST
+    )
     assert a.recalibrator is None
     assert (a.to_dict()["recalibration"], a.to_dict()["worth"]) == (None, None)
     assert a.verdict.grade == "unknown"
     assert "compressed rows of unequal weight cannot be divided" in a.verdict.details.replace("\n", " ")
     assert a.task.cost is None
-    equal = brolly.assess(brolly.Sample(y, p, sample_weight=np.full(3000, 2.0)).compress(), **FAST)
+    equal = rainproof.assess(rainproof.Sample(y, p, sample_weight=np.full(3000, 2.0)).compress(), **FAST)
     assert equal.recalibrator is not None
 
 
 def test_many_rows_are_compressed_first():
     y, p = forecasts(2**18 + 1)
-    a = brolly.assess(y, p, measures=[], n_resamples=19, rng=0)
+    a = rainproof.assess(y, p, measures=[], n_resamples=19, rng=0)
     assert a.summary.compressed == 2**16
     assert a.summary.n == 2**18 + 1
     assert a.verdict.grade == "use"
@@ -127,26 +129,26 @@ def test_many_rows_are_compressed_first():
 
 def test_the_same_seed_gives_the_same_numbers():
     y, p = forecasts(500)
-    a, b = (brolly.assess(y, p, **(FAST | {"rng": 3})).to_dict() for _ in range(2))
+    a, b = (rainproof.assess(y, p, **(FAST | {"rng": 3})).to_dict() for _ in range(2))
     assert a == b
     assert a["seed"] == 3
-    drawn = brolly.assess(y, p, **(FAST | {"rng": np.random.default_rng(3)})).to_dict()
+    drawn = rainproof.assess(y, p, **(FAST | {"rng": np.random.default_rng(3)})).to_dict()
     assert drawn["seed"] is None
     assert {**drawn, "seed": 3} == a
-    assert brolly.assess(y, p, **(FAST | {"rng": 4})).to_dict() != a
+    assert rainproof.assess(y, p, **(FAST | {"rng": 4})).to_dict() != a
 
 
 def test_progress_counts_up_to_the_end():
     y, p = forecasts(300)
     seen = []
-    brolly.assess(y, p, by=np.arange(300) % 2, progress=lambda done, total: seen.append((done, total)), **FAST)
+    rainproof.assess(y, p, by=np.arange(300) % 2, progress=lambda done, total: seen.append((done, total)), **FAST)
     assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
     assert {total for _, total in seen} == {len(seen)}
 
 
 def test_confidence_and_tolerance_have_their_effect():
     y, p = forecasts(20_000, overconfident)
-    a, b = brolly.assess(y, p, **FAST), brolly.assess(y, p, confidence_level=0.8, tolerance=0.8, **FAST)
+    a, b = rainproof.assess(y, p, **FAST), rainproof.assess(y, p, confidence_level=0.8, tolerance=0.8, **FAST)
     assert (a.verdict.grade, b.verdict.grade) == ("recalibrate", "use")
     assert b.guarantee.bound < a.guarantee.bound
     assert "80% confidence" in str(b)
@@ -158,40 +160,40 @@ def test_confidence_and_tolerance_have_their_effect():
 def test_labels_and_weights_are_passed_on():
     y, p = forecasts(400)
     w = np.random.default_rng(1).random(400)
-    a = brolly.assess(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST)
-    assert a.profile.value == brolly.soft_binned_cdl(y, p, sample_weight=w)
+    a = rainproof.assess(np.where(y, "yes", "no"), p, sample_weight=w, pos_label="yes", by=["x"] * 400, **FAST)
+    assert a.profile.value == rainproof.soft_binned_cdl(y, p, sample_weight=w)
     assert a.summary.weighted
     assert a.segments.rows[0].value == a.profile.value
 
 
 def test_doubts_are_warned_of_once_and_kept():
-    with pytest.warns(brolly.FewRowsWarning, match="20 rows") as caught:
-        a = brolly.assess([0, 1] * 10, [0.4, 0.6] * 10, **FAST)
+    with pytest.warns(rainproof.FewRowsWarning, match="20 rows") as caught:
+        a = rainproof.assess([0, 1] * 10, [0.4, 0.6] * 10, **FAST)
     assert len({str(w.message) for w in caught}) == len(caught) == len(a.warnings)
     assert caught[0].filename == __file__
     assert [s.text for s in a.verdict.sentences if s.about == "note"] == [f"Note: {text}." for text in a.warnings]
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize(("y", "p"), [([1], [0.3]), ([0], [0.0]), ([1] * 30, [0.2] * 30), ([0, 1], [1.0, 1e-12])])
 def test_hardly_any_rows(y, p):
-    a = brolly.assess(y, p, n_resamples=19, task=brolly.DecisionTask.threshold(0.5))
+    a = rainproof.assess(y, p, n_resamples=19, task=rainproof.DecisionTask.threshold(0.5))
     assert a.verdict.grade == "unknown"
     json.loads(a.to_json())
     assert a._repr_html_()
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_one_class_is_said():
     assert "All outcomes on these 30 rows are the same" in str(
-        brolly.assess([1] * 30, np.linspace(0, 1, 30), **FAST)
+        rainproof.assess([1] * 30, np.linspace(0, 1, 30), **FAST)
     ).replace("\n", " ")
 
 
 def doubtful():
     warnings.warn("old", DeprecationWarning, stacklevel=1)
     for _ in range(2):
-        warnings.warn(brolly.FewRowsWarning("few"), stacklevel=1)
+        warnings.warn(rainproof.FewRowsWarning("few"), stacklevel=1)
 
 
 def test_other_warnings_are_given_as_ever():
@@ -208,7 +210,7 @@ def test_other_warnings_are_given_as_ever():
 
 
 KEYS = [
-    "result schema brolly name n events event_rate total_weight effective_n weighted compressed confidence_level",
+    "result schema rainproof name n events event_rate total_weight effective_n weighted compressed confidence_level",
     "tolerance n_resamples seed warnings verdict measures reliability histogram regret profile value guarantee",
     "rounded_guarantee test advice task segments worth worth_recalibrated recalibration",
 ]
@@ -216,7 +218,7 @@ KEYS = [
 
 def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
     y, p = forecasts(1000)
-    a = brolly.assess(y, p, task=brolly.DecisionTask.quadratic(), by=np.arange(1000) % 3, **FAST)
+    a = rainproof.assess(y, p, task=rainproof.DecisionTask.quadratic(), by=np.arange(1000) % 3, **FAST)
     found = a.to_dict()
     assert sorted(found) == sorted(" ".join(KEYS).split())
     assert json.loads(a.to_json(tmp_path / "a.json")) == found
@@ -237,7 +239,7 @@ def test_the_dict_is_the_schema_and_ready_for_json(tmp_path):
 
 def test_what_notebooks_show():
     y, p = forecasts(300)
-    a = brolly.assess(y, p, **FAST)
+    a = rainproof.assess(y, p, **FAST)
     html = a._repr_html_()
     assert a.verdict.headline in html
     assert "<th>Is it useful?</th>" in html
@@ -247,7 +249,7 @@ def test_what_notebooks_show():
 
 def test_arrays_cannot_be_changed():
     y, p = forecasts(200)
-    a = brolly.assess(y, p, **FAST)
+    a = rainproof.assess(y, p, **FAST)
     for array in (a.reliability.null_low, a.histogram.share, a.null_band.regret_high, a.reliability.bins.low):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -263,26 +265,26 @@ def test_arrays_cannot_be_changed():
         ({"task": 0.3}, "task must be a DecisionTask; it is 0.3"),
         (
             {"measures": ["ece", "x"]},
-            r"measures must be names that brolly.list_measures\(\) lists; 2 values do not, the first is 'ece'",
+            r"measures must be names that rainproof.list_measures\(\) lists; 2 values do not, the first is 'ece'",
         ),
         ({"y_prob": None}, "y_prob is missing: pass y_true and y_prob, or one Sample"),
     ],
 )
 def test_bad_settings(options, message):
     y, p = forecasts(200)
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.assess(y, **{"y_prob": p, **options})
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.assess(y, **{"y_prob": p, **options})
 
 
 def test_one_measure_may_be_named_alone():
     y, p = forecasts(200)
-    a = brolly.assess(y, p, measures="brier_score", n_resamples=19, rng=0)
+    a = rainproof.assess(y, p, measures="brier_score", n_resamples=19, rng=0)
     assert [e.measure.name for e in a.measures] == ["brier_score"]
 
 
 def test_measures_are_computed_when_asked_for_and_survive_pickling():
     y, p = forecasts(200)
-    a = brolly.assess(y, p, measures=["brier_score"], n_resamples=19, rng=0)
+    a = rainproof.assess(y, p, measures=["brier_score"], n_resamples=19, rng=0)
     assert "estimates" not in vars(a._measure_values)
     again = pickle.loads(pickle.dumps(a))
     assert again.measures == a.measures
@@ -327,8 +329,8 @@ def test_an_assessment_stays_what_it_was_when_the_arrays_are_used_again(weighted
     y, p = forecasts(600, lambda p: p**1.3)
     w = np.random.default_rng(2).exponential(size=600) if weighted else None
     used = [y.copy(), p.copy(), None if w is None else w.copy()]
-    kept = brolly.assess(y, p, sample_weight=w, rng=0, n_resamples=19)
-    found = brolly.assess(used[0], used[1], sample_weight=used[2], rng=0, n_resamples=19)
+    kept = rainproof.assess(y, p, sample_weight=w, rng=0, n_resamples=19)
+    found = rainproof.assess(used[0], used[1], sample_weight=used[2], rng=0, n_resamples=19)
     used[0][:], used[1][:] = ~used[0], used[1] / 100
     if weighted:
         used[2][:] = 1.0

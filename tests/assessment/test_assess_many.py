@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-import brolly
+import rainproof
 
-TASK = brolly.DecisionTask.from_costs(false_positive=1, false_negative=3)
+TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 199}
 
 
@@ -20,11 +20,11 @@ def rows(n=2000):
     return rng.random(n) < p, p
 
 
-@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_best_by_cost():
     y, p = rows()
     forecasts = {"plain": (y, p), "bold": (list(y), np.round(p).clip(0.01, 0.99))}
-    s = brolly.assess_many(forecasts, task=TASK, **FAST)
+    s = rainproof.assess_many(forecasts, task=TASK, **FAST)
     assert s.best == "plain"
     assert s.ranking == ("plain", "bold")
     (pair,) = s.pairs
@@ -42,11 +42,11 @@ def test_the_best_by_cost():
     assert s.next_step == s.to_dict()["verdict"]["next_step"] == f"plain: {own.headline} {own.next_step}"
 
 
-@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_rules_without_a_forecast_stand_beside_the_models():
     """All costs are of the same rows, so that they can be compared."""
     y, p = rows()
-    s = brolly.assess_many({"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST)
+    s = rainproof.assess_many({"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST)
     costs = {one.name: one.cost.mean for one in s.references}
     expected = {"always act": np.mean(1.0 - y), "never act": np.mean(3.0 * y), "perfect foresight": 0.0}
     assert costs == pytest.approx(expected)
@@ -58,16 +58,16 @@ def test_rules_without_a_forecast_stand_beside_the_models():
         assert one.cost.mean == pytest.approx(s[one.name].task.cost.mean)
         assert s[one.name].task.cost_always == s.references[0].cost
         assert one.cost_recalibrated == s[one.name].task.cost_recalibrated
-    assert brolly.assess_many({"plain": (y, p)}, **FAST).references == ()
-    apart = brolly.assess_many({"a": (y[:999], p[:999]), "b": (y[999:], p[999:])}, task=TASK, **FAST)
+    assert rainproof.assess_many({"plain": (y, p)}, **FAST).references == ()
+    apart = rainproof.assess_many({"a": (y[:999], p[:999]), "b": (y[999:], p[999:])}, task=TASK, **FAST)
     assert apart.references == ()  # they would cost each something else
 
 
 @pytest.mark.parametrize(("task", "rule"), [((1, 90), "Always acting"), ((90, 1), "Never acting")])
 def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     y, p = rows(400)
-    worse = brolly.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
-    s = brolly.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
+    worse = rainproof.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
+    s = rainproof.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
     least = min(one.cost.mean for one in s.references[:2])
     first = {one.name: one for one in s.standings}[s.ranking[0]]
     assert s.headline.startswith(
@@ -80,12 +80,12 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     assert s.next_step == f"{first.name}: {s[first.name].verdict.next_step}"  # not: use it
 
 
-@pytest.mark.filterwarnings("ignore::brolly.ClassesWarning")  # one forecast is rounded to 0 and 1
+@pytest.mark.filterwarnings("ignore::rainproof.ClassesWarning")  # one forecast is rounded to 0 and 1
 def test_the_interval_of_the_difference_is_that_of_the_rows():
     """The paired Student interval, from the definition, at the level that two of three pairs leave to each."""
     y, p = rows()
     q, r = np.round(p).clip(0.01, 0.99), 1 - p
-    s = brolly.assess_many({"p": (y, p), "q": (y, q), "r": (y, r)}, task=TASK, **FAST)
+    s = rainproof.assess_many({"p": (y, p), "q": (y, q), "r": (y, r)}, task=TASK, **FAST)
     cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, q, r)]
     for pair, (i, j) in zip(s.pairs, [(0, 1), (0, 2), (1, 2)], strict=True):
         d = cost[i] - cost[j]
@@ -98,10 +98,10 @@ def test_the_interval_of_the_difference_is_that_of_the_rows():
 
 def test_the_best_for_everybody():
     y, p = rows(6000)
-    s = brolly.assess_many({"noise": (y, np.full(6000, 0.5)), "plain": (y, p)}, **FAST)
+    s = rainproof.assess_many({"noise": (y, np.full(6000, 0.5)), "plain": (y, p)}, **FAST)
     (pair,) = s.pairs
     level = 1 - 0.05 / 4
-    expected = brolly.switch_guarantee(y, np.full(6000, 0.5), p, confidence_level=level, rng=0)
+    expected = rainproof.switch_guarantee(y, np.full(6000, 0.5), p, confidence_level=level, rng=0)
     assert pair.to_b.harm_bound == expected.harm_bound
     assert pair.to_b.confidence_level == level
     assert pair.to_a.harm == expected.gain
@@ -112,7 +112,7 @@ def test_the_best_for_everybody():
     )
     assert pair.cost_difference is None
     assert str(pair).startswith("From noise to plain: some decision gains at least ")
-    turned = brolly.assess_many({"plain": (y, p), "noise": (y, np.full(6000, 0.5))}, **FAST)
+    turned = rainproof.assess_many({"plain": (y, p), "noise": (y, np.full(6000, 0.5))}, **FAST)
     assert turned.pairs[0].better == turned.best == "plain"
 
 
@@ -120,7 +120,7 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     """The better model is miscalibrated."""
     y, p = rows(6000)
     noisy = np.clip(p + np.random.default_rng(1).normal(0, 0.12, 6000), 0, 1)
-    s = brolly.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, task=TASK, **FAST)
+    s = rainproof.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, task=TASK, **FAST)
     assert s.ranking[0] == "noisy"
     cost = s["low"].task.cost_recalibrated.mean
     assert cost < s["noisy"].task.cost.mean
@@ -130,18 +130,18 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
 def test_a_calibration_error_alone_ranks_nothing():
     """The constant is perfectly calibrated, and worth nothing."""
     y, p = rows(6000)
-    s = brolly.assess_many({"constant": (y, np.full(6000, y.mean())), "bold": (y, p**1.2)}, **FAST)
+    s = rainproof.assess_many({"constant": (y, np.full(6000, y.mean())), "bold": (y, p**1.2)}, **FAST)
     assert s["constant"].profile.value < s["bold"].profile.value
     assert s.ranking[0] == s.best == "bold"
 
 
 def test_each_is_assessed_as_on_its_own():
     y, p = rows()
-    s = brolly.assess_many({"one": (y, p), "two": (y, p / 2)}, **(FAST | {"rng": 5}))
+    s = rainproof.assess_many({"one": (y, p), "two": (y, p / 2)}, **(FAST | {"rng": 5}))
     for name, q in (("one", p), ("two", p / 2)):
-        own = brolly.assess(y, q, **(FAST | {"rng": 5}))
+        own = rainproof.assess(y, q, **(FAST | {"rng": 5}))
         assert {**s[name].to_dict(), "name": None} == own.to_dict()
-    alone = brolly.assess_many({"two": (y, p / 2)}, **(FAST | {"rng": 5}))
+    alone = rainproof.assess_many({"two": (y, p / 2)}, **(FAST | {"rng": 5}))
     assert alone.pairs == ()
     assert alone.best is None
     assert alone.headline == own.verdict.headline
@@ -151,11 +151,11 @@ def test_each_is_assessed_as_on_its_own():
 
 def test_no_difference_is_said_so():
     y, p = rows(300)
-    s = brolly.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
+    s = rainproof.assess_many({"a": (y, p), "b": (y, p)}, **FAST)
     assert s.best is None
     assert s.headline == "No forecast is proven better than the other for all costs: state your costs to rank them."
     assert s.next_step is None
-    s = brolly.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
+    s = rainproof.assess_many({"a": (y, p), "b": (y, p), "c": (y, p)}, task=TASK, **FAST)
     assert s.best is None
     assert s.headline.startswith("No forecast is proven to cost least; on these rows it is a, ")
     assert str(s.pairs[0]).startswith("a and b do not differ in cost beyond chance: the difference is 0 per case (")
@@ -163,22 +163,22 @@ def test_no_difference_is_said_so():
 
 def test_different_rows_and_samples_are_compared_by_cost_alone():
     y, p = rows()
-    forecasts = {"a": brolly.Sample(y[:999], p[:999]), "b": (y[999:], 1 - p[999:]), "c": (y, p)}
-    s = brolly.assess_many(forecasts, task=TASK, **FAST)
+    forecasts = {"a": rainproof.Sample(y[:999], p[:999]), "b": (y[999:], 1 - p[999:]), "c": (y, p)}
+    s = rainproof.assess_many(forecasts, task=TASK, **FAST)
     assert [(pair.a, pair.b) for pair in s.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert all(pair.to_a is pair.to_b is None for pair in s.pairs)
     assert [pair.better for pair in s.pairs] == ["a", None, "c"]
     found = {one.name: one.cost for one in s.standings}
     assert s.pairs[0].cost_difference.mean == pytest.approx(found["a"].mean - found["b"].mean)
     assert str(s.pairs[0]).endswith("a and b are on different rows.")
-    none = brolly.assess_many(forecasts, **FAST)
+    none = rainproof.assess_many(forecasts, **FAST)
     assert [pair.better for pair in none.pairs] == [None, None, None]
 
 
 def test_one_row_has_no_interval():
-    one = brolly.Sample([1], [0.3])
-    with pytest.warns(brolly.BrollyWarning):
-        s = brolly.assess_many({"a": one, "b": one}, task=TASK, **FAST)
+    one = rainproof.Sample([1], [0.3])
+    with pytest.warns(rainproof.RainproofWarning):
+        s = rainproof.assess_many({"a": one, "b": one}, task=TASK, **FAST)
     assert s.pairs[0].cost_difference is None
     assert s.standings[0].cost is None
     assert s.standings[0].auroc is None
@@ -186,9 +186,9 @@ def test_one_row_has_no_interval():
 
 def test_many_rows_are_paired_although_each_forecast_is_compressed(monkeypatch):
     y, p = rows()
-    full = brolly.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
-    monkeypatch.setattr("brolly.assessment.assess.MANY_ROWS", 100)
-    s = brolly.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
+    full = rainproof.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
+    monkeypatch.setattr("rainproof.assessment.assess.MANY_ROWS", 100)
+    s = rainproof.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
     assert s["a"].to_dict() != full["a"].to_dict()
     assert s.pairs[0].to_dict() == full.pairs[0].to_dict()
 
@@ -199,7 +199,7 @@ def test_shared_options_reach_every_forecast():
     groups = np.arange(600) // 3
     forecasts = {"a": (np.where(y, "y", "n"), p), "b": (np.where(y, "y", "n"), p / 2)}
     seen = []
-    s = brolly.assess_many(
+    s = rainproof.assess_many(
         forecasts,
         sample_weight=w,
         pos_label="y",
@@ -209,7 +209,7 @@ def test_shared_options_reach_every_forecast():
         progress=lambda done, total: seen.append((done, total)),
         **FAST,
     )
-    assert s["b"].profile.value == brolly.soft_binned_cdl(y, p / 2, sample_weight=w)
+    assert s["b"].profile.value == rainproof.soft_binned_cdl(y, p / 2, sample_weight=w)
     assert len(s["b"].segments.rows) == 2
     assert s["a"].task.task is TASK
     assert seen[-1][0] == seen[-1][1] == len(seen)
@@ -220,13 +220,13 @@ def test_shared_options_reach_every_forecast():
 
 def test_the_dict_and_the_html(tmp_path):
     y, p = rows(300)
-    s = brolly.assess_many({"<b>a</b>": (y, p), "b": (y, p**2)}, task=TASK, **FAST)
+    s = rainproof.assess_many({"<b>a</b>": (y, p), "b": (y, p**2)}, task=TASK, **FAST)
     found = s.to_dict()
     assert json.loads(s.to_json(tmp_path / "s.json")) == found
     assert json.loads((tmp_path / "s.json").read_text()) == found
     assert found["names"] == [a["name"] for a in found["assessments"]] == ["<b>a</b>", "b"]
     assert set(found["pairs"][0]) == {"a", "b", "cost_difference", "to_b", "to_a", "better", "text"}
-    assert found["standings"][1]["brier_score"] == brolly.brier_score(y, p**2)
+    assert found["standings"][1]["brier_score"] == rainproof.brier_score(y, p**2)
     assert found["verdict"]["text"] == str(s)
     assert "<b>a</b>" not in s._repr_html_()
     assert "&lt;b&gt;a&lt;/b&gt;" in s._repr_html_()
@@ -234,8 +234,8 @@ def test_the_dict_and_the_html(tmp_path):
 
 def test_doubts_of_all_are_warned_of_once():
     y, p = rows(20)
-    with pytest.warns(brolly.BrollyWarning) as caught:
-        s = brolly.assess_many({"a": (y, p), "b": (y, p / 2)}, **FAST)
+    with pytest.warns(rainproof.RainproofWarning) as caught:
+        s = rainproof.assess_many({"a": (y, p), "b": (y, p / 2)}, **FAST)
     texts = [str(w.message) for w in caught]
     assert len(set(texts)) == len(texts)
     assert set(s["a"].warnings) | set(s["b"].warnings) <= set(texts)
@@ -251,5 +251,5 @@ def test_doubts_of_all_are_warned_of_once():
     ],
 )
 def test_what_is_no_forecast(forecasts, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.assess_many(forecasts, **FAST)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.assess_many(forecasts, **FAST)

@@ -10,15 +10,15 @@ from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-import brolly
-from brolly.assessment.components import DataSummary, Estimate, Histogram
-from brolly.assessment.costs import TaskResult
+import rainproof
+from rainproof.assessment.components import DataSummary, Estimate, Histogram
+from rainproof.assessment.costs import TaskResult
 
 
 @given(samples(max_size=15))
 def test_the_histogram_is_numpys(sample):
     y, p, w = sample
-    s = brolly.Sample(y, p, sample_weight=w)
+    s = rainproof.Sample(y, p, sample_weight=w)
     weights = np.ones(len(p)) if w is None else w
     for part in (s, s.compress(256)):
         found = Histogram.of(part)
@@ -30,12 +30,12 @@ def test_the_histogram_is_numpys(sample):
 
 
 def test_the_histogram_of_a_coarse_compression_has_fewer_bars():
-    assert len(Histogram.of(brolly.Sample([0, 1], [0.2, 0.8]).compress(16)).share) == 16
+    assert len(Histogram.of(rainproof.Sample([0, 1], [0.2, 0.8]).compress(16)).share) == 16
 
 
 @pytest.mark.parametrize(("weight", "weighted"), [(None, False), ([1.0, 1.0, 1.0], True), ([1.0, 2.0, 1.0], True)])
 def test_rows_tell_weights(weight, weighted):
-    sample = brolly.Sample([0, 1, 1], [0.2, 0.8, 0.9], sample_weight=weight)
+    sample = rainproof.Sample([0, 1, 1], [0.2, 0.8, 0.9], sample_weight=weight)
     rows = DataSummary.of(sample)
     assert (rows.n, rows.weighted, rows.compressed) == (3, weighted, None)
     assert rows.events == pytest.approx(sample.event_rate * sample.total_weight)
@@ -47,11 +47,11 @@ def test_rows_tell_weights(weight, weighted):
 def test_a_task_is_measured_as_acted_on_and_as_rounded():
     rng = np.random.default_rng(0)
     p = rng.random(500)
-    sample = brolly.Sample(rng.random(500) < 0.5 + (p - 0.5) / 4, p)
-    task = brolly.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
+    sample = rainproof.Sample(rng.random(500) < 0.5 + (p - 0.5) / 4, p)
+    task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
     found = TaskResult.of(sample, task, 8, None, None, 0.95)
-    assert found.regret == brolly.swap_regret(sample, task=task)
-    expected = brolly.swap_regret(sample, task=task, response=brolly.RoundingPolicy(task, 8))
+    assert found.regret == rainproof.swap_regret(sample, task=task)
+    expected = rainproof.swap_regret(sample, task=task, response=rainproof.RoundingPolicy(task, 8))
     assert found.rounded.value == pytest.approx(expected.value, rel=1e-12)
     assert found.rounded.best_swap == expected.best_swap
     shown = found.to_dict()
@@ -64,9 +64,9 @@ def test_a_task_is_measured_as_acted_on_and_as_rounded():
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_quadratic_task_is_rounded_too(compressed):
     """By hand: of 0.5 nothing changes on 1/2; 0.25 and 0.75 are rounded to 0 and 1 half of the time."""
-    sample = brolly.Sample([0, 1, 1, 0], [0.25, 0.5, 0.5, 0.75])
+    sample = rainproof.Sample([0, 1, 1, 0], [0.25, 0.5, 0.5, 0.75])
     found = TaskResult.of(
-        sample.compress(4) if compressed else sample, brolly.DecisionTask.quadratic(), 2, None, None, 0.95
+        sample.compress(4) if compressed else sample, rainproof.DecisionTask.quadratic(), 2, None, None, 0.95
     )
     assert found.regret.value == pytest.approx((0.25**2 + 2 * 0.5**2 + 0.75**2) / 4)
     # Half a row without the event at 0; three rows at 1/2, two of them with the event; half a row without it at 1.
@@ -75,7 +75,7 @@ def test_a_quadratic_task_is_rounded_too(compressed):
 
 
 def test_infinity_is_no_json():
-    measure = brolly.list_measures()["log_score"]
+    measure = rainproof.list_measures()["log_score"]
     shown = Estimate(measure=measure, value=np.inf).to_dict()
     assert (shown["value"], shown["range"]) == (None, [0, None])
     assert shown["score"]

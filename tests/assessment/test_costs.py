@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-import brolly
-from brolly.assessment.costs import LABELS, Cost, Split, TaskResult
-from brolly.inference.forecasts import Forecasts
-from brolly.recalibration.training import FitRows
+import rainproof
+from rainproof.assessment.costs import LABELS, Cost, Split, TaskResult
+from rainproof.inference.forecasts import Forecasts
+from rainproof.recalibration.training import FitRows
 
-TASK = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
 
 
 def split(n=400, seed=0, **options):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     y = rng.random(n) < p**2
-    r = brolly.Recalibrator("logistic", rng=seed).fit(p, y, **options)
+    r = rainproof.Recalibrator("logistic", rng=seed).fit(p, y, **options)
     fitted = r._training
-    return brolly.Sample(y, p), Split(fitted=fitted, held=fitted.held_out[0], map=r.map_)
+    return rainproof.Sample(y, p), Split(fitted=fitted, held=fitted.held_out[0], map=r.map_)
 
 
 def cost_of(act, y):
@@ -90,9 +90,9 @@ def test_savings_are_differences_with_intervals_that_hold_together():
 
 def test_costs_of_right_actions_are_not_those_of_errors():
     sample, parts = split()
-    task = brolly.DecisionTask.from_payoffs([[0, -9], [-1, -1]], actions=["wait", "act"])
+    task = rainproof.DecisionTask.from_payoffs([[0, -9], [-1, -1]], actions=["wait", "act"])
     assert result(sample, parts, task).errors is None
-    three = brolly.DecisionTask.from_payoffs([[0, -9], [-1, -2], [-3, 0]])
+    three = rainproof.DecisionTask.from_payoffs([[0, -9], [-1, -2], [-3, 0]])
     assert result(sample, parts, three).errors is None
 
 
@@ -104,7 +104,9 @@ def test_the_result_prints_as_a_table():
     assert lines[2].split()[4:] == [f"{found.cost.mean:.4g}", f"({found.cost.low:.4g}", "to", f"{found.cost.high:.4g})"]
     assert lines[4].endswith(f", act from {found.best_threshold:.3g} on")
     assert str(replace(found, best_threshold=2.0)).splitlines()[4].endswith(", never act")
-    quadratic = TaskResult.of(brolly.Sample([0, 1], [0.1, 0.9]), brolly.DecisionTask.quadratic(), 8, None, None, 0.95)
+    quadratic = TaskResult.of(
+        rainproof.Sample([0, 1], [0.1, 0.9]), rainproof.DecisionTask.quadratic(), 8, None, None, 0.95
+    )
     assert str(quadratic).startswith("The action is a number")
 
 
@@ -115,7 +117,7 @@ def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
         negative[parts.fitted.prob >= c].sum() + 9 * positive[parts.fitted.prob < c].sum()
         for c in [*parts.fitted.prob, 2.0]
     ]
-    found = result(brolly.Sample([0, 1], [0.1, 0.9]), parts)
+    found = result(rainproof.Sample([0, 1], [0.1, 0.9]), parts)
     assert found.best_threshold == [*parts.fitted.prob, 2.0][int(np.argmin(cost))]
 
 
@@ -124,10 +126,10 @@ def test_groups_make_the_intervals_wider():
     p = np.repeat(rng.random(200), 5)
     y = np.repeat(rng.random(200) < p[::5], 5)
     narrow, wide = (
-        result(brolly.Sample(y, p), Split(fitted=r._training, held=r._training.held_out[0], map=r.map_), group=group)
+        result(rainproof.Sample(y, p), Split(fitted=r._training, held=r._training.held_out[0], map=r.map_), group=group)
         for r, group in (
-            (brolly.Recalibrator("logistic", rng=0).fit(p, y), None),
-            (brolly.Recalibrator("logistic", rng=0).fit(p, y, groups=np.arange(1000) // 5), np.arange(1000) // 5),
+            (rainproof.Recalibrator("logistic", rng=0).fit(p, y), None),
+            (rainproof.Recalibrator("logistic", rng=0).fit(p, y, groups=np.arange(1000) // 5), np.arange(1000) // 5),
         )
     )
     for name in ("cost", "cost_recalibrated"):
@@ -138,10 +140,12 @@ def test_groups_make_the_intervals_wider():
 def test_a_compressed_sample_costs_what_its_rows_cost():
     rng = np.random.default_rng(1)
     p = rng.integers(0, 256, 2000) / 256
-    sample = brolly.Sample(rng.random(2000) < p, p).compress(256)
+    sample = rainproof.Sample(rng.random(2000) < p, p).compress(256)
     fitted, _ = FitRows.read(sample, None, None, None, None, None).split(rng)
     held = fitted.held_out[0]
-    found = result(sample, Split(fitted=fitted, held=held, map=brolly.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
+    found = result(
+        sample, Split(fitted=fitted, held=held, map=rainproof.PiecewiseMap.steps(np.zeros(0), np.array([1.0])))
+    )
     rows = Forecasts.all_of(sample, None)
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
@@ -161,10 +165,10 @@ def test_the_intervals_cover():
     inside = 0
     for _ in range(200):
         y = rng.random(400) < 0.03
-        sample = brolly.Sample(y, np.full(400, 0.03))
+        sample = rainproof.Sample(y, np.full(400, 0.03))
         fitted, _ = FitRows.read(np.full(400, 0.03), y, None, None, None, None).split(rng)
         parts = Split(
-            fitted=fitted, held=fitted.held_out[0], map=brolly.PiecewiseMap.steps(np.zeros(0), np.array([0.03]))
+            fitted=fitted, held=fitted.held_out[0], map=rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.03]))
         )
         found = result(sample, parts).cost_never
         assert found.high > found.low
@@ -174,12 +178,12 @@ def test_the_intervals_cover():
 
 def test_there_are_no_costs_without_actions_or_rows():
     sample, parts = split()
-    assert result(sample, parts, brolly.DecisionTask.quadratic()).cost is None
+    assert result(sample, parts, rainproof.DecisionTask.quadratic()).cost is None
     assert TaskResult.of(sample, TASK, 8, None, None, 0.95).cost is None
     undivided = result(sample, None)
     assert undivided.cost == result(sample, parts).cost
     assert (undivided.cost_recalibrated, undivided.n_held_out) == (None, 0)
-    three = brolly.DecisionTask.from_payoffs([[0, -10], [-1, -4], [-5, 0]])
+    three = rainproof.DecisionTask.from_payoffs([[0, -10], [-1, -4], [-5, 0]])
     found = result(sample, parts, three)
     assert (found.best_threshold, found.cost_best_cutoff) == (None, None)
     assert found.cost_recalibrated.mean <= max(found.cost_always.mean, found.cost_never.mean)

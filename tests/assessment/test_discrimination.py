@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
-from brolly.assessment.discrimination import is_reversed
-from brolly.inference.discrimination import auroc
+import rainproof
+from rainproof.assessment.discrimination import is_reversed
+from rainproof.inference.discrimination import auroc
 
 
 def by_pairs(y, p, w):
@@ -24,15 +24,15 @@ def test_the_area_is_that_of_all_pairs(seed):
     p = rng.choice([0.0, 1e-12, 0.25, 0.5, 1.0], n) if seed % 2 else rng.random(n)
     y = np.append(rng.random(n - 2) < 0.4, [0, 1]).astype(int)
     w = rng.exponential(size=n)
-    assert auroc(brolly.Sample(y, p)) == pytest.approx(by_pairs(y, p, np.ones(n)))
-    assert auroc(brolly.Sample(y, p, sample_weight=w)) == pytest.approx(by_pairs(y, p, w))
-    assert auroc(brolly.Sample(y, np.round(64 * p) / 64).compress()) == pytest.approx(
+    assert auroc(rainproof.Sample(y, p)) == pytest.approx(by_pairs(y, p, np.ones(n)))
+    assert auroc(rainproof.Sample(y, p, sample_weight=w)) == pytest.approx(by_pairs(y, p, w))
+    assert auroc(rainproof.Sample(y, np.round(64 * p) / 64).compress()) == pytest.approx(
         by_pairs(y, np.round(64 * p) / 64, np.ones(n))
     )
 
 
 def test_one_outcome_has_no_area():
-    sample = brolly.Sample([1, 1], [0.2, 0.3])
+    sample = rainproof.Sample([1, 1], [0.2, 0.3])
     assert auroc(sample) is None
     assert not is_reversed(sample, None)
 
@@ -41,7 +41,7 @@ def test_reversed_forecasts_are_noticed_and_noise_is_not():
     rng = np.random.default_rng(0)
     p = rng.random(300)
     y = rng.random(300) < p
-    found = {name: brolly.Sample(y, q) for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))}
+    found = {name: rainproof.Sample(y, q) for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))}
     assert [is_reversed(s, auroc(s)) for s in found.values()] == [False, True, False]
     assert is_reversed(found["wrong"], auroc(found["wrong"]), 100)
     assert not is_reversed(found["wrong"], auroc(found["wrong"]), 5)
@@ -51,7 +51,7 @@ def test_noise_is_called_reversed_rarely():
     rng = np.random.default_rng(1)
     calls = 0
     for _ in range(1000):
-        s = brolly.Sample(np.append(rng.random(38) < 0.3, [0, 1]), rng.random(40))
+        s = rainproof.Sample(np.append(rng.random(38) < 0.3, [0, 1]), rng.random(40))
         calls += is_reversed(s, auroc(s))
     assert calls <= 5
 
@@ -60,7 +60,7 @@ def test_the_verdict_asks_about_a_reversed_forecast():
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     y = rng.random(1000) < p
-    a = brolly.assess(y, 1 - p, measures=[], n_resamples=99, rng=0)
-    assert a.evidence.auroc == auroc(brolly.Sample(y, 1 - p))
+    a = rainproof.assess(y, 1 - p, measures=[], n_resamples=99, rng=0)
+    assert a.evidence.auroc == auroc(rainproof.Sample(y, 1 - p))
     assert a.verdict.next_step.endswith("Did you mean 1 - p, or the other outcome as the event (pos_label)?")
-    assert "1 - p" not in brolly.assess(y, p, measures=[], n_resamples=99, rng=0).verdict.next_step
+    assert "1 - p" not in rainproof.assess(y, p, measures=[], n_resamples=99, rng=0).verdict.next_step

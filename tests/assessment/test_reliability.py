@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import brolly
-from brolly.assessment.reliability import shown_grid
-from brolly.inference.soft_bins import soft_bins
+import rainproof
+from rainproof.assessment.reliability import shown_grid
+from rainproof.inference.soft_bins import soft_bins
 
 
 def rows(n=1500, bend=lambda p: 0.5 + (p - 0.5) / 4):
@@ -21,8 +21,8 @@ def rows(n=1500, bend=lambda p: 0.5 + (p - 0.5) / 4):
 
 def test_the_bins_are_those_of_soft_bins_on_the_grid_asked_for():
     y, p = rows()
-    found = brolly.reliability_curve(y, p, grid=16, confidence_level=0.9, rng=0)
-    expected = soft_bins(brolly.Sample(y, p), 16, confidence_level=0.9)
+    found = rainproof.reliability_curve(y, p, grid=16, confidence_level=0.9, rng=0)
+    expected = soft_bins(rainproof.Sample(y, p), 16, confidence_level=0.9)
     assert found.grid == 16
     for name in ("prediction", "event_rate", "low", "high", "share"):
         assert_array_equal(getattr(found.bins, name), getattr(expected, name))
@@ -33,28 +33,28 @@ def test_the_bins_are_those_of_soft_bins_on_the_grid_asked_for():
 
 def test_the_default_grid_and_band_are_those_of_an_assessment():
     y, p = rows()
-    a = brolly.assess(y, p, measures=[], n_resamples=19, rng=0)
-    found = brolly.reliability_curve(y, p, rng=0)
-    sample = brolly.Sample(y, p)
-    assert found.grid == a.shown_grid == shown_grid(brolly.choose_grid(sample), sample)
+    a = rainproof.assess(y, p, measures=[], n_resamples=19, rng=0)
+    found = rainproof.reliability_curve(y, p, rng=0)
+    sample = rainproof.Sample(y, p)
+    assert found.grid == a.shown_grid == shown_grid(rainproof.choose_grid(sample), sample)
     np.testing.assert_allclose(found.null_high, a.reliability.null_high, atol=0.05)
 
 
 def test_the_band_holds_a_calibrated_forecast_and_not_an_overconfident_one():
-    assert not brolly.reliability_curve(*rows(bend=lambda p: p), rng=0).off.any()
-    assert brolly.reliability_curve(*rows(), rng=0).off.any()
+    assert not rainproof.reliability_curve(*rows(bend=lambda p: p), rng=0).off.any()
+    assert rainproof.reliability_curve(*rows(), rng=0).off.any()
 
 
 def test_options_have_their_effect():
     y, p = rows()
     w = np.random.default_rng(0).exponential(size=len(p))
-    plain = brolly.reliability_curve(y, p, grid=8, rng=0)
-    weighted = brolly.reliability_curve(np.where(y, "yes", "no"), p, grid=8, sample_weight=w, pos_label="yes", rng=0)
+    plain = rainproof.reliability_curve(y, p, grid=8, rng=0)
+    weighted = rainproof.reliability_curve(np.where(y, "yes", "no"), p, grid=8, sample_weight=w, pos_label="yes", rng=0)
     assert not np.array_equal(weighted.bins.event_rate, plain.bins.event_rate)
-    again = brolly.reliability_curve(y, p, grid=8, rng=0)
+    again = rainproof.reliability_curve(y, p, grid=8, rng=0)
     assert_array_equal(again.null_low, plain.null_low)
-    assert not np.array_equal(brolly.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low)
-    assert not np.array_equal(brolly.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low)
+    assert not np.array_equal(rainproof.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low)
+    assert not np.array_equal(rainproof.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low)
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_options_have_their_effect():
 )
 def test_grids_that_cannot_be(grid, message):
     y, p = rows(200)
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.reliability_curve(brolly.Sample(y, p).compress(16), grid=grid)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.reliability_curve(rainproof.Sample(y, p).compress(16), grid=grid)

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core.sample.segments import Segments
+import rainproof
+from rainproof.core.sample.segments import Segments
 
 FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 
@@ -22,14 +22,14 @@ def rows(n=3000, seed=0):
 def test_every_segment_is_the_sample_of_its_rows():
     rng, p, y = rows()
     by, w = rng.choice(["a", "b"], 3000), rng.random(3000)
-    found = brolly.assess(y, p, sample_weight=w, by=by, **FAST).segments
+    found = rainproof.assess(y, p, sample_weight=w, by=by, **FAST).segments
     assert found.by == ("segment",)
     assert [s.label for s in found.rows] == ["a", "b"]
     for segment in found.rows:
         at = by == segment.label
-        own = brolly.Sample(y[at], p[at], sample_weight=w[at])
+        own = rainproof.Sample(y[at], p[at], sample_weight=w[at])
         assert (segment.n, segment.event_rate) == (own.n, own.event_rate)
-        assert segment.value == brolly.soft_binned_cdl(own)
+        assert segment.value == rainproof.soft_binned_cdl(own)
         assert segment.share == pytest.approx(w[at].sum() / w.sum())
     assert sum(s.share for s in found.rows) == pytest.approx(1)
 
@@ -38,22 +38,22 @@ def test_costs_of_a_segment_are_those_of_its_rows():
     """A false alarm costs 1, a miss 3; without a forecast there are two rules."""
     rng, p, y = rows(600)
     by, w = rng.choice(["a", "b", "c"], 600, p=[0.9, 0.09, 0.01]), rng.random(600)
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=3)
-    found = brolly.assess(y, p, sample_weight=w, by=by, task=task, **FAST).segments
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3)
+    found = rainproof.assess(y, p, sample_weight=w, by=by, task=task, **FAST).segments
     for segment in found.rows:
         at = by == segment.label
         cost = [np.where(acts, 1.0 * ~y, 3.0 * y) for acts in (p >= 0.25, True, False)]
         forecast, always, never = (np.average(c[at], weights=w[at]) for c in cost)
         assert segment.cost == pytest.approx(forecast)
         assert segment.cost_without == pytest.approx(min(always, never))
-    quadratic = brolly.assess(y, p, by=by, task=brolly.DecisionTask.quadratic(), **FAST).segments
+    quadratic = rainproof.assess(y, p, by=by, task=rainproof.DecisionTask.quadratic(), **FAST).segments
     assert {(s.cost, s.cost_without) for s in quadratic.rows} == {(None, None)}
 
 
 def test_several_columns_have_names_and_missing_labels_are_a_segment():
     _, p, y = rows(400)
     month = np.where(np.arange(400) % 2, 1.0, np.nan)
-    found = brolly.assess(y, p, by={"region": ["n"] * 200 + ["s"] * 200, "month": month}, **FAST).segments
+    found = rainproof.assess(y, p, by={"region": ["n"] * 200 + ["s"] * 200, "month": month}, **FAST).segments
     assert found.by == ("region", "month")
     assert {s.label for s in found.rows} == {"n / 1.0", "n / None", "s / 1.0", "s / None"}
     assert all(s.n == 100 for s in found.rows)
@@ -61,27 +61,27 @@ def test_several_columns_have_names_and_missing_labels_are_a_segment():
 
 def test_rows_of_weight_zero_are_in_no_segment():
     _, p, y = rows(300)
-    found = brolly.assess(y, p, sample_weight=[1.0] * 200 + [0.0] * 100, by=["a"] * 200 + ["b"] * 100, **FAST)
+    found = rainproof.assess(y, p, sample_weight=[1.0] * 200 + [0.0] * 100, by=["a"] * 200 + ["b"] * 100, **FAST)
     assert [s.label for s in found.segments.rows] == ["a"]
 
 
 def test_segments_given_as_samples():
     _, p, y = rows(600)
-    parts = {"a": brolly.Sample(y[:300], p[:300]).compress(), "b": brolly.Sample(y[300:], p[300:]).compress()}
-    found = brolly.assess(Segments.from_samples(parts, ["region"]), **FAST)
+    parts = {"a": rainproof.Sample(y[:300], p[:300]).compress(), "b": rainproof.Sample(y[300:], p[300:]).compress()}
+    found = rainproof.assess(Segments.from_samples(parts, ["region"]), **FAST)
     assert found.summary.n == 600
     assert found.segments.by == ("region",)
-    assert found.profile.value == brolly.soft_binned_cdl(brolly.Sample(y, p).compress())
+    assert found.profile.value == rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress())
 
 
 def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged(monkeypatch):
     """199 draws alone could not: the smallest p-value of 1/200 times 40 is above 0.05."""
-    monkeypatch.setattr("brolly.assessment.segments._INTERVALS", 2)  # forty would take most of the time
+    monkeypatch.setattr("rainproof.assessment.segments._INTERVALS", 2)  # forty would take most of the time
     rng, p, y = rows(8000, seed=4)
     by = np.arange(8000) % 40
     y = np.where(by == 7, rng.random(8000) < 1 - p, y)
     by = np.where(np.arange(8000) < 30, -1, by)
-    a = brolly.assess(y, p, by=by, **(FAST | {"rng": 1}))
+    a = rainproof.assess(y, p, by=by, **(FAST | {"rng": 1}))
     assert [s.label for s in a.segments.flagged] == ["7"]
     (small,) = [s for s in a.segments.rows if s.small]
     assert (small.label, small.n, small.p_value, small.q_value, small.low) == ("-1", 30, None, None, None)
@@ -98,7 +98,7 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged(mo
 
 def test_q_values_are_benjamini_and_hochbergs():
     rng, p, y = rows(2000, seed=5)
-    found = brolly.assess(y, p, by=rng.integers(0, 8, 2000), **FAST).segments
+    found = rainproof.assess(y, p, by=rng.integers(0, 8, 2000), **FAST).segments
     p_values = np.sort([s.p_value for s in found.rows])
     for s in found.rows:
         ratios = [len(p_values) * x / (k + 1) for k, x in enumerate(p_values) if x >= s.p_value]
@@ -110,7 +110,7 @@ def test_q_values_are_benjamini_and_hochbergs():
 
 def test_nothing_large_enough():
     _, p, y = rows(150)
-    a = brolly.assess(y, p, by=np.arange(150) % 3, **FAST)
+    a = rainproof.assess(y, p, by=np.arange(150) % 3, **FAST)
     assert a.segments.flagged == ()
     assert "3 segments have too few rows to be tested." in [s.text for s in a.verdict.sentences]
     assert json.loads(json.dumps(a.segments.to_dict())) == a.segments.to_dict()
@@ -118,7 +118,7 @@ def test_nothing_large_enough():
 
 def test_the_largest_are_kept_by_p_value_and_shown_by_value():
     rng, p, y = rows(2000, seed=6)
-    found = brolly.assess(y, p, by=np.r_[rng.integers(0, 6, 1950), [9] * 50], **FAST).segments
+    found = rainproof.assess(y, p, by=np.r_[rng.integers(0, 6, 1950), [9] * 50], **FAST).segments
     three = found.first(3)
     kept = sorted((s for s in found.rows if not s.small), key=lambda s: (s.p_value, -s.value))[:3]
     assert {s.label for s in three} == {s.label for s in kept}
@@ -135,14 +135,14 @@ def test_the_largest_are_kept_by_p_value_and_shown_by_value():
 )
 def test_labels_that_do_not_fit(by, message):
     _, p, y = rows(150)
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.assess(y, p, by=by, **FAST)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.assess(y, p, by=by, **FAST)
 
 
 def test_by_is_for_rows():
     _, p, y = rows(150)
-    with pytest.raises(brolly.InputError, match="by needs rows: a Sample does not keep their order"):
-        brolly.assess(brolly.Sample(y, p), by=["a"] * 150, **FAST)
-    parts = Segments.from_samples({"a": brolly.Sample(y, p)}, ["region"])
-    with pytest.raises(brolly.InputError, match="Segments hold predictions, weights, labels and names"):
-        brolly.assess(parts, by=["a"] * 150, **FAST)
+    with pytest.raises(rainproof.InputError, match="by needs rows: a Sample does not keep their order"):
+        rainproof.assess(rainproof.Sample(y, p), by=["a"] * 150, **FAST)
+    parts = Segments.from_samples({"a": rainproof.Sample(y, p)}, ["region"])
+    with pytest.raises(rainproof.InputError, match="Segments hold predictions, weights, labels and names"):
+        rainproof.assess(parts, by=["a"] * 150, **FAST)

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-import brolly
-from brolly.assessment import text
-from brolly.assessment.costs import Cost, TaskResult
-from brolly.assessment.segments import Segment, SegmentTable
-from brolly.assessment.verdict import Evidence, Sentence, judge
-from brolly.core.text import at_most
-from brolly.inference.worth import Worth
-from brolly.recalibration.certificate import Certificate
+import rainproof
+from rainproof.assessment import text
+from rainproof.assessment.costs import Cost, TaskResult
+from rainproof.assessment.segments import Segment, SegmentTable
+from rainproof.assessment.verdict import Evidence, Sentence, judge
+from rainproof.core.text import at_most
+from rainproof.inference.worth import Worth
+from rainproof.recalibration.certificate import Certificate
 
 
 def worth(share, threshold=0.3):
@@ -265,7 +265,7 @@ def own_costs(as_is, recalibrated, always, never):
         saved[name.replace("cost", "saved")] = Cost(mean=less, low=less - half, high=less + half)
     less = min(always[0], never[0]) - recalibrated[0]
     saved["saved_over_simple"] = Cost(mean=less, low=less - 0.8, high=less + 0.8)
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
     return TaskResult(task=task, regret=None, rounded=None, grid=8, n=4000, n_held_out=1000, **costs, **saved)
 
 

@@ -1,4 +1,4 @@
-"""`brolly assess` is `brolly.assess`: the same numbers, the same verdict."""
+"""`rainproof assess` is `rainproof.assess`: the same numbers, the same verdict."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.cli.next_step import recalibrate_lines
+import rainproof
+from rainproof.cli import main
+from rainproof.cli.next_step import recalibrate_lines
 
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
@@ -34,10 +34,10 @@ def test_the_command_is_the_function(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out == Path("a.json").read_text()
-    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
     y, p = rain
     by = {"city": [str(i % 3) for i in range(400)]}
-    expected = brolly.assess(y, p, by=by, task=task, confidence_level=0.9, rng=7).to_dict()
+    expected = rainproof.assess(y, p, by=by, task=task, confidence_level=0.9, rng=7).to_dict()
     found = json.loads(out)
     for document in (found, expected):
         del document["verdict"]["commands"], document["verdict"]["text"]  # the way to recalibrate is another one
@@ -54,7 +54,7 @@ def test_the_verdict_is_printed(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     y, p = rain
-    expected = brolly.assess(y, p, rng=0)
+    expected = rainproof.assess(y, p, rng=0)
     assert out == f"{expected}\nResult written to a.json\n"
     assert len(out.splitlines()) <= 15
 
@@ -74,10 +74,10 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     options = ["--prob", "my prob", "--outcome", "y", "--pos-label", "yes", "--seed", "3"]
     assert main(["assess", "two words.csv", *options, "-o", "a.json"]) == 0
     out = capsys.readouterr().out
-    lines = [line.strip() for line in out.splitlines() if line.startswith("    brolly ")]
+    lines = [line.strip() for line in out.splitlines() if line.startswith("    rainproof ")]
     assert lines == [
-        "brolly recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o map.json",
-        "brolly apply 'two words.csv' --map map.json --prob 'my prob' -o better.csv",
+        "rainproof recalibrate 'two words.csv' --prob 'my prob' --outcome y --pos-label yes --seed 3 -o map.json",
+        "rainproof apply 'two words.csv' --map map.json --prob 'my prob' -o better.csv",
     ]
     verdict = json.loads(Path("a.json").read_text())
     assert verdict["verdict"]["commands"] == lines
@@ -87,9 +87,9 @@ def test_the_next_step_can_be_run_as_it_is(tmp_path, monkeypatch, capsys):
     assert json.loads(Path("map.json").read_text())["map"] == verdict["recalibration"]["map"]
     assert Path("better.csv").read_text().startswith('"my prob"') or "my prob" in Path("better.csv").read_text()
     assert main(["report", "two words.csv", *options, "-o", "r.html"]) == 0
-    assert "brolly apply &#x27;two words.csv&#x27;" in Path("r.html").read_text()
+    assert "rainproof apply &#x27;two words.csv&#x27;" in Path("r.html").read_text()
     assert main(["assess", "two words.csv", "two words.csv", *options]) == 0
-    assert "brolly apply" not in capsys.readouterr().out.rpartition("Report written")[2]
+    assert "rainproof apply" not in capsys.readouterr().out.rpartition("Report written")[2]
 
 
 def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, capsys):
@@ -102,7 +102,7 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     Path("a.csv").write_text("p;y\n" + "".join(f"{a};{b}\n" for a, b in zip(words, happened, strict=True)))
     columns = ["--prob", "p", "--outcome", "y", "--confidence-words", "w.json", "--sep", ";"]
     assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    brolly ")]
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof ")]
     assert " --fractional --sep ';' --confidence-words w.json -o map.json" in lines[0]
     assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o better.csv")
     for line in lines:
@@ -110,7 +110,7 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     counts = "p,k,n\n0.01,300,1000\n0.99,700,1000\n"
     Path("k.csv").write_text(counts)
     assert main(["assess", "k.csv", "--prob", "p", "--outcome", "k", "--trials", "n"]) == 0
-    assert "brolly recalibrate k.csv --prob p --outcome k --trials n -o map.json\n" in capsys.readouterr().out
+    assert "rainproof recalibrate k.csv --prob p --outcome k --trials n -o map.json\n" in capsys.readouterr().out
 
 
 def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
@@ -123,7 +123,9 @@ def test_a_verdict_on_recalibrated_rows_says_what_it_is_worth(rain, capsys):
 
 def test_a_compressed_file_stays_one(tmp_path):
     path = tmp_path / "x.csv.gz"
-    assert recalibrate_lines([str(path)], "p", "y") == (f"brolly recalibrate {path} --prob p --outcome y -o map.json",)
+    assert recalibrate_lines([str(path)], "p", "y") == (
+        f"rainproof recalibrate {path} --prob p --outcome y -o map.json",
+    )
     path.write_bytes(b"")
     assert recalibrate_lines([str(path)], "p", "y")[1].endswith("-o better.csv.gz")
 
@@ -131,7 +133,7 @@ def test_a_compressed_file_stays_one(tmp_path):
 def test_verbose_prints_the_details(rain, capsys):
     assert main(["assess", *COLUMNS, "--verbose"]) == 0
     y, p = rain
-    verdict = brolly.assess(y, p, rng=0).verdict
+    verdict = rainproof.assess(y, p, rng=0).verdict
     assert capsys.readouterr().out == f"{verdict}\n\n{verdict.details}\n"
 
 
@@ -141,29 +143,29 @@ def test_segments_are_named_without_being_asked_for(rain, capsys):
 
 
 def test_many_rows_are_compressed(rain, capsys, monkeypatch):
-    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 399)
+    monkeypatch.setattr("rainproof.cli.rows.MANY_ROWS", 399)
     for options, by in (([], None), (["--by", "city"], ["city"])):
         assert main(["assess", *COLUMNS, *options, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        expected = brolly.assess(brolly.scan("rain.csv", "p", "y", by=by), rng=0).to_dict()
-        assert found["verdict"]["commands"][0].startswith("brolly recalibrate rain.csv ")
+        expected = rainproof.assess(rainproof.scan("rain.csv", "p", "y", by=by), rng=0).to_dict()
+        assert found["verdict"]["commands"][0].startswith("rainproof recalibrate rain.csv ")
         for own in ("commands", "text"):  # command lines, not Python
             del found["verdict"][own], expected["verdict"][own]
         assert found == expected
 
 
-@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_groups(rain, capsys, monkeypatch):
-    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 10)  # not for groups
+    monkeypatch.setattr("rainproof.cli.rows.MANY_ROWS", 10)  # not for groups
     y, p = rain
     assert main(["assess", *COLUMNS, "--groups", "city", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == brolly.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
+    assert json.loads(capsys.readouterr().out) == rainproof.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
 
 
 @pytest.mark.parametrize("grades", ["avoid,recalibrate", "use", "unknown", "use, unknown"])
 def test_the_grade_can_fail_a_pipeline(rain, capsys, grades):
     y, p = rain
-    grade = brolly.assess(y, p, rng=0).verdict.grade
+    grade = rainproof.assess(y, p, rng=0).verdict.grade
     assert grade == "unknown"
     assert main(["assess", *COLUMNS, "--fail-on", grades, "--quiet"]) == int(grade in grades)
     assert capsys.readouterr() == ("", "")
@@ -192,17 +194,17 @@ def test_quiet_and_warnings(tmp_path, capsys, monkeypatch):
         (["--cost-fp", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
         (
             ["--cost-fp", "-3", "--cost-fn", "3"],
-            "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'brolly assess --help')",
+            "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'rainproof assess --help')",
         ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
         (
             ["--fail-on", "avoid,care"],
             "argument --fail-on: must name grades (use, recalibrate, avoid, unknown), with commas; it has 'care' "
-            "(see 'brolly assess --help')",
+            "(see 'rainproof assess --help')",
         ),
         (["--groups", "p"], "prob, outcome and weight and by must be different columns; they are p, y, p"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
     assert main(["assess", *COLUMNS, *options]) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {error}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {error}\n")

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from brolly.cli import main
-from brolly.cli.colour import coloured, coloured_help, has_colours
+from rainproof.cli import main
+from rainproof.cli.colour import coloured, coloured_help, has_colours
 
 
 class Terminal(io.StringIO):
@@ -36,7 +36,7 @@ def test_a_terminal_has_colours_and_a_file_has_none():
 def test_whoever_wants_none_gets_none(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
     assert not has_colours(Terminal())
-    assert coloured_help("usage: brolly --help", Terminal()) == "usage: brolly --help"
+    assert coloured_help("usage: rainproof --help", Terminal()) == "usage: rainproof --help"
 
 
 def test_no_color_must_say_something(monkeypatch):
@@ -73,5 +73,5 @@ def test_without_a_command_help_goes_to_stderr_in_its_colours(monkeypatch, capsy
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert main([]) == 2
-    assert terminal.getvalue().startswith("\x1b[1musage:\x1b[0m brolly")
+    assert terminal.getvalue().startswith("\x1b[1musage:\x1b[0m rainproof")
     assert capsys.readouterr().out == ""

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 ROOT = Path(__file__).parent.parent.parent
 N = 400
@@ -40,8 +40,8 @@ MEASURE = ["measure", "rain.csv", "--prob", "p", "--outcome", "y"]
 DEMO = ["--prob", "probability", "--outcome", "rained"]
 
 
-def python_m_brolly(*arguments, **options):
-    command = [sys.executable, "-m", "brolly", *arguments]
+def python_m_rainproof(*arguments, **options):
+    command = [sys.executable, "-m", "rainproof", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -51,7 +51,7 @@ def test_the_result_goes_to_stdout_and_nothing_to_stderr(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(f"rain.csv: 400 rows, event rate {100 * y.mean():.3g}%\n")
-    assert f"SCDL {brolly.soft_binned_cdl(y, p):.3g}   (0 is perfect, 0.5 is the worst)\n" in out
+    assert f"SCDL {rainproof.soft_binned_cdl(y, p):.3g}   (0 is perfect, 0.5 is the worst)\n" in out
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_json_is_the_profile_and_what_was_read(rain, capsys, options, arguments)
     assert main([*MEASURE, "--json", *options]) == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
-    sample = brolly.Sample(y, p, sample_weight=arguments.pop("sample_weight", None)).compress()
-    expected = brolly.soft_binned_profile(sample, **arguments).to_dict()
+    sample = rainproof.Sample(y, p, sample_weight=arguments.pop("sample_weight", None)).compress()
+    expected = rainproof.soft_binned_profile(sample, **arguments).to_dict()
     assert err == ""
     assert {key: found[key] for key in expected} == expected
-    assert found["brolly"] == brolly.__version__
+    assert found["rainproof"] == rainproof.__version__
     assert (found["file"], found["prob"]) == ("rain.csv", "p")
     assert found["outcome"] == ("sky" if "sky" in options else "y")
     assert found["pos_label"] == ("wet" if "wet" in options else None)
@@ -110,11 +110,11 @@ def test_doubts_are_part_of_the_answer(tmp_path, capsys):
     assert len(json.loads(capsys.readouterr().out)["warnings"]) == 2
 
 
-HELP = "(see 'brolly measure --help')"
+HELP = "(see 'rainproof measure --help')"
 WRONG = {
     "nothing given": (["measure"], f"the following arguments are required: FILE {HELP}"),
-    "unknown option": ([*MEASURE, "--frob"], "unrecognized arguments: --frob (see 'brolly --help')"),
-    "no abbreviations": ([*MEASURE, "--out", "x"], "unrecognized arguments: --out x (see 'brolly --help')"),
+    "unknown option": ([*MEASURE, "--frob"], "unrecognized arguments: --frob (see 'rainproof --help')"),
+    "no abbreviations": ([*MEASURE, "--out", "x"], "unrecognized arguments: --out x (see 'rainproof --help')"),
     "no file": (
         ["measure", "snow.csv", *MEASURE[2:]],
         "cannot read snow.csv: No such file or directory",
@@ -152,7 +152,7 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
     before = Path("rain.csv").read_bytes()
     assert main(arguments) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {message}\n")
     assert Path("rain.csv").read_bytes() == before
     assert list(Path().iterdir()) == [Path("rain.csv")]
 
@@ -160,7 +160,7 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
 def test_a_result_does_not_replace_a_pipe(rain, capsys):
     os.mkfifo("pipe")
     assert main([*MEASURE, "-o", "pipe"]) == 2
-    assert capsys.readouterr() == ("", "brolly: error: cannot write pipe: it is not a regular file\n")
+    assert capsys.readouterr() == ("", "rainproof: error: cannot write pipe: it is not a regular file\n")
     assert Path("pipe").is_fifo()
 
 
@@ -168,12 +168,14 @@ def test_words_that_are_no_command(rain, capsys):
     for word, meant in {"mesure": "did you mean 'measure'?", "frob": "commands are assess, compare, "}.items():
         assert main([word]) == 2
         err = capsys.readouterr().err
-        assert err.startswith(f"brolly: error: {word!r} is neither a command nor a file; {meant}")
-        assert err.endswith("(see 'brolly --help')\n")
+        assert err.startswith(f"rainproof: error: {word!r} is neither a command nor a file; {meant}")
+        assert err.endswith("(see 'rainproof --help')\n")
     for file in ("pats.csv", "data/pats"):
         assert main([file, "--prob", "p", "--outcome", "y"]) == 2
     reason = "cannot read pats.csv: No such file or directory"
-    assert capsys.readouterr().err.startswith(f"brolly: error: {reason}\nbrolly: error: the name of the file must end")
+    assert capsys.readouterr().err.startswith(
+        f"rainproof: error: {reason}\nrainproof: error: the name of the file must end"
+    )
 
 
 def test_choices_that_do_not_exist(rain, capsys):
@@ -182,39 +184,39 @@ def test_choices_that_do_not_exist(rain, capsys):
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("brolly: error: argument ")
+    assert err.startswith("rainproof: error: argument ")
     assert f"invalid choice: '{arguments[-1]}'" in err
     assert err.count("\n") == 1
 
 
 def test_help_and_version(capsys):
     assert main(["--version"]) == 0
-    assert capsys.readouterr() == (f"brolly {brolly.__version__}\n", "")
+    assert capsys.readouterr() == (f"rainproof {rainproof.__version__}\n", "")
     for arguments in (["--help"], ["measure", "-h"]):
         assert main(arguments) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert "  brolly measure rain.csv --prob probability --outcome rained\n" in out
+        assert "  rainproof measure rain.csv --prob probability --outcome rained\n" in out
         assert max(map(len, out.splitlines())) <= 82
     assert main([]) == 2
-    assert capsys.readouterr().err.startswith("usage: brolly")
+    assert capsys.readouterr().err.startswith("usage: rainproof")
 
 
-def test_python_m_brolly(rain):
-    done = python_m_brolly(*MEASURE, "-o", "values.json")
+def test_python_m_rainproof(rain):
+    done = python_m_rainproof(*MEASURE, "-o", "values.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\nResult written to values.json\n")
-    failed = python_m_brolly(*MEASURE, "--weight", "x")
+    failed = python_m_rainproof(*MEASURE, "--weight", "x")
     assert (failed.returncode, failed.stdout) == (2, "")
-    assert failed.stderr == "brolly: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
+    assert failed.stderr == "rainproof: error: rain.csv has no column 'x'; it has 'p', 'y', 'w', 'sky'\n"
 
 
-def test_python_m_brolly_in_this_process(rain, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["brolly", "--version"])
-    monkeypatch.setattr("brolly.cli.stoppable", lambda process: nullcontext())  # signals are left to pytest
+def test_python_m_rainproof_in_this_process(rain, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["rainproof", "--version"])
+    monkeypatch.setattr("rainproof.cli.stoppable", lambda process: nullcontext())  # signals are left to pytest
     with pytest.raises(SystemExit, match=r"^0$"):
-        runpy.run_module("brolly", run_name="__main__")
-    assert capsys.readouterr().out == f"brolly {brolly.__version__}\n"
+        runpy.run_module("rainproof", run_name="__main__")
+    assert capsys.readouterr().out == f"rainproof {rainproof.__version__}\n"
 
 
 @pytest.mark.parametrize(("argv", "frozen"), [("None", True), ("['--version']", False)])
@@ -222,8 +224,8 @@ def test_what_is_imported_is_no_garbage(argv, frozen):
     """In a process of its own; a program that calls `main` keeps its own ways."""
     code = f"""
 import gc, sys
-from brolly.cli import main
-sys.argv = ["brolly", "--version"]
+from rainproof.cli import main
+sys.argv = ["rainproof", "--version"]
 main({argv})
 print(gc.isenabled(), gc.get_freeze_count() > 0)
 """
@@ -233,13 +235,13 @@ print(gc.isenabled(), gc.get_freeze_count() > 0)
 
 def test_characters_that_the_terminal_has_not(rain):
     Path("rain.csv").rename("Þurrt.csv")
-    done = python_m_brolly("measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = python_m_rainproof("measure", "Þurrt.csv", *MEASURE[2:], env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert done.stdout.startswith("\\xdeurrt.csv: 400 rows")
 
 
 def test_a_reader_that_left_is_no_error(rain, capsys, monkeypatch):
-    """As in `brolly measure ... | head -1`."""
+    """As in `rainproof measure ... | head -1`."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
@@ -253,7 +255,7 @@ def test_a_full_disk_is_an_error(rain, capsys, monkeypatch):
     with Path("/dev/full").open("w") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert main(MEASURE) == 2
-    assert capsys.readouterr().err == "brolly: error: cannot write: No space left on device\n"
+    assert capsys.readouterr().err == "rainproof: error: cannot write: No space left on device\n"
 
 
 def test_when_nothing_can_be_said_the_exit_code_says_it(rain, monkeypatch):
@@ -282,7 +284,7 @@ def test_the_demo(tmp_path):
     (text,) = texts
     assert text.startswith("date,city,probability,rained\n2024-01-01,Bergen,0.686,0\n")
     assert text.count("\n") == 2001
-    done = python_m_brolly("measure", "rain.csv", *DEMO, "-o", "values.json", cwd=file.parent)
+    done = python_m_rainproof("measure", "rain.csv", *DEMO, "-o", "values.json", cwd=file.parent)
     assert done.stdout.startswith("rain.csv: 2,000 rows, event rate 48.4%\nSCDL 0.0248   ")
     assert done.stdout.endswith("\nResult written to values.json\n")
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""`brolly compare` is `brolly.assess_many` on the columns of files."""
+"""`rainproof compare` is `rainproof.assess_many` on the columns of files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 FORECASTS = ["rain.csv", "--prob", "p", "q", "--outcome", "y"]
 
@@ -34,8 +34,8 @@ def test_the_command_is_the_function(rain, capsys):
     assert err == ""
     assert out == Path("c.json").read_text()
     y, p, q, w = rain
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    expected = brolly.assess_many(
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    expected = rainproof.assess_many(
         {"p": (y, p), "q": (y, q)},
         task=task,
         sample_weight=w,
@@ -51,8 +51,8 @@ def test_the_ranking_is_printed(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     y, p, q, _ = rain
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    expected = brolly.assess_many({"p": (y, p), "q": (y, q)}, task=task, rng=0)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    expected = rainproof.assess_many({"p": (y, p), "q": (y, q)}, task=task, rng=0)
     assert out == f"{expected}\nResult written to c.json\n"
     assert out.startswith("For your costs the best of 2 forecasts is p: ")
     assert main(["compare", *FORECASTS, "--quiet"]) == 0
@@ -62,7 +62,7 @@ def test_the_ranking_is_printed(rain, capsys):
 def test_the_outcome_is_guessed(rain, capsys):
     assert main(["compare", "rain.csv", "--prob", "p", "q", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert err == "brolly: note: taking --prob p q --outcome y\n"
+    assert err == "rainproof: note: taking --prob p q --outcome y\n"
     assert json.loads(out)["names"] == ["p", "q"]
 
 
@@ -84,5 +84,5 @@ def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
     assert main(["compare", "--outcome", "y", "rain.csv", *options]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"brolly: error: {error}")
+    assert err.startswith(f"rainproof: error: {error}")
     assert err.count("\n") == 1

@@ -5,14 +5,14 @@ import subprocess
 
 import pytest
 
-from brolly.cli import main
+from rainproof.cli import main
 
 
 def completions(script, *words):
     """What bash offers for the last of these words."""
     line = " ".join(f"'{word}'" for word in words)
     code = f'source "$0"; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; '
-    code += f"_shtab_brolly brolly '{words[-1]}' '{words[-2]}'; printf \"%s\\n\" \"${{COMPREPLY[@]}}\""
+    code += f"_shtab_rainproof rainproof '{words[-1]}' '{words[-2]}'; printf \"%s\\n\" \"${{COMPREPLY[@]}}\""
     done = subprocess.run(["bash", "-c", code, script], capture_output=True, text=True, check=True, cwd=script.parent)
     return set(done.stdout.split())
 
@@ -20,22 +20,22 @@ def completions(script, *words):
 @pytest.fixture
 def script(tmp_path, capsys):
     assert main(["completion", "bash"]) == 0
-    path = tmp_path / "brolly.bash"
+    path = tmp_path / "rainproof.bash"
     path.write_text(capsys.readouterr().out)
     return path
 
 
 def test_commands_and_options(script):
-    assert completions(script, "brolly", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
-    assert completions(script, "brolly", "re") == {"recalibrate", "report"}
-    assert completions(script, "brolly", "report", "--cos") == {"--cost-fp", "--cost-fn"}
-    assert completions(script, "brolly", "completion", "") >= {"bash", "zsh", "fish"}
+    assert completions(script, "rainproof", "") >= {"assess", "report", "policy", "decide", "demo", "completion"}
+    assert completions(script, "rainproof", "re") == {"recalibrate", "report"}
+    assert completions(script, "rainproof", "report", "--cos") == {"--cost-fp", "--cost-fn"}
+    assert completions(script, "rainproof", "completion", "") >= {"bash", "zsh", "fish"}
 
 
 def test_files(script):
     (script.parent / "rain.csv").touch()
-    assert "rain.csv" in completions(script, "brolly", "report", "ra")
-    assert "rain.csv" in completions(script, "brolly", "report", "x.csv", "-o", "ra")
+    assert "rain.csv" in completions(script, "rainproof", "report", "ra")
+    assert "rain.csv" in completions(script, "rainproof", "report", "x.csv", "-o", "ra")
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -43,7 +43,7 @@ def test_other_shells(capsys, shell):
     assert main(["completion", shell]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.count("brolly") > 3
+    assert out.count("rainproof") > 3
     assert "cost-fp" in out
 
 
@@ -54,6 +54,6 @@ def test_a_shell_that_is_not_known(capsys):
 
 def test_without_shtab_the_error_names_the_command(capsys, monkeypatch):
     found = importlib.util.find_spec
-    monkeypatch.setattr("brolly.cli.completion.find_spec", lambda name: None if name == "shtab" else found(name))
+    monkeypatch.setattr("rainproof.cli.completion.find_spec", lambda name: None if name == "shtab" else found(name))
     assert main(["completion", "bash"]) == 2
-    assert capsys.readouterr().err == "brolly: error: completion needs shtab: pip install shtab\n"
+    assert capsys.readouterr().err == "rainproof: error: completion needs shtab: pip install shtab\n"

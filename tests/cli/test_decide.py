@@ -1,4 +1,4 @@
-"""`brolly policy` and `brolly decide` as a user meets them."""
+"""`rainproof policy` and `rainproof decide` as a user meets them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.processes import brolly_process, end_of
+from helpers.processes import end_of, rainproof_process
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 N = 400
 
@@ -36,8 +36,8 @@ DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id"
 def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     y, p = rain
     assert main(COSTS) == 0
-    sample = brolly.Sample(y, p)
-    grid = brolly.choose_grid(sample.compress())
+    sample = rainproof.Sample(y, p)
+    grid = rainproof.choose_grid(sample.compress())
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(
@@ -47,9 +47,9 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     )
     assert out.endswith("\nPolicy written to policy.json\n")
     assert max(map(len, out.splitlines())) <= 80
-    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
-    policy = brolly.RoundingPolicy(task, sample=sample)
-    assert brolly.load_policy("policy.json") == policy
+    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    policy = rainproof.RoundingPolicy(task, sample=sample)
+    assert rainproof.load_policy("policy.json") == policy
     assert main(DECIDE) == 0
     actions = policy.decide(p, np.arange(N)).tolist()
     waits = actions.count("wait")
@@ -75,9 +75,9 @@ def test_options_have_their_effect(rain, capsys):
     options = ["--outcome", "sky", "--pos-label", "wet", "--weight", "w", "--threshold", "0.2", "--seed", "9"]
     assert main([*POLICY, *options, "--actions", "go", "stay", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    task = brolly.DecisionTask.threshold(0.2, actions=["go", "stay"])
-    policy = brolly.RoundingPolicy(task, sample=brolly.Sample(y, p, sample_weight=weight), seed=9)
-    assert brolly.load_policy("policy.json") == policy
+    task = rainproof.DecisionTask.threshold(0.2, actions=["go", "stay"])
+    policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p, sample_weight=weight), seed=9)
+    assert rainproof.load_policy("policy.json") == policy
     assert main([*DECIDE, "--rounded", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     rows = [line.split(",")[-2:] for line in Path("out.csv").read_text().splitlines()]
@@ -87,7 +87,7 @@ def test_options_have_their_effect(rain, capsys):
 
 
 def test_policies_without_names_or_without_ids(rain, capsys):
-    brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8, rounding="hard").save("policy.json")
     without = [a for a in DECIDE if a not in ("--id", "day")]
     assert main(without) == 0
     assert capsys.readouterr().out == "rain.csv: 400 rows decided\nResult written to out.csv\n"
@@ -97,7 +97,7 @@ def test_policies_without_names_or_without_ids(rain, capsys):
 
 
 def test_random_numbers_as_actions(rain, capsys):
-    brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8).save("policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8).save("policy.json")
     assert main(DECIDE) == 0
     assert capsys.readouterr().out == (
         "rain.csv: 400 rows decided\nProbabilities are rounded at random to a neighbouring multiple of 1/8 first.\n"
@@ -105,7 +105,7 @@ def test_random_numbers_as_actions(rain, capsys):
     )
 
 
-HELP = "(see 'brolly decide --help')"
+HELP = "(see 'rainproof decide --help')"
 STAKE = "state the decision: either --cost-fp and --cost-fn, or --threshold"
 WRONG = {
     "nothing given": (["decide"], f"the following arguments are required: FILE, --prob, --policy, -o/--output {HELP}"),
@@ -149,23 +149,23 @@ WRONG = {
     "a stake and a half": ([*POLICY, "--threshold", "0.5", "--cost-fn", "3"], STAKE),
     "a negative cost": (
         [*POLICY, "--cost-fp", "-3", "--cost-fn", "3"],
-        "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'brolly policy --help')",
+        "argument --cost-fp: must be a positive, finite number; it is '-3' (see 'rainproof policy --help')",
     ),
     "a threshold of 2": (
         [*POLICY, "--threshold", "2"],
-        "argument --threshold: must be a number above 0 and below 1; it is '2' (see 'brolly policy --help')",
+        "argument --threshold: must be a number above 0 and below 1; it is '2' (see 'rainproof policy --help')",
     ),
     "a threshold in percent": (
         [*POLICY, "--threshold", "35%"],
-        "argument --threshold: must be a number above 0 and below 1; it is '35%' (see 'brolly policy --help')",
+        "argument --threshold: must be a number above 0 and below 1; it is '35%' (see 'rainproof policy --help')",
     ),
     "a negative seed": (
         [*COSTS, "--seed", "-1"],
-        "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'brolly policy --help')",
+        "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof policy --help')",
     ),
     "a grid that is none": (
         [*COSTS, "--grid", "48"],
-        "argument --grid: must be a power of two from 2 to 65,536; it is '48' (see 'brolly policy --help')",
+        "argument --grid: must be a power of two from 2 to 65,536; it is '48' (see 'rainproof policy --help')",
     ),
     "a policy over the source": (
         [*COSTS, "-o", "rain.csv"],
@@ -177,10 +177,10 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
-    brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8).save("policy.json")
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert main(arguments) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {message}\n")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
 
@@ -189,21 +189,21 @@ def test_help_is_readable(capsys):
         assert main([command, "--help"]) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert f"  brolly {command} " in out
+        assert f"  rainproof {command} " in out
         assert max(map(len, out.splitlines())) <= 82
 
 
 def test_names_from_a_file_cannot_move_the_cursor(rain, capsys):
-    task = brolly.DecisionTask.threshold(0.35, actions=["\x1b[2J", "act"])
-    brolly.RoundingPolicy(task, 8).save("policy.json")
+    task = rainproof.DecisionTask.threshold(0.35, actions=["\x1b[2J", "act"])
+    rainproof.RoundingPolicy(task, 8).save("policy.json")
     assert main(DECIDE) == 0
     assert "\x1b" not in capsys.readouterr().out
 
 
 KILLED = """
 import os, signal
-from brolly.cli import progress
-from brolly.engines import files
+from rainproof.cli import progress
+from rainproof.engines import files
 files._CSV_BLOCK = 256
 progress.Progress.__call__ = lambda self, rows, total=0: rows > 200 and os.kill(os.getpid(), signal.{})
 """
@@ -214,16 +214,16 @@ progress.Progress.__call__ = lambda self, rows, total=0: rows > 200 and os.kill(
 )
 def test_killed_halfway(rain, name, code, left):
     """The file is what it was; of a run that had no time to clean up a hidden file stays, in nobody's way."""
-    brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8).save("policy.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8).save("policy.json")
     Path("out.csv").write_text("old")
-    with brolly_process(*DECIDE, first=KILLED.format(name)) as process:
+    with rainproof_process(*DECIDE, first=KILLED.format(name)) as process:
         assert end_of(process) == (code, b"", b"")
     assert Path("out.csv").read_text() == "old"
-    assert len(list(Path().glob(".brolly-*.tmp"))) == left
+    assert len(list(Path().glob(".rainproof-*.tmp"))) == left
     assert main([*DECIDE, "--quiet"]) == 0
     assert Path("out.csv").read_text().count("\n") == N + 1
 
 
 def test_the_policy_is_json(rain, capsys):
     assert main(COSTS) == 0
-    assert json.loads(Path("policy.json").read_text())["format"] == "brolly policy"
+    assert json.loads(Path("policy.json").read_text())["format"] == "rainproof policy"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from brolly.cli import main
+from rainproof.cli import main
 
 ROWS = {"p": [0.1, 0.8, 0.4, 0.6], "y": [0, 1, 0, 1]}
 CSV = b"p,y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n"
@@ -61,18 +61,18 @@ def test_standard_input_is_named_in_texts(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("standard input: 4 rows")
     piped(monkeypatch, CSV)
     assert main(["measure", "-", "--prob", "x", "--outcome", "y"]) == 2
-    assert capsys.readouterr().err == "brolly: error: standard input has no column 'x'; it has 'p', 'y'\n"
+    assert capsys.readouterr().err == "rainproof: error: standard input has no column 'x'; it has 'p', 'y'\n"
     piped(monkeypatch, b"")
     assert main(["measure", "-", *QUIET]) == 2
-    assert capsys.readouterr().err == "brolly: error: standard input is empty\n"
+    assert capsys.readouterr().err == "rainproof: error: standard input is empty\n"
 
 
 def test_standard_input_once(monkeypatch, capsys):
     assert main(["measure", "-", "-", *QUIET]) == 2
-    assert capsys.readouterr().err == "brolly: error: - (standard input) can be read once only\n"
+    assert capsys.readouterr().err == "rainproof: error: - (standard input) can be read once only\n"
     monkeypatch.setattr("sys.stdin", None)
     assert main(["measure", "-", *QUIET]) == 2
-    assert capsys.readouterr().err == "brolly: error: - reads standard input, but nothing is piped into it\n"
+    assert capsys.readouterr().err == "rainproof: error: - reads standard input, but nothing is piped into it\n"
 
 
 GUESSES = {
@@ -95,7 +95,7 @@ def test_columns_are_guessed_and_said(monkeypatch, capsys, text, columns):
     out, err = capsys.readouterr()
     prob, outcome, *others = columns
     also = f" ({others[0]})" if others else ""
-    assert err.splitlines()[0] == f"brolly: note: taking --prob {prob} --outcome {outcome}{also}"
+    assert err.splitlines()[0] == f"rainproof: note: taking --prob {prob} --outcome {outcome}{also}"
     found = json.loads(out)
     assert (found["prob"], found["outcome"]) == (prob, outcome)
 
@@ -109,7 +109,7 @@ def test_typed_columns_and_given_ones(tmp_path, capsys):
     parquet.write_table(table, path)
     assert main(["measure", path, "--json", "--prob", "q"]) == 0
     out, err = capsys.readouterr()
-    assert err == "brolly: note: taking --prob q --outcome y ('b' could be --outcome too)\n"
+    assert err == "rainproof: note: taking --prob q --outcome y ('b' could be --outcome too)\n"
     assert main(["measure", path, "--json", "--prob", "q", "--pos-label", "v", "--quiet"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -143,7 +143,7 @@ WRONG = {
 def test_what_cannot_be_guessed(monkeypatch, capsys, text, error):
     piped(monkeypatch, text.encode())
     assert main(["measure", "-"]) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {error}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {error}\n")
 
 
 def test_a_label_that_no_column_has(monkeypatch, capsys):
@@ -170,7 +170,7 @@ def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos
     assert capsys.readouterr().err.endswith(f"one of them {pos_label!r}{meant})\n")
     assert main([*arguments, "--prob", "p", "--outcome", "s"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"brolly: error: s must hold {pos_label!r} and one other label (")
+    assert said.startswith(f"rainproof: error: s must hold {pos_label!r} and one other label (")
     assert said.partition(" (line ")[2].partition(")")[2] == f"{meant}\n"
 
 
@@ -178,13 +178,13 @@ def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos
 def test_nothing_is_taken_if_a_named_column_is_missing(monkeypatch, capsys, option):
     piped(monkeypatch, CSV)
     assert main(["measure", "-", option, "nope"]) == 2
-    assert capsys.readouterr().err.startswith("brolly: error: standard input has no column 'nope'; it has ")
+    assert capsys.readouterr().err.startswith("rainproof: error: standard input has no column 'nope'; it has ")
 
 
 def test_what_to_type_is_quoted(monkeypatch, capsys):
     piped(monkeypatch, b"the risk,did it\n0.1,0\n0.8,1\n")
     assert main(["measure", "-"]) == 0
-    assert capsys.readouterr().err.startswith("brolly: note: taking --prob 'the risk' --outcome 'did it'\n")
+    assert capsys.readouterr().err.startswith("rainproof: note: taking --prob 'the risk' --outcome 'did it'\n")
     piped(monkeypatch, b"p,did it\n0.1,no rain\n0.8,rain\n")
     assert main(["measure", "-"]) == 2
     assert capsys.readouterr().err.endswith(" --outcome 'did it' --pos-label 'no rain' or rain)\n")
@@ -202,12 +202,12 @@ def test_a_file_without_a_command_is_assessed(tmp_path, monkeypatch, capsys):
     assert main(["assess", "rain.csv", "--prob", "p", "--outcome", "y"]) == 0
     expected = capsys.readouterr().out
     assert main(["rain.csv"]) == 0
-    assert capsys.readouterr() == (expected, "brolly: note: taking --prob p --outcome y\n")
+    assert capsys.readouterr() == (expected, "rainproof: note: taking --prob p --outcome y\n")
     piped(monkeypatch, CSV)
     assert main(["-", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert main(["no.csv"]) == 2
-    assert capsys.readouterr().err == "brolly: error: cannot read no.csv: No such file or directory\n"
+    assert capsys.readouterr().err == "rainproof: error: cannot read no.csv: No such file or directory\n"
 
 
 HOLES = "p,y,w\n0.1,0,1\n,1,1\n0.4,,1\n0.6,1,\nnan,1,1\n0.5,1,1\n"
@@ -223,7 +223,7 @@ def test_missing_values_are_left_out_and_counted(monkeypatch, capsys):
         piped(monkeypatch, HOLES.encode())
         code = main(["measure", "-", *QUIET, "--drop-missing", *options])
         out, err = capsys.readouterr()
-        assert err.startswith(f"brolly: note: {note}\n")
+        assert err.startswith(f"rainproof: note: {note}\n")
         assert code == (0 if kept else 2)
         if kept:
             assert json.loads(out)["n"] == kept
@@ -251,7 +251,7 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
         "probabilities, apply exp first (line 2)",
     }.items():
         assert main(["measure", file, *QUIET]) == 2
-        assert capsys.readouterr().err == f"brolly: error: {message}\n"
+        assert capsys.readouterr().err == f"rainproof: error: {message}\n"
     assert main(["measure", "c.csv", *QUIET, "--where", "y = 1"]) == 2
     assert capsys.readouterr().err.endswith("the first is p[0] = 2.0\n")  # the line is not known
     table = pa.table({"p": [0.5, None], "y": [0, 1]})

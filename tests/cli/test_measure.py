@@ -1,4 +1,4 @@
-"""`brolly measure`: short, plain, and no stronger than the values it prints."""
+"""`rainproof measure`: short, plain, and no stronger than the values it prints."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.cli.measure import description
-from brolly.core.text import wrapped
+import rainproof
+from rainproof.cli import main
+from rainproof.cli.measure import description
+from rainproof.core.text import wrapped
 
 
 def words(y, p, *, m=2**16, rounding="soft"):
     """What is said of SCDL on these rows, compressed as the command compresses them."""
-    sample = brolly.Sample(y, p)
+    sample = rainproof.Sample(y, p)
     sample = sample if m is None else sample.compress(m)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brolly.BrollyWarning)
-        profile = brolly.soft_binned_profile(sample, rounding=rounding)
+        warnings.simplefilter("ignore", rainproof.RainproofWarning)
+        profile = rainproof.soft_binned_profile(sample, rounding=rounding)
     return "".join(f"{wrapped(text)}\n" for text in description(profile)), profile
 
 
@@ -64,7 +64,7 @@ def test_all_that_is_printed(rain, capsys):
         "This describes these rows only. Part of it is chance (the fewer the rows, the\n"
         "larger the part), and new rows can differ.\n"
     )
-    values = brolly.measure_all(brolly.Sample(y, p).compress())
+    values = rainproof.measure_all(rainproof.Sample(y, p).compress())
     lines = table.splitlines()
     assert [line.split() for line in lines[:-1]] == [[name, f"{value:.4f}"] for name, value in values.items()]
     assert lines[-1] == "Result written to values.json"

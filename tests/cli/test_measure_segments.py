@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.processes import brolly_process, end_of, held_up
+from helpers.processes import end_of, held_up, rainproof_process
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 rng = np.random.default_rng(5)
 N = 1200
@@ -45,7 +45,7 @@ def data(tmp_path, monkeypatch):
 
 
 def profile_of(of):
-    return brolly.soft_binned_profile(brolly.Sample(Y[of], P[of]).compress())
+    return rainproof.soft_binned_profile(rainproof.Sample(Y[of], P[of]).compress())
 
 
 def test_a_table_with_a_line_for_each_segment(capsys):
@@ -174,7 +174,7 @@ def test_errors_are_one_line_and_exit_code_2(capsys, spoil, options, message):
     status = main([*MEASURE, *options])
     out, err = capsys.readouterr()
     assert (status, out) == (2, "")
-    assert err.startswith(f"brolly: error: {message}")
+    assert err.startswith(f"rainproof: error: {message}")
     assert err.count("\n") == 1
     assert sorted(Path().rglob("*")) == before
 
@@ -183,7 +183,7 @@ def test_a_killed_scan_leaves_nothing_behind():
     """Killed outright while it reads: no output, and nothing half-written."""
     os.mkfifo("slow.csv")
     command = ["measure", "slow.csv", "--prob", "p", "--outcome", "y", "-o", "out.json"]
-    with brolly_process(*command) as process, held_up(process, "slow.csv"):
+    with rainproof_process(*command) as process, held_up(process, "slow.csv"):
         process.kill()
         assert end_of(process)[0] == -signal.SIGKILL
     assert sorted(path.name for path in Path().iterdir()) == ["data", "slow.csv"]
@@ -194,4 +194,4 @@ def test_names_that_are_no_utf8(capsys):
     assert main(["measure", os.fsdecode(b"\xff.parquet"), *MEASURE[2:]]) == 0
     assert capsys.readouterr().out.startswith("\\udcff.parquet: 400 rows")
     assert main(["measure", os.fsdecode(b"\xfe.parquet"), *MEASURE[2:]]) == 2
-    assert capsys.readouterr().err == "brolly: error: cannot read \\udcfe.parquet: No such file or directory\n"
+    assert capsys.readouterr().err == "rainproof: error: cannot read \\udcfe.parquet: No such file or directory\n"

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 STORE = ["store", "today.parquet", "--prob", "p", "--outcome", "y", "-o", "day.parquet"]
 
@@ -26,14 +26,14 @@ def days(tmp_path, monkeypatch):
     for day in range(1, 17):
         p = rng.random(200)
         q = p if day < 9 else p**3
-        brolly.save_sample(brolly.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", grid=1024)
+        rainproof.save_sample(rainproof.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", grid=1024)
     pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), "today.parquet")
 
 
 def test_store_writes_a_sample(capsys):
     assert main(STORE) == 0
     assert capsys.readouterr().out == "3 rows, compressed to 3, written to day.parquet\n"
-    assert repr(brolly.load_sample("day.parquet")) == "Sample(n=3, events=2, grid=65536)"
+    assert repr(rainproof.load_sample("day.parquet")) == "Sample(n=3, events=2, grid=65536)"
     assert main([*STORE, "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -48,7 +48,7 @@ def test_store_does_not_overwrite_what_it_reads(capsys):
     before = Path("today.parquet").read_bytes()
     assert main([*STORE[:-1], "today.parquet"]) == 2
     assert capsys.readouterr().err == (
-        "brolly: error: today.parquet is the file to read: the result would overwrite it\n"
+        "rainproof: error: today.parquet is the file to read: the result would overwrite it\n"
     )
     assert Path("today.parquet").read_bytes() == before
 
@@ -58,10 +58,10 @@ def test_store_makes_the_folder(capsys):
     assert main([*STORE[:3], "q", *STORE[4:-1], str(target)]) == 2  # no such column: nothing is made
     assert not Path("more").exists()
     assert main([*STORE[:-1], str(target)]) == 0
-    assert brolly.load_sample(target).n == 3
+    assert rainproof.load_sample(target).n == 3
     capsys.readouterr()
     assert main([*STORE[:-1], "today.parquet/day.parquet"]) == 2
-    assert capsys.readouterr().err == "brolly: error: cannot write today.parquet/day.parquet: Not a directory\n"
+    assert capsys.readouterr().err == "rainproof: error: cannot write today.parquet/day.parquet: Not a directory\n"
 
 
 MONITOR = ["monitor", "rows.csv", "--by", "day", "--json"]
@@ -80,13 +80,13 @@ def test_monitor_rows_by_period(capsys, labels):
     Path("rows.csv").write_text("day,p,y\n" + "".join(rng.permutation(lines)))
     assert main([*MONITOR, "--prob", "p", "--outcome", "y", "--window", "3"]) == 0
     told = json.loads(capsys.readouterr().out)
-    samples = {labels[k]: brolly.Sample(y[k], p[k]).compress() for k in range(16)}
-    expected = brolly.monitor(samples, window=3).to_dict()
-    assert told.pop("brolly") == brolly.__version__
+    samples = {labels[k]: rainproof.Sample(y[k], p[k]).compress() for k in range(16)}
+    expected = rainproof.monitor(samples, window=3).to_dict()
+    assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected))
     assert main([*MONITOR, "--independent-rows", "--where", f"day <> '{labels[0]}'"]) == 0  # columns are guessed
     out, err = capsys.readouterr()
-    assert err == "brolly: note: taking --prob p --outcome y\n"
+    assert err == "rainproof: note: taking --prob p --outcome y\n"
     assert [window["label"] for window in json.loads(out)["windows"]] == labels[1:]
 
 
@@ -112,7 +112,7 @@ def test_monitor_rows_that_cannot_be_ordered_or_read(capsys, rows, error):
     assert main([*MONITOR, "--prob", "p", "--outcome", "y"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"brolly: error: {error}")
+    assert err.startswith(f"rainproof: error: {error}")
     assert err.count("\n") == 1
 
 
@@ -141,7 +141,7 @@ def test_monitor_names_the_only_alarm(capsys):
 def test_monitor_prints_the_table_and_the_change(capsys):
     assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
     out = capsys.readouterr().out.splitlines()
-    line = brolly.monitor(brolly.load_samples("days"), window=2, independent_rows=True)
+    line = rainproof.monitor(rainproof.load_samples("days"), window=2, independent_rows=True)
     table = str(line).splitlines()
     assert out[: len(table)] == table
     assert table[0].split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
@@ -152,7 +152,7 @@ def test_monitor_prints_the_table_and_the_change(capsys):
     said = " ".join(out[len(table) :])
     alarms = "8 alarms, the first at 2026-03-09, the last at 2026-03-16"
     assert said.startswith(f" Not calibrated since about 2026-03-09 ({alarms}): predictions")
-    assert " Next: assess the rows since then ('brolly assess') and recalibrate ('brolly recalibrate'). " in said
+    assert " Next: assess the rows since then ('rainproof assess') and recalibrate ('rainproof recalibrate'). " in said
     assert "calibrated, 100 periods or more pass to a false alarm, on average. Loss at most: " in said
     assert said.endswith(" It holds at all periods at once with 95% confidence.")
     assert max(map(len, out)) < 81
@@ -170,9 +170,9 @@ def test_monitor_options_have_their_effect(capsys):
     assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("line.json").read_text())
-    samples = brolly.load_samples("days")
-    expected = brolly.monitor(samples, confidence_level=0.9, alpha=0.2, independent_rows=True)
-    assert told.pop("brolly") == brolly.__version__
+    samples = rainproof.load_samples("days")
+    expected = rainproof.monitor(samples, confidence_level=0.9, alpha=0.2, independent_rows=True)
+    assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected.to_dict()))
 
 
@@ -194,16 +194,16 @@ def test_monitor_draws(capsys, name):
         (
             ["today.parquet"],
             "today.parquet is not a folder of stored samples: for files of rows name the column of periods, such as "
-            "'brolly monitor today.parquet --by day'",
+            "'rainproof monitor today.parquet --by day'",
         ),
         (
             ["days", "my days"],
             "days is not a folder of stored samples: for files of rows name the column of periods, such as "
-            "'brolly monitor days 'my days' --by day'",
+            "'rainproof monitor days 'my days' --by day'",
         ),
         (["days", "--pos-label", "x"], "--pos-label is for files of rows, with --by; days is a folder"),
         (["days", "--drop-missing"], "--drop-missing is for files of rows, with --by; days is a folder"),
-        (["."], "./today.parquet is not a stored sample: write one with 'brolly store' or brolly.save_sample"),
+        (["."], "./today.parquet is not a stored sample: write one with 'rainproof store' or rainproof.save_sample"),
         (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
         (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),
         (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),
@@ -213,4 +213,4 @@ def test_monitor_says_what_is_wrong_in_a_line(capsys, arguments, error):
     assert main(["monitor", *arguments]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.removeprefix("brolly: error: ").removeprefix("./") == f"{error}\n".removeprefix("./")
+    assert said.err.removeprefix("rainproof: error: ").removeprefix("./") == f"{error}\n".removeprefix("./")

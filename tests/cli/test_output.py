@@ -8,8 +8,8 @@ import pty
 
 import pytest
 
-from brolly.cli.output import say
-from brolly.cli.progress import Progress
+from rainproof.cli.output import say
+from rainproof.cli.progress import Progress
 
 
 def test_say_needs_no_encoding():
@@ -40,7 +40,7 @@ def terminal():
 def clock(monkeypatch):
     """A clock that stands still until the test turns it."""
     times = [100.0]
-    monkeypatch.setattr("brolly.cli.progress.time.monotonic", lambda: times[-1])
+    monkeypatch.setattr("rainproof.cli.progress.time.monotonic", lambda: times[-1])
     return times
 
 

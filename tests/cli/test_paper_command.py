@@ -1,4 +1,4 @@
-"""`brolly paper` as a user meets it."""
+"""`rainproof paper` as a user meets it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from brolly.cli import main
-from brolly.paper import claims
-from brolly.paper.run import PARTS
+from rainproof.cli import main
+from rainproof.paper import claims
+from rainproof.paper.run import PARTS
 
 
 @pytest.fixture(autouse=True)
@@ -65,23 +65,23 @@ def test_what_cannot_be_is_said_in_one_line(arguments, words, capsys):
     assert main(["paper", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"brolly: error: {words}")
+    assert err.startswith(f"rainproof: error: {words}")
     assert err.count("\n") == 1
 
 
 def test_a_file_where_the_folder_should_be(home, capsys):
     (home / "taken").write_text("")
     assert main(["paper", "figure1", "-o", "taken"]) == 2
-    assert capsys.readouterr().err.startswith("brolly: error: cannot write taken: ")
+    assert capsys.readouterr().err.startswith("rainproof: error: cannot write taken: ")
 
 
 def test_importing_the_main_module_runs_nothing():
-    assert importlib.import_module("brolly.__main__").main is main
+    assert importlib.import_module("rainproof.__main__").main is main
 
 
 def test_processes_do_not_start_the_command_again(home):
     """Each new process imports the module that was run: it must not run the command."""
-    command = [sys.executable, "-m", "brolly", "paper", "claims", "--repeats", "20", "--jobs", "2", "-o", "two"]
+    command = [sys.executable, "-m", "rainproof", "paper", "claims", "--repeats", "20", "--jobs", "2", "-o", "two"]
     command += ["--only", "Example 1", "--only", "Lemma 4.1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""`brolly policy` states where it acts at random, what that costs, and what the verdict recommends."""
+"""`rainproof policy` states where it acts at random, what that costs, and what the verdict recommends."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.core.text import at_most
-from brolly.decisions.policy_cost import policy_cost
+import rainproof
+from rainproof.cli import main
+from rainproof.core.text import at_most
+from rainproof.decisions.policy_cost import policy_cost
 
 N = 5000
 POLICY = ["policy", "rows.csv", "--prob", "p", "--outcome", "y", "-o", "policy.json"]
@@ -44,18 +44,18 @@ def said(capsys, command):
 def test_the_price_of_the_guarantee(calibrated, capsys):
     p, y = calibrated
     text = said(capsys, COSTS)
-    policy, sample = brolly.load_policy("policy.json"), brolly.Sample(y, p)
+    policy, sample = rainproof.load_policy("policy.json"), rainproof.Sample(y, p)
     assert policy.grid == 16  # wider than the threshold
     acted = p >= 1 / 21
     plain = np.where(acted, 1 - y, 20 * y).mean()
-    cost, losses = policy_cost(policy, sample), brolly.choose_grid(sample).losses
+    cost, losses = policy_cost(policy, sample), rainproof.choose_grid(sample).losses
     assert cost.policy > plain
     assert f"between 0 and 0.0625 may get either action, depending on its id. That is {(p < 0.0625).mean():.1%}" in text
     assert f"this policy, on average over its rounding {cost.policy:.4g}" in text
     assert f"'act' from 0.04762 on, without rounding {plain:.4g}" in text
     assert f"always 'act' {1 - y.mean():.4g} always 'wait' {20 * y.mean():.4g}" in text
     assert f"Rounding costs {cost.policy - plain:.4g} per case here. It buys the guarantee above" in text
-    finer = policy_cost(brolly.RoundingPolicy(policy.task, 32), sample).policy
+    finer = policy_cost(rainproof.RoundingPolicy(policy.task, 32), sample).policy
     assert losses[4] > losses[3] == losses.min()
     assert f"but its guarantee is no better: --grid 32 costs {finer:.4g} per case, with " in text
     assert "grades these probabilities \"use\" and recommends 'act' from 0.04762 on, which needs no policy." in text
@@ -64,8 +64,8 @@ def test_the_price_of_the_guarantee(calibrated, capsys):
 def test_a_grid_of_ones_own(calibrated, capsys):
     p, y = calibrated
     text = said(capsys, [*COSTS, "--grid", "256"])
-    assert brolly.load_policy("policy.json").grid == 256
-    loss = brolly.choose_grid(y, p, max_grid=256).losses[-1]
+    assert rainproof.load_policy("policy.json").grid == 256
+    loss = rainproof.choose_grid(y, p, max_grid=256).losses[-1]
     assert "Grid 1/256: on these rows" in text
     assert f"loses more than {at_most(loss)} of" in text
     assert "may get either action" in text
@@ -80,9 +80,9 @@ def test_the_same_numbers_as_json(calibrated, capsys):
     assert main([*weighted, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert Path("policy.json").read_bytes() == before
-    policy = brolly.load_policy("policy.json")
-    sample = brolly.Sample(y, p, sample_weight=1 + np.arange(N) % 2)
-    choice = brolly.choose_grid(sample)
+    policy = rainproof.load_policy("policy.json")
+    sample = rainproof.Sample(y, p, sample_weight=1 + np.arange(N) % 2)
+    choice = rainproof.choose_grid(sample)
     assert document.pop("policy") == policy.to_dict()
     cost, expected = document.pop("cost"), policy_cost(policy, sample).to_dict()
     assert cost.pop("always") == pytest.approx(expected.pop("always"))
@@ -90,7 +90,7 @@ def test_the_same_numbers_as_json(calibrated, capsys):
     assert document.pop("loss") == pytest.approx(choice.loss)
     assert document.pop("finer")["grid"] == 2 * policy.grid
     assert document == {
-        "brolly": brolly.__version__,
+        "rainproof": rainproof.__version__,
         "n": N,
         "grade": "use",
         "grid": choice.grid,
@@ -123,12 +123,12 @@ def test_acting_alike_may_cost_least(calibrated, capsys):
 def test_many_rows_are_pooled(calibrated, capsys, monkeypatch):
     """Which changes no loss, but costs; after a map it changes both."""
     few = said(capsys, COSTS)
-    monkeypatch.setattr("brolly.cli.rows.MANY_ROWS", 100)
+    monkeypatch.setattr("rainproof.cli.rows.MANY_ROWS", 100)
     many = said(capsys, COSTS)
     assert "Cost per case on these rows pooled to 1/65536, an estimate" in many
     assert many.split("Cost per case")[0] == few.split("Cost per case")[0]
     p, y = calibrated
-    brolly.Recalibrator("logistic", rng=0).fit(p, y).save("map.json")
+    rainproof.Recalibrator("logistic", rng=0).fit(p, y).save("map.json")
     assert "on these rows, pooled to 1/65536, no decision that rests on" in said(capsys, [*COSTS, "--map", "map.json"])
 
 

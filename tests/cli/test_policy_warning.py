@@ -1,4 +1,4 @@
-"""`brolly policy` warns of a forecast that should not be acted on as it is."""
+"""`rainproof policy` warns of a forecast that should not be acted on as it is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brolly.cli import main
+from rainproof.cli import main
 
 POLICY = ["policy", "rows.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]
 
@@ -35,9 +35,9 @@ def calibrated(rng, n):
 @pytest.mark.parametrize(
     ("forecast", "warning"),
     [
-        (overconfident, "brolly: warning: Recalibrate these probabilities before you use them. Acting"),
-        (noise, "brolly: warning: Do not use these probabilities: they say little that the event\n"),
-        (inverted, "brolly: warning: Check which outcome is the event: higher probabilities go with\n"),
+        (overconfident, "rainproof: warning: Recalibrate these probabilities before you use them. Acting"),
+        (noise, "rainproof: warning: Do not use these probabilities: they say little that the event\n"),
+        (inverted, "rainproof: warning: Check which outcome is the event: higher probabilities go with\n"),
         (calibrated, ""),
     ],
 )
@@ -51,7 +51,7 @@ def test_the_warning_and_the_way_out(tmp_path, monkeypatch, capsys, forecast, wa
     assert err.startswith(warning)
     assert bool(err) == bool(warning)
     ways_out = {
-        overconfident: "'brolly recalibrate' and pass it as --map.",
+        overconfident: "'rainproof recalibrate' and pass it as --map.",
         noise: "act alike in every case.",
         inverted: "Did you mean 1 - p, or the other outcome as the event (--pos-label)?",
     }
@@ -69,5 +69,5 @@ def test_groups_that_prove_nothing_warn_of_nothing(tmp_path, monkeypatch, capsys
     grouped = json.loads(Path("policy.json").read_text())
     assert capsys.readouterr().err == ""
     assert main(POLICY) == 0
-    assert capsys.readouterr().err.startswith("brolly: warning: Recalibrate ")
+    assert capsys.readouterr().err.startswith("rainproof: warning: Recalibrate ")
     assert json.loads(Path("policy.json").read_text()) == grouped

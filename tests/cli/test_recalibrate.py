@@ -1,4 +1,4 @@
-"""`brolly recalibrate` and `brolly apply` as a user meets them."""
+"""`rainproof recalibrate` and `rainproof apply` as a user meets them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from helpers.processes import brolly_process, end_of
+from helpers.processes import end_of, rainproof_process
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 N = 3000
 RECALIBRATE = ["recalibrate", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "map.json"]
@@ -50,8 +50,8 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
         assert part in out
     assert out.endswith("Map written to map.json\nPicture written to map.png\n")
     assert max(map(len, out.splitlines())) <= 80
-    r = brolly.Recalibrator(rng=0).fit(p, y)
-    again = brolly.load_recalibrator("map.json")
+    r = rainproof.Recalibrator(rng=0).fit(p, y)
+    again = rainproof.load_recalibrator("map.json")
     assert again.to_dict() == r.to_dict()
     assert main(APPLY) == 0
     value = column("out.csv", "p_recalibrated")
@@ -71,7 +71,7 @@ def test_options_have_their_effect(rain, capsys):
     assert [c["method"] for c in document["candidates"]] == ["none", "isotonic"]
     assert document["certificate"]["confidence_level"] == 0.9
     y, p, _ = rain
-    r = brolly.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(p[p < 0.8], y[p < 0.8])
+    r = rainproof.Recalibrator(["isotonic", "none"], confidence_level=0.9, rng=4).fit(p[p < 0.8], y[p < 0.8])
     assert document["map"] == r.to_dict()["map"]
     assert main([*RECALIBRATE, "--groups", "w", "--json"]) == 0  # three groups are too few
     assert json.loads(capsys.readouterr().out)["certificate"]["groups"] == 3
@@ -84,7 +84,7 @@ def test_options_have_their_effect(rain, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
 def test_segments(rain, capsys, suffix, monkeypatch):
     _, p, side = rain
-    monkeypatch.setattr("brolly.engines.files._CSV_BLOCK", 4096)
+    monkeypatch.setattr("rainproof.engines.files._CSV_BLOCK", 4096)
     labels = [None if s == "NA" else s for s in side]  # in a text file, NA is missing
     assert main([*RECALIBRATE, "--by", "side", "--methods", "logistic"]) == 0
     out = capsys.readouterr().out
@@ -100,7 +100,7 @@ def test_segments(rain, capsys, suffix, monkeypatch):
     arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
     assert main([*arguments, "--by", "where"]) == 0
     assert "segments that the map has not seen" not in capsys.readouterr().out
-    r = brolly.load_recalibrator("map.json")
+    r = rainproof.load_recalibrator("map.json")
     assert any(segment.corrected for segment in r.segments_)
     expected = r.predict(p, by={"side": np.array(labels, object)})
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
@@ -116,14 +116,14 @@ def test_several_columns(rain, capsys):
     assert main([*RECALIBRATE, "--by", "w", "side", "--methods", "logistic", "--quiet"]) == 0
     assert main([*APPLY, "--quiet"]) == 0
     by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([None if s == "NA" else s for s in side], object)}
-    expected = brolly.load_recalibrator("map.json").predict(p, by=by)
+    expected = rainproof.load_recalibrator("map.json").predict(p, by=by)
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
 
 @pytest.mark.parametrize("by", [["side"], ["w", "side"], ["id"]])
 def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     y, p, side = rain
-    monkeypatch.setattr("brolly.engines.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
+    monkeypatch.setattr("rainproof.engines.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
     group, weight = np.arange(N) % 40, 0.5 + np.arange(N) % 3
     rows = zip(p, y, side, weight, group, strict=True)
     Path("rain.csv").write_text("p,y,side,w,id\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows))
@@ -137,8 +137,8 @@ def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
         "id": group.astype(str),
     }
     named = {name: columns[name] for name in by}
-    r = brolly.Recalibrator("logistic", rng=0).fit(p, y, groups=group, by=named)
-    assert brolly.load_recalibrator("map.json").to_dict() == r.to_dict()
+    r = rainproof.Recalibrator("logistic", rng=0).fit(p, y, groups=group, by=named)
+    assert rainproof.load_recalibrator("map.json").to_dict() == r.to_dict()
     assert main([*APPLY, "--quiet"]) == 0
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.predict(p, by=named), strict=True)
 
@@ -164,16 +164,16 @@ def test_a_policy_that_recalibrates_first(rain, capsys):
     said = " ".join(out.split())
     assert "on these rows no decision that rests on the recalibrated probabilities rounded to it" in said
     assert "The rounding is random: a row with a recalibrated probability between " in said
-    assert "'brolly assess' grades" not in said
-    r = brolly.load_recalibrator("map.json")
-    task = brolly.DecisionTask.threshold(0.3)
-    policy = brolly.RoundingPolicy(task, sample=brolly.Sample(y, p), recalibration=r.map_)
-    assert brolly.load_policy("policy.json") == policy
+    assert "'rainproof assess' grades" not in said
+    r = rainproof.load_recalibrator("map.json")
+    task = rainproof.DecisionTask.threshold(0.3)
+    policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p), recalibration=r.map_)
+    assert rainproof.load_policy("policy.json") == policy
     decide = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "p", "-o", "out.csv"]
     Path("today.csv").write_text("id,p\n" + "".join(f"{i},{a}\n" for i, a in enumerate(p)))
     decide[1], decide[7] = "today.csv", "id"
     assert main([*decide, "--rounded", "--quiet"]) == 0
-    plain = brolly.RoundingPolicy(task, policy.grid)
+    plain = rainproof.RoundingPolicy(task, policy.grid)
     np.testing.assert_array_equal(column("out.csv", "rounded"), plain.round(r.predict(p), np.arange(N)))
 
 
@@ -206,14 +206,14 @@ def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, caps
         y = np.random.default_rng(1).random(400) < outcome
         rows = (f"{a},{b:d},{k % 50},{k}\n" for k, (a, b) in enumerate(zip(p, y, strict=True)))
         Path(f"{name}.csv").write_text("p,y,g,k\n" + "".join(rows))
-    few = "" if drawn is None else f"brolly: warning: only {drawn}: much of the map can be due to chance; "
+    few = "" if drawn is None else f"rainproof: warning: only {drawn}: much of the map can be due to chance; "
     for name in ("good", "reversed"):
         assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--json"]) == 0
         out, err = capsys.readouterr()
         json.loads(out)
         text = " ".join(err.split())
         assert max(map(len, err.splitlines()), default=0) <= 80
-        assert text.startswith("brolly: warning: check which outcome is the event: ") == (name == "reversed")
+        assert text.startswith("rainproof: warning: check which outcome is the event: ") == (name == "reversed")
         assert ("Did you mean 1 - p, or the other outcome as the event (--pos-label)?" in text) == (name == "reversed")
         assert few in text
         assert ("only" in text) == bool(few)
@@ -256,18 +256,18 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
     arguments, message = WRONG[case]
-    brolly.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
+    rainproof.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
     Path("damaged.json").write_text(Path("map.json").read_text().replace('"method": "logistic"', '"method": "none"'))
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert main(arguments) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {message}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {message}\n")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
 
 KILLED = """
 import os, signal
-from brolly.cli import progress
-from brolly.engines import files
+from rainproof.cli import progress
+from rainproof.engines import files
 files._CSV_BLOCK = 4096
 progress.Progress.__call__ = lambda self, rows, total=0: rows > 500 and os.kill(os.getpid(), signal.SIGINT)
 """
@@ -275,9 +275,9 @@ progress.Progress.__call__ = lambda self, rows, total=0: rows > 500 and os.kill(
 
 @pytest.mark.parametrize("arguments", [APPLY, RECALIBRATE])
 def test_stopped_halfway(rain, arguments):
-    brolly.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
+    rainproof.Recalibrator("logistic", rng=0).fit(rain[1], rain[0]).save("map.json")
     before = {path: path.read_bytes() for path in Path().iterdir()}
-    with brolly_process(*arguments, first=KILLED) as process:
+    with rainproof_process(*arguments, first=KILLED) as process:
         assert end_of(process) == (128 + signal.SIGINT, b"", b"")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
@@ -287,7 +287,7 @@ def test_help_is_readable(capsys):
         assert main([command, "--help"]) == 0
         out, err = capsys.readouterr()
         assert err == ""
-        assert f"  brolly {command} " in out
+        assert f"  rainproof {command} " in out
         assert max(map(len, out.splitlines())) <= 82
 
 
@@ -298,6 +298,6 @@ def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys):
     assert main([*RECALIBRATE, "--weight", "w", "--quiet"]) == 0
     assert main([*RECALIBRATE, "--weight", "w", "--by", "side"]) == 2
     assert capsys.readouterr().err == (
-        "brolly: error: --weight must have the same value in every row here, as rows of files are pooled before they "
-        "are divided: for unequal weights use Python, brolly.Recalibrator().fit(p, y, sample_weight=w)\n"
+        "rainproof: error: --weight must have the same value in every row here, as rows of files are pooled before "
+        "they are divided: for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)\n"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 SWITCH = ["switch", "visits.csv", "--old", "p", "--new", "q", "--outcome", "y"]
@@ -51,7 +51,7 @@ def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
     write("patient_id", np.clip(p**3, 0, 1), q, y, np.arange(400) // 4)
     assert main(["assess", "visits.csv", *COLUMNS, "--json"]) == 0
     fit, _ = json.loads(capsys.readouterr().out)["verdict"]["commands"]
-    assert fit == "brolly recalibrate visits.csv --prob p --outcome y --groups patient_id -o map.json"
+    assert fit == "rainproof recalibrate visits.csv --prob p --outcome y --groups patient_id -o map.json"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
 )
 def test_other_commands_say_it_on_stderr(visits, capsys, command):
     assert main(command) == 0
-    assert capsys.readouterr().err == f"brolly: note: {NOTE}\n"
+    assert capsys.readouterr().err == f"rainproof: note: {NOTE}\n"
     assert main([*command, "--quiet"]) == 0
     assert main([*command, "--groups", "patient_id"]) == 0
     assert capsys.readouterr().err == ""
@@ -95,6 +95,6 @@ def test_switch_takes_groups(visits, capsys):
     options = ["--groups", "patient_id", "--confidence-level", "0.9", "--seed", "3"]
     assert main([*SWITCH, *options, "--json"]) == 0
     y, p, q = visits
-    expected = brolly.switch_guarantee(y, p, q, groups=np.arange(400) // 4, confidence_level=0.9, rng=3)
-    assert json.loads(capsys.readouterr().out) == {"brolly": brolly.__version__, **expected.to_dict()}
+    expected = rainproof.switch_guarantee(y, p, q, groups=np.arange(400) // 4, confidence_level=0.9, rng=3)
+    assert json.loads(capsys.readouterr().out) == {"rainproof": rainproof.__version__, **expected.to_dict()}
     assert expected.groups == 100

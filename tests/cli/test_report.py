@@ -1,4 +1,4 @@
-"""`brolly report` and `brolly demo`, from the file to the page."""
+"""`rainproof report` and `rainproof demo`, from the file to the page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.cli.demo_data import as_csv, forecasts
+import rainproof
+from rainproof.cli import main
+from rainproof.cli.demo_data import as_csv, forecasts
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
@@ -87,11 +87,12 @@ def test_the_same_page_every_time(rain, capsys):
         (["--cost-fn", "3"], "--cost-fp and --cost-fn must be given together: their ratio sets the threshold"),
         (
             ["--seed", "-1"],
-            "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'brolly report --help')",
+            "argument --seed: must be an integer from 0 to 2**64 - 1; it is '-1' (see 'rainproof report --help')",
         ),
         (
             ["--confidence-level", "9"],
-            "argument --confidence-level: must be a number above 0 and below 1; it is '9' (see 'brolly report --help')",
+            "argument --confidence-level: must be a number above 0 and below 1; it is '9' "
+            "(see 'rainproof report --help')",
         ),
         (["-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
         (["-o", "no/where.html"], "cannot write no/where.html: No such file or directory"),
@@ -100,7 +101,7 @@ def test_the_same_page_every_time(rain, capsys):
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
     before = Path("rain.csv").read_text()
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html", *options]) == 2
-    assert capsys.readouterr() == ("", f"brolly: error: {error}\n")
+    assert capsys.readouterr() == ("", f"rainproof: error: {error}\n")
     assert not Path("report.html").exists()
     assert Path("rain.csv").read_text() == before
 
@@ -134,7 +135,7 @@ def test_open_shows_the_page(rain, browser, capsys):
 def test_without_a_browser_the_page_is_there_all_the_same(rain, capsys, monkeypatch):
     monkeypatch.setattr("webbrowser._tryorder", [])
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html", "--open", "--quiet"]) == 2
-    assert capsys.readouterr().err == "brolly: error: no browser was found to open report.html\n"
+    assert capsys.readouterr().err == "rainproof: error: no browser was found to open report.html\n"
     assert Path("report.html").exists()
 
 
@@ -142,7 +143,7 @@ def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):
     def interrupted(*_values, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("brolly.cli.assess.assess", interrupted)
+    monkeypatch.setattr("rainproof.cli.assess.assess", interrupted)
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html"]) == 130
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in Path().iterdir()] == ["rain.csv"]
@@ -153,14 +154,14 @@ def test_the_demo_command(tmp_path, capsys, monkeypatch):
     assert main(["demo"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith("brolly-demo/rain.csv: 2,000 rain forecasts in four cities\n\n")
-    assert out.endswith("\nReport written to brolly-demo/report.html\n")
-    data = data_of("brolly-demo/report.html")
+    assert out.startswith("rainproof-demo/rain.csv: 2,000 rain forecasts in four cities\n\n")
+    assert out.endswith("\nReport written to rainproof-demo/report.html\n")
+    data = data_of("rainproof-demo/report.html")
     assert data["verdict"]["grade"] == "recalibrate"  # the forecaster is overconfident on purpose
     assert data["recalibration"]["certificate"]["gain_at_least"] > 0
     assert data["task"]["thresholds"] == [0.35]
     assert {row["label"] for row in data["segments"]["rows"]} == {"Bergen", "Hamburg", "Lisbon", "Porto"}
-    assert Path("brolly-demo/rain.csv").read_text() == as_csv(forecasts())
+    assert Path("rainproof-demo/rain.csv").read_text() == as_csv(forecasts())
 
 
 def test_the_demo_is_what_the_report_says_it_is(tmp_path, capsys, monkeypatch):
@@ -181,7 +182,7 @@ def test_the_demo_says_where_it_cannot_write(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     assert main(["demo", "file"]) == 2
-    assert capsys.readouterr().err == "brolly: error: cannot write file: File exists\n"
+    assert capsys.readouterr().err == "rainproof: error: cannot write file: File exists\n"
     assert main(["demo", "quiet", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
@@ -189,6 +190,6 @@ def test_the_demo_says_where_it_cannot_write(tmp_path, capsys, monkeypatch):
 def test_forecasts_of_the_demo():
     rows = forecasts()
     assert as_csv(rows).startswith("date,city,probability,rained\n2024-01-01,Bergen,0.686,0\n")
-    assert brolly.soft_binned_cdl([r.rained for r in rows], [r.probability for r in rows]) == pytest.approx(
+    assert rainproof.soft_binned_cdl([r.rained for r in rows], [r.probability for r in rows]) == pytest.approx(
         0.0248, abs=5e-5
     )

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
-import brolly
-from brolly import cli
-from brolly.cli import main
+import rainproof
+from rainproof import cli
+from rainproof.cli import main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
@@ -44,12 +44,12 @@ def folder(tmp_path_factory):
         q = y if name == "sure" else 1 - p.round()
         rows = [f"{a},{b},{c},{1 + i % 3},{i // 2},{i % 3}" for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))]
         if name == "usual":
-            brolly.Recalibrator("logistic", rng=0).fit(p, y).save(path / "fitted.json")
+            rainproof.Recalibrator("logistic", rng=0).fit(p, y).save(path / "fitted.json")
         (path / f"{name}.csv").write_text("\n".join(["p,q,y,w,day,city", *rows]))
     (path / "days").mkdir()
     for k in range(8):
         p = rng.random(60)
-        brolly.save_sample(brolly.Sample(rng.random(60) < p, p).compress(64), path / "days" / f"{k}.parquet")
+        rainproof.save_sample(rainproof.Sample(rng.random(60) < p, p).compress(64), path / "days" / f"{k}.parquet")
     return path
 
 
@@ -88,19 +88,19 @@ def test_what_a_command_prints(folder, monkeypatch, capsys, name, command):
     validate(name, json.loads(capsys.readouterr().out))
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_what_to_dict_returns():
     rng = np.random.default_rng(0)
     p = rng.random(200)
     y = rng.random(200) < p
     some = {"measures": ["log_score"], "n_resamples": 99}
-    quadratic = brolly.DecisionTask.quadratic()
+    quadratic = rainproof.DecisionTask.quadratic()
     by = {"a": np.arange(200) % 2, "b": np.where(p > 0.5, 1.5, np.nan)}
-    validate("assess", brolly.assess(y, p.round(), task=quadratic, by=by, **some).to_dict())
-    validate("assess", brolly.assess(brolly.Sample(y, p, sample_weight=p).compress(64), rng=1, **some).to_dict())
-    split = {"a": (y[:90], p[:90]), "b": brolly.Sample(y[90:], p[90:])}
-    validate("compare", brolly.assess_many(split, task=brolly.DecisionTask.threshold(0.2), **some).to_dict())
-    validate("switch", {"brolly": "", **brolly.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
+    validate("assess", rainproof.assess(y, p.round(), task=quadratic, by=by, **some).to_dict())
+    validate("assess", rainproof.assess(rainproof.Sample(y, p, sample_weight=p).compress(64), rng=1, **some).to_dict())
+    split = {"a": (y[:90], p[:90]), "b": rainproof.Sample(y[90:], p[90:])}
+    validate("compare", rainproof.assess_many(split, task=rainproof.DecisionTask.threshold(0.2), **some).to_dict())
+    validate("switch", {"rainproof": "", **rainproof.switch_guarantee(y, p, p, groups=np.arange(200) // 2).to_dict()})
 
 
 def test_every_command_with_json_has_a_schema():

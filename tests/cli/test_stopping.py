@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from helpers.processes import brolly_process, end_of, held_up
+from helpers.processes import end_of, held_up, rainproof_process
 
-from brolly.cli import main
-from brolly.cli.stopping import stoppable
-from brolly.core.atomic_write import atomic_output, remove_unfinished
+from rainproof.cli import main
+from rainproof.cli.stopping import stoppable
+from rainproof.core.atomic_write import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
@@ -30,8 +30,8 @@ pathlib.Path.open = opened
 # Code in C that looks for no signals, and would run for days, while a result is being written.
 BUSY = """
 import hashlib, os
-from brolly.cli import results
-from brolly.core.atomic_write import atomic_output
+from rainproof.cli import results
+from rainproof.core.atomic_write import atomic_output
 def write(path, text):
     with atomic_output(path):
         os.open("pipe", os.O_RDONLY)
@@ -64,7 +64,7 @@ def files():
 @pytest.mark.parametrize("first", ["", BEFORE, AFTER])
 def test_ctrl_c_while_it_waits_for_rows(first):
     command = ["report", "pipe.csv", *COLUMNS, "-o", "report.html"]
-    with brolly_process(*command, first=first) as process, held_up(process, "pipe.csv"):
+    with rainproof_process(*command, first=first) as process, held_up(process, "pipe.csv"):
         process.send_signal(signal.SIGINT)
         assert end_of(process) == (130, b"", b"")
     assert files() == ["pipe", "pipe.csv"]
@@ -74,15 +74,15 @@ def test_ctrl_c_while_it_waits_for_rows(first):
 def test_a_busy_library_is_not_waited_for(number):
     Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
     command = ["measure", "a.csv", *COLUMNS, "-o", "a.json"]
-    with brolly_process(*command, first=BUSY) as process, held_up(process, "pipe"):
-        assert any(name.startswith(".brolly-") for name in files())
+    with rainproof_process(*command, first=BUSY) as process, held_up(process, "pipe"):
+        assert any(name.startswith(".rainproof-") for name in files())
         process.send_signal(number)
         assert end_of(process)[::2] == (128 + number, b"")
     assert files() == ["a.csv", "pipe", "pipe.csv"]
 
 
 def test_ctrl_c_while_modules_are_loaded():
-    with brolly_process("--version", first=IMPORTING) as process, held_up(process, "pipe"):
+    with rainproof_process("--version", first=IMPORTING) as process, held_up(process, "pipe"):
         process.send_signal(signal.SIGINT)
         assert end_of(process) == (130, b"", b"")
 
@@ -90,11 +90,11 @@ def test_ctrl_c_while_modules_are_loaded():
 def test_what_is_ignored_stays_ignored():
     """As SIGHUP is under nohup."""
     first = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{IMPORTING}"
-    with brolly_process("--version", first=first) as process:
+    with rainproof_process("--version", first=first) as process:
         with held_up(process, "pipe"):
             process.send_signal(signal.SIGHUP)
         code, out, err = end_of(process)
-    assert (code, out[:7], err) == (0, b"brolly ", b"")
+    assert (code, out[:7], err) == (0, b"rainproof ", b"")
 
 
 @pytest.fixture

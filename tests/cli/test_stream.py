@@ -1,4 +1,4 @@
-"""`brolly stream`: one line in, one line out, and a kill at any point loses and repeats nothing."""
+"""`rainproof stream`: one line in, one line out, and a kill at any point loses and repeats nothing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-import brolly
-from brolly import InputError
-from brolly.cli import main
-from brolly.recalibration import stream
-from brolly.recalibration.stream import Stream
+import rainproof
+from rainproof import InputError
+from rainproof.cli import main
+from rainproof.recalibration import stream
+from rainproof.recalibration.stream import Stream
 
 
 def records(n, seed=0):
@@ -41,7 +41,7 @@ def done(path, lines, **options):
 def test_it_is_the_recalibrator(tmp_path):
     lines = records(300)
     answers, state = done(tmp_path / "s.json", lines)
-    r = brolly.OnlineRecalibrator(8, rng=5)
+    r = rainproof.OnlineRecalibrator(8, rng=5)
     for line, answer in zip(lines, answers, strict=True):
         if "p" in line:
             assert answer == {"id": line["id"], "probability": r.predict(line["p"], id=line["id"])}
@@ -134,7 +134,12 @@ def test_killed_for_real(tmp_path):
     lines = records(2000, 4)
     answers, state = done(tmp_path / "calm.json", lines)
     path = tmp_path / "killed.json"
-    command = [sys.executable, "-c", "import sys; from brolly.cli import main; sys.exit(main(sys.argv[1:]))", "stream"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from rainproof.cli import main; sys.exit(main(sys.argv[1:]))",
+        "stream",
+    ]
     command += [str(path), "--grid", "8", "--seed", "5"]
     at = 0
     for stop in (137, 1500, None):  # answers to read before the kill, with as many lines under way as the pipe holds
@@ -172,10 +177,10 @@ def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     type_in(monkeypatch, b'{"id": 7, "p": 0.7}\n')
     assert main(["stream", "s.json"]) == 0
     assert main(["stream", "s.json", "--grid", "64"]) == 2
-    assert capsys.readouterr().err == "brolly: error: grid must be that of s.json, 32; it is 64\n"
+    assert capsys.readouterr().err == "rainproof: error: grid must be that of s.json, 32; it is 64\n"
     (tmp_path / "s.json").write_text("{}")
     assert main(["stream", "s.json"]) == 2
-    assert capsys.readouterr().err.startswith("brolly: error: s.json holds no stream")
+    assert capsys.readouterr().err.startswith("rainproof: error: s.json holds no stream")
 
 
 def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(tmp_path, monkeypatch, capsys):
@@ -197,7 +202,7 @@ def test_lines_from_windows_with_a_mark_and_with_bytes_that_are_no_text(tmp_path
 def test_a_closed_stream_is_an_error_in_a_line(tmp_path, monkeypatch, capsys, closed):
     monkeypatch.setattr(sys, closed, None)
     assert main(["stream", str(tmp_path / "s.json")]) == 2
-    assert capsys.readouterr().err == "brolly: error: standard input and output must be open\n"
+    assert capsys.readouterr().err == "rainproof: error: standard input and output must be open\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -206,10 +211,10 @@ def test_one_process_at_a_time(tmp_path):
     with Stream(path, 8, 5):
         with pytest.raises(InputError, match=r"cannot lock .*s\.json\.lock: is another process at work"):
             Stream(path)
-        code = f"from brolly.cli import main; raise SystemExit(main(['stream', {str(path)!r}]))"
+        code = f"from rainproof.cli import main; raise SystemExit(main(['stream', {str(path)!r}]))"
         other = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, check=False)
         assert other.returncode == 2
-        assert other.stderr.startswith("brolly: error: cannot lock")
+        assert other.stderr.startswith("rainproof: error: cannot lock")
     with Stream(path):
         pass
 
@@ -262,7 +267,7 @@ def test_a_state_that_cannot_be_written_changes_nothing(tmp_path, monkeypatch):
 
 
 def test_a_record_that_was_interrupted_half_way_is_done_once(tmp_path, monkeypatch):
-    learn = brolly.OnlineRecalibrator.update
+    learn = rainproof.OnlineRecalibrator.update
 
     def interrupted(self, y, id):  # noqa: A002
         learn(self, y, id)
@@ -270,7 +275,7 @@ def test_a_record_that_was_interrupted_half_way_is_done_once(tmp_path, monkeypat
 
     path = tmp_path / "s.json"
     killed(path, {"id": "a", "p": 0.5})
-    monkeypatch.setattr(brolly.OnlineRecalibrator, "update", interrupted)
+    monkeypatch.setattr(rainproof.OnlineRecalibrator, "update", interrupted)
     with pytest.raises(KeyboardInterrupt), Stream(path) as one:
         one.answer({"id": "a", "y": 1})
     assert one._recalibrator.n == 1

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import brolly
-from brolly.cli import main
+import rainproof
+from rainproof.cli import main
 
 SWITCH = ["switch", "rows.csv", "--old", "a", "--new", "b", "--outcome", "y"]
 
@@ -29,7 +29,7 @@ def frame(tmp_path, monkeypatch):
 def test_it_prints_the_sentences_of_the_result(capsys, frame):
     assert main(SWITCH) == 0
     said, err = capsys.readouterr()
-    expected = brolly.switch_guarantee(brolly.scan(frame, ["a", "b"]), rng=0)
+    expected = rainproof.switch_guarantee(rainproof.scan(frame, ["a", "b"]), rng=0)
     assert said.split() == str(expected).split()
     assert max(map(len, said.splitlines())) <= 80
     assert "no decision whose thresholds are multiples of 1/1024 loses more than" in " ".join(said.split())
@@ -41,9 +41,9 @@ def test_options_have_their_effect(capsys, frame):
     assert main([*SWITCH[:-1], "said", "--pos-label", "yes", *options, "--json", "-o", "found.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("found.json").read_text())
-    sample = brolly.scan(frame, ["a", "b"], weight="w", where="a > 0.2")
-    expected = brolly.switch_guarantee(sample, confidence_level=0.9, rng=3)
-    assert told.pop("brolly") == brolly.__version__
+    sample = rainproof.scan(frame, ["a", "b"], weight="w", where="a > 0.2")
+    expected = rainproof.switch_guarantee(sample, confidence_level=0.9, rng=3)
+    assert told.pop("rainproof") == rainproof.__version__
     assert told.pop("harm_bound") == pytest.approx(expected.harm_bound)
     assert (told["n"], told["seed"], told["gain_at_least"]) == (int((frame.a > 0.2).sum()), 3, None)
 
@@ -79,7 +79,7 @@ def test_errors_are_one_line(capsys, arguments, error):
     before = Path("rows.csv").read_bytes()
     assert main(arguments) == 2
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"brolly: error: {error}\n")
+    assert (said.out, said.err) == ("", f"rainproof: error: {error}\n")
     assert Path("rows.csv").read_bytes() == before
 
 

@@ -1,10 +1,10 @@
-"""A fault of brolly's own: one line and an exit code that means nothing else, not a traceback."""
+"""A fault of rainproof's own: one line and an exit code that means nothing else, not a traceback."""
 
 from __future__ import annotations
 
 import pytest
 
-from brolly.cli import main, store
+from rainproof.cli import main, store
 
 COMMAND = ["store", "a.csv", "--prob", "p", "--outcome", "y", "-o", "a.parquet"]
 
@@ -21,12 +21,12 @@ def test_it_is_said_in_one_line(broken, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(COMMAND) == 70
     said = capsys.readouterr().err
-    assert said.startswith("brolly: error: unforeseen RuntimeError: first line")
+    assert said.startswith("rainproof: error: unforeseen RuntimeError: first line")
     assert said.count("\n") == 1
 
 
 def test_the_traceback_is_there_for_who_asks(broken, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BROLLY_TRACEBACK", "1")
+    monkeypatch.setenv("RAINPROOF_TRACEBACK", "1")
     with pytest.raises(RuntimeError, match="first line"):
         main(COMMAND)

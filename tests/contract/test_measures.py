@@ -12,8 +12,8 @@ from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.measures.catalogue import CATALOGUE
+import rainproof
+from rainproof.measures.catalogue import CATALOGUE
 
 # Small linear programs say as much about the contract as large ones, and sooner.
 QUICKLY = {"lower_distance_to_calibration": {"grid": 16}}
@@ -68,7 +68,7 @@ def test_the_order_of_rows_does_not_matter(measure, sample, random):
 @given(samples())
 def test_arrays_and_samples_give_the_same(measure, sample):
     y, p, w = sample
-    assert measure(brolly.Sample(y, p, sample_weight=w)) == measure(y, p, sample_weight=w)
+    assert measure(rainproof.Sample(y, p, sample_weight=w)) == measure(y, p, sample_weight=w)
 
 
 @every_measure
@@ -113,7 +113,7 @@ def test_the_answer_is_a_float_in_range_and_the_input_stays(measure, sample):
     ],
 )
 def test_bad_input_is_refused(measure, y, p, w, message):
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         measure(y, p, sample_weight=w)
 
 

@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 FAST = {"n_resamples": 19, "rng": 0}
-QUADRATIC = brolly.DecisionTask.quadratic()
+QUADRATIC = rainproof.DecisionTask.quadratic()
 
 
 def rows(n, seed=0):
@@ -49,72 +49,78 @@ def undefined(sample):
 
 def results(y, p):
     """One result, or several, of every type that has `to_dict`."""
-    task = brolly.DecisionTask.threshold(0.2)
-    sample, other = brolly.Sample(y, p), (p + 0.5) / 2
+    task = rainproof.DecisionTask.threshold(0.2)
+    sample, other = rainproof.Sample(y, p), (p + 0.5) / 2
     days = {f"day {k}": sample.compress(64) for k in range(8)}
     by = np.arange(len(p)) % 2
     some = {"measures": ["soft_binned_cdl", "log_score"], **FAST}
-    both = brolly.assess_many({"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some)
+    both = rainproof.assess_many({"a": (y, p), "b": (y, other)}, task=QUADRATIC, by={"half": by}, **some)
     found = [
         both,
         *both.pairs,
         *both.standings,
         both["a"],
-        brolly.assess(sample, task=task, **some),
-        brolly.measure_all(sample),
+        rainproof.assess(sample, task=task, **some),
+        rainproof.measure_all(sample),
     ]
     for a in found[-3:-1]:
         found += [a.summary, a.verdict, *a.measures, a.histogram, a.reliability, *a.advice, a.task, a.task.regret]
     found += [both["a"].segments, *both["a"].segments.rows]
     for measure in ("soft_binned_cdl", "log_score", undefined):
-        found.append(brolly.calibration_test(sample, measure=measure, **FAST))
-        found.append(brolly.calibration_test(sample, statistic=measure, measure=measure, **FAST))
-        found += [brolly.confidence_interval(sample, measure=measure, method=m, **FAST) for m in ("auto", "basic")]
-        found.append(brolly.compare(y, p, other, measure=measure, **FAST))
-        found.append(brolly.compare(sample, sample, paired=False, measure=measure, **FAST))
-        found.append(brolly.minimum_detectable(sample, measure=measure, **FAST))
-        halves = {(math.inf, None): brolly.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
-        found.append(brolly.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
-    found += [brolly.score_decomposition(sample, score=score) for score in ("brier", "log")]
-    found += [brolly.null_band(sample, **FAST), brolly.guarantee(sample), brolly.loss_at_least(sample, rng=0)]
-    found += [brolly.guarantee(y, p, groups=by), brolly.switch_guarantee(y, p, other, rng=0)]
-    found += [brolly.monitor(days), brolly.SequentialTest().update(y, p), brolly.sample_size()]
-    found += [brolly.regret_curve(sample), brolly.regret_curve(sample, grid=4).decision_curve()]
-    found += [brolly.clinical_performance(sample, rng=0), brolly.net_benefit(y, p, groups=by)]
-    found += [brolly.grade_table(y, p)]
-    found += [brolly.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
-    found += [brolly.choose_grid(sample), brolly.soft_binned_profile(sample), task, QUADRATIC]
-    fitted = brolly.Recalibrator(rng=0).fit(p, y)
-    found += [fitted, fitted.certificate_, fitted.map_, brolly.forecast_value(sample), brolly.risk_coverage(sample)]
-    found += [brolly.OnlineForecaster(rng=0), brolly.OnlineRecalibrator(rng=0), *surprises()]
-    cost = brolly.Cost(mean=1.0, low=0.5, high=1.5)
+        found.append(rainproof.calibration_test(sample, measure=measure, **FAST))
+        found.append(rainproof.calibration_test(sample, statistic=measure, measure=measure, **FAST))
+        found += [rainproof.confidence_interval(sample, measure=measure, method=m, **FAST) for m in ("auto", "basic")]
+        found.append(rainproof.compare(y, p, other, measure=measure, **FAST))
+        found.append(rainproof.compare(sample, sample, paired=False, measure=measure, **FAST))
+        found.append(rainproof.minimum_detectable(sample, measure=measure, **FAST))
+        halves = {(math.inf, None): rainproof.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
+        found.append(rainproof.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
+    found += [rainproof.score_decomposition(sample, score=score) for score in ("brier", "log")]
+    found += [rainproof.null_band(sample, **FAST), rainproof.guarantee(sample), rainproof.loss_at_least(sample, rng=0)]
+    found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
+    found += [rainproof.monitor(days), rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
+    found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4).decision_curve()]
+    found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
+    found += [rainproof.grade_table(y, p)]
+    found += [rainproof.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
+    found += [rainproof.choose_grid(sample), rainproof.soft_binned_profile(sample), task, QUADRATIC]
+    fitted = rainproof.Recalibrator(rng=0).fit(p, y)
+    found += [
+        fitted,
+        fitted.certificate_,
+        fitted.map_,
+        rainproof.forecast_value(sample),
+        rainproof.risk_coverage(sample),
+    ]
+    found += [rainproof.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
+    cost = rainproof.Cost(mean=1.0, low=0.5, high=1.5)
     found += [
         cost,
-        brolly.ReferenceCost(name="never act", cost=cost),
+        rainproof.ReferenceCost(name="never act", cost=cost),
         *(w for w in [both["a"].evidence.worth] if w is not None),
     ]
-    return [*found, brolly.RoundingPolicy(task, 8), *changes()]
+    return [*found, rainproof.RoundingPolicy(task, 8), *changes()]
 
 
 def changes():
     """A change that is certain."""
-    days = [brolly.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
-    return brolly.find_changes({str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1)
+    days = [rainproof.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
+    return rainproof.find_changes({str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1)
 
 
 def surprises():
     """Events that were predicted to be nearly impossible: the evidence against the forecast is infinite."""
-    sample = brolly.Sample([1] * 4000, [1e-9] * 4000).compress()
-    line = brolly.monitor({str(day): sample for day in range(8)}, independent_rows=True)
+    sample = rainproof.Sample([1] * 4000, [1e-9] * 4000).compress()
+    line = rainproof.monitor({str(day): sample for day in range(8)}, independent_rows=True)
     return [line, *line.changes]
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_every_result_is_json_without_infinity_or_nan(case):
     found = results(*case)
     held = {kind for result in found for kind in type(result).__mro__}
-    public = [getattr(brolly, name) for name in brolly.__all__]
+    public = [getattr(rainproof, name) for name in rainproof.__all__]
     assert not [kind for kind in public if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held]
     for result in found:
         told = result.to_dict()
@@ -147,18 +153,18 @@ PLAIN_TAGS = {"b", "caption", "div", "h4", "li", "p", "pre", "sub", "table", "td
 def named():
     """Results that show names which users give."""
     y, p = rows(60)
-    sample, task = brolly.Sample(y, p), brolly.DecisionTask.threshold(0.2, actions=[HOSTILE, "act"])
+    sample, task = rainproof.Sample(y, p), rainproof.DecisionTask.threshold(0.2, actions=[HOSTILE, "act"])
     some = {"measures": [], "task": task, "by": {HOSTILE: [HOSTILE] * 60}, **FAST}
-    both = brolly.assess_many({HOSTILE: (y, p), "b": (y, 1 - p)}, **some)
-    line = brolly.monitor({f"{HOSTILE}{k}": brolly.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)})
+    both = rainproof.assess_many({HOSTILE: (y, p), "b": (y, 1 - p)}, **some)
+    line = rainproof.monitor({f"{HOSTILE}{k}": rainproof.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)})
     found = [both, *both.pairs, *both.standings, *both.values(), both[HOSTILE].segments, *both[HOSTILE].segments.rows]
-    found += [both[HOSTILE].task, task, brolly.swap_regret(y, p, task), brolly.RoundingPolicy(task, 8)]
-    found += [brolly.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
-    found += [brolly.net_benefit(y, {HOSTILE: p}), brolly.grade_table(y, p, by=[HOSTILE] * 60)]
-    return [*found, brolly.list_measures()]
+    found += [both[HOSTILE].task, task, rainproof.swap_regret(y, p, task), rainproof.RoundingPolicy(task, 8)]
+    found += [rainproof.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
+    found += [rainproof.net_benefit(y, {HOSTILE: p}), rainproof.grade_table(y, p, by=[HOSTILE] * 60)]
+    return [*found, rainproof.list_measures()]
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 def test_every_result_is_shown_in_notebooks_as_plain_balanced_html():
     for result in [*results(*CASES["usual"]), *results(*CASES["one row"]), *named()]:
         shown = result._repr_html_()
@@ -169,7 +175,7 @@ def test_every_result_is_shown_in_notebooks_as_plain_balanced_html():
 
 
 Y, P = rows(30)
-SAMPLE = brolly.Sample(Y, P)
+SAMPLE = rainproof.Sample(Y, P)
 DAYS = {str(day): SAMPLE.compress(64) for day in range(8)}
 RANDOM = {
     "assess": (Y, P),
@@ -189,8 +195,8 @@ RANDOM = {
 
 
 def test_every_function_that_takes_rng_is_listed():
-    functions = [name for name in brolly.__all__ if inspect.isfunction(getattr(brolly, name))]
-    taking = {name for name in functions if "rng" in inspect.signature(getattr(brolly, name)).parameters}
+    functions = [name for name in rainproof.__all__ if inspect.isfunction(getattr(rainproof, name))]
+    taking = {name for name in functions if "rng" in inspect.signature(getattr(rainproof, name)).parameters}
     assert taking == set(RANDOM)
 
 
@@ -198,5 +204,5 @@ def test_every_function_that_takes_rng_is_listed():
 @pytest.mark.parametrize("wrong", [-1, "a", 1.5, True, [1], np.random.RandomState(0)], ids=lambda x: type(x).__name__)
 def test_rng_is_a_seed_or_a_generator(name, wrong):
     rule = r"rng must be None, a non-negative integer or a numpy\.random\.Generator; it is "
-    with pytest.raises(brolly.InputError, match=rule + re.escape(repr(wrong))):
-        getattr(brolly, name)(*RANDOM[name], rng=wrong)
+    with pytest.raises(rainproof.InputError, match=rule + re.escape(repr(wrong))):
+        getattr(rainproof, name)(*RANDOM[name], rng=wrong)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import brolly
-from brolly.core.grid.cell_accumulator import CellAccumulator
+import rainproof
+from rainproof.core.grid.cell_accumulator import CellAccumulator
 
 RNG = np.random.default_rng(30)
 P = RNG.random(5000)
@@ -20,10 +20,10 @@ W = RNG.random(5000)
 @pytest.mark.parametrize("size", [1, 7, 64, 700, 5000], ids="{} rows a batch".format)
 @pytest.mark.parametrize("m", [4, 64, 2**16])
 def test_batches_of_any_size_give_the_sample_of_all_rows(size, m):
-    stream = brolly.Accumulator(m)
+    stream = rainproof.Accumulator(m)
     for start in range(0, 5000, size):
         stream.update(Y[start : start + size], P[start : start + size])
-    whole = brolly.Sample(Y, P).compress(m)
+    whole = rainproof.Sample(Y, P).compress(m)
     assert stream.n == whole.n == 5000
     for name in ("y_true", "y_prob", "sample_weight", "counts"):
         assert_array_equal(getattr(stream.sample(), name), getattr(whole, name))
@@ -33,7 +33,7 @@ def test_batches_of_any_size_give_the_sample_of_all_rows(size, m):
 @pytest.mark.parametrize("size", [3, 5000], ids=["small", "large"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_a_bad_batch_changes_nothing(warm, size, weighted):
-    stream = brolly.Accumulator(16)
+    stream = rainproof.Accumulator(16)
     good = {"sample_weight": W[:10]} if weighted else {}
     stream.update(Y[:10], P[:10], **good)
     if warm:
@@ -41,7 +41,7 @@ def test_a_bad_batch_changes_nothing(warm, size, weighted):
     before = stream.sample()
     spoiled = P[:size].copy()
     spoiled[-1] = np.nan
-    with pytest.raises(brolly.InputError, match="y_prob must not contain NaN; 1 value"):
+    with pytest.raises(rainproof.InputError, match="y_prob must not contain NaN; 1 value"):
         stream.update(Y[:size], spoiled, sample_weight=W[:size] if weighted else None)
     assert stream.n == before.n
     assert_array_equal(stream.sample().y_prob, before.y_prob)
@@ -49,60 +49,63 @@ def test_a_bad_batch_changes_nothing(warm, size, weighted):
 
 
 def test_weighted_and_unweighted_batches_mix():
-    stream = brolly.Accumulator(4096).update(Y[:100], P[:100]).update(Y[100:], P[100:], sample_weight=W[100:])
+    stream = rainproof.Accumulator(4096).update(Y[:100], P[:100]).update(Y[100:], P[100:], sample_weight=W[100:])
     w = np.concatenate([np.ones(100), W[100:]])
-    assert brolly.soft_binned_cdl(stream.sample()) == pytest.approx(
-        brolly.soft_binned_cdl(Y, P, sample_weight=w), abs=1e-13
+    assert rainproof.soft_binned_cdl(stream.sample()) == pytest.approx(
+        rainproof.soft_binned_cdl(Y, P, sample_weight=w), abs=1e-13
     )
 
 
 def test_sums_travel_between_processes():
-    left, right = brolly.Accumulator(256).update(Y[:999], P[:999]), brolly.Accumulator(256).update(Y[999:], P[999:])
+    left, right = (
+        rainproof.Accumulator(256).update(Y[:999], P[:999]),
+        rainproof.Accumulator(256).update(Y[999:], P[999:]),
+    )
     both = pickle.loads(pickle.dumps(left)) + pickle.loads(pickle.dumps(right))
     both.update(Y[:5], P[:5])
     assert both.n == 5005
-    again = brolly.Sample(np.concatenate([Y, Y[:5]]), np.concatenate([P, P[:5]])).compress(256)
+    again = rainproof.Sample(np.concatenate([Y, Y[:5]]), np.concatenate([P, P[:5]])).compress(256)
     assert_array_equal(both.sample().y_prob, again.y_prob)
     assert left.n == 999
 
 
 def test_pos_label_stays_with_it():
-    stream = brolly.Accumulator(8, pos_label="rain")
+    stream = rainproof.Accumulator(8, pos_label="rain")
     stream.update(["rain", "dry"], [0.7, 0.2])
     other = pickle.loads(pickle.dumps(stream)).update(["dry"], [0.1])
     assert (stream + other).update(["rain"], [0.9]).sample().event_rate == 3 / 6
 
 
 def test_an_empty_accumulator_has_no_sample():
-    with pytest.raises(brolly.InputError, match="the accumulator holds no rows yet"):
-        brolly.Accumulator().sample()
-    stream = brolly.Accumulator().update([], [])
-    with pytest.raises(brolly.InputError, match="the accumulator holds no rows yet"):
+    with pytest.raises(rainproof.InputError, match="the accumulator holds no rows yet"):
+        rainproof.Accumulator().sample()
+    stream = rainproof.Accumulator().update([], [])
+    with pytest.raises(rainproof.InputError, match="the accumulator holds no rows yet"):
         stream.sample()
-    with pytest.raises(brolly.InputError, match="sample_weight must not be zero for every row"):
+    with pytest.raises(rainproof.InputError, match="sample_weight must not be zero for every row"):
         stream.update([1], [0.5], sample_weight=[0]).sample()
     assert stream.update([1, 0], [0.5, 0.5], sample_weight=[0, 2]).n == stream.sample().n == 1
 
 
 def test_what_cannot_be_added():
     with pytest.raises(TypeError):
-        brolly.Accumulator() + 1
-    with pytest.raises(brolly.InputError, match="must have the same pos_label to be added; they have 'a' and None"):
-        brolly.Accumulator(4, pos_label="a") + brolly.Accumulator(4)
-    with pytest.raises(brolly.InputError, match="must be compressed to the same grid"):
-        brolly.Accumulator(4).update([1], [0.5]) + brolly.Accumulator(8).update([1], [0.5])
+        rainproof.Accumulator() + 1
+    with pytest.raises(rainproof.InputError, match="must have the same pos_label to be added; they have 'a' and None"):
+        rainproof.Accumulator(4, pos_label="a") + rainproof.Accumulator(4)
+    with pytest.raises(rainproof.InputError, match="must be compressed to the same grid"):
+        rainproof.Accumulator(4).update([1], [0.5]) + rainproof.Accumulator(8).update([1], [0.5])
 
 
 def test_a_full_table_is_settled_and_goes_on(monkeypatch):
-    monkeypatch.setattr("brolly.core.grid.cell_accumulator._FULL", 100)
-    stream = brolly.Accumulator(64)
+    monkeypatch.setattr("rainproof.core.grid.cell_accumulator._FULL", 100)
+    stream = rainproof.Accumulator(64)
     for start in range(0, 5000, 60):
         stream.update(Y[start : start + 60], P[start : start + 60])
-    assert_array_equal(stream.sample().y_prob, brolly.Sample(Y, P).compress(64).y_prob)
+    assert_array_equal(stream.sample().y_prob, rainproof.Sample(Y, P).compress(64).y_prob)
 
 
 def test_memory_does_not_grow_with_the_rows():
-    stream = brolly.Accumulator(64)
+    stream = rainproof.Accumulator(64)
     sum_cells: CellAccumulator = stream._cells
     for _ in range(20):
         stream.update(Y, P)
@@ -110,30 +113,30 @@ def test_memory_does_not_grow_with_the_rows():
 
 
 def test_repr():
-    assert repr(brolly.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, grid=8)"
+    assert repr(rainproof.Accumulator(8).update([1], [0.5])) == "Accumulator(n=1, grid=8)"
 
 
 def test_the_other_label_is_the_same_in_all_batches():
-    days = [brolly.Accumulator(8, pos_label="rain") for _ in range(3)]
+    days = [rainproof.Accumulator(8, pos_label="rain") for _ in range(3)]
     days[0].update(["rain"], [0.5]).update(["rain", "dry"], [0.5, 0.1]).update(["dry"], [0.2])
     with pytest.raises(
-        brolly.InputError, match="y_true must hold 'rain' and one other label; there are 'dry' and 'snow'"
+        rainproof.InputError, match="y_true must hold 'rain' and one other label; there are 'dry' and 'snow'"
     ):
         days[0].update(["snow", "rain"], [0.2, 0.3])
     assert days[0].n == 4
     days[1].update(["snow"], [0.2])
     for other in (days[1], pickle.loads(pickle.dumps(days[1]))):
-        with pytest.raises(brolly.InputError, match="the same other label to be added; there are 'dry' and 'snow'"):
+        with pytest.raises(rainproof.InputError, match="the same other label to be added; there are 'dry' and 'snow'"):
             days[0] + other
     both = days[0] + days[2].update(["rain"], [0.9])
-    with pytest.raises(brolly.InputError, match="there are 'dry' and 'snow'"):
+    with pytest.raises(rainproof.InputError, match="there are 'dry' and 'snow'"):
         both.update(["snow"], [0.2])
 
 
 def test_many_are_added_by_sum():
     batches = [([0, 1], [0.1, 0.8]), ([1], [0.6]), ([0], [0.3])]
-    together = sum(brolly.Accumulator(8).update(*batch) for batch in batches)
-    samples = sum(brolly.Sample(*batch).compress(8) for batch in batches)
+    together = sum(rainproof.Accumulator(8).update(*batch) for batch in batches)
+    samples = sum(rainproof.Sample(*batch).compress(8) for batch in batches)
     assert together.n == samples.n == 4
     assert_array_equal(together.sample().y_prob, samples.y_prob)
     for many in (together, samples):

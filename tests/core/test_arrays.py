@@ -9,18 +9,18 @@ from dataclasses import fields, is_dataclass
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 Y, P = np.array([0, 1, 1, 0, 1]), np.array([0.1, 0.8, 0.6, 0.3, 1.0])
-SAMPLE = brolly.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5])
-TASK = brolly.DecisionTask.threshold(0.35)
+SAMPLE = rainproof.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5])
+TASK = rainproof.DecisionTask.threshold(0.35)
 
 
 def arrays(thing):
     """All arrays of an object of ours that users can see."""
     if isinstance(thing, np.ndarray):
         yield thing
-    elif type(thing).__module__.startswith("brolly"):
+    elif type(thing).__module__.startswith("rainproof"):
         # What a dataclass keeps beside its fields is computed again in a copy.
         names = [field.name for field in fields(thing)] if is_dataclass(thing) else getattr(thing, "__dict__", ())
         for name in names:
@@ -28,18 +28,18 @@ def arrays(thing):
                 yield from arrays(getattr(thing, name))
 
 
-@pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 @pytest.mark.parametrize("travel", [lambda thing: pickle.loads(pickle.dumps(thing)), copy.copy, copy.deepcopy])
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: brolly.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5]),
+        lambda: rainproof.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5]),
         lambda: SAMPLE.compress(8),
-        lambda: brolly.soft_binned_profile(SAMPLE),
-        lambda: brolly.regret_curve(SAMPLE, grid=8),
-        lambda: brolly.choose_grid(SAMPLE),
+        lambda: rainproof.soft_binned_profile(SAMPLE),
+        lambda: rainproof.regret_curve(SAMPLE, grid=8),
+        lambda: rainproof.choose_grid(SAMPLE),
         TASK.mixture,
-        lambda: brolly.RoundingPolicy(TASK, 8, seed=5),
+        lambda: rainproof.RoundingPolicy(TASK, 8, seed=5),
     ],
 )
 def test_copies_are_the_same_and_read_only(make, travel):
@@ -55,8 +55,8 @@ def test_copies_are_the_same_and_read_only(make, travel):
 
 def test_a_sample_is_sent_with_its_rows_once():
     p = np.random.default_rng(0).random(100_000)
-    sample = brolly.Sample(p > 0.5, p)
-    loss = brolly.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
+    sample = rainproof.Sample(p > 0.5, p)
+    loss = rainproof.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
     sent = pickle.dumps(sample)
     assert len(sent) < 1.5 * (p.nbytes + len(p))
-    assert brolly.calibration_decision_loss(pickle.loads(sent)) == loss
+    assert rainproof.calibration_decision_loss(pickle.loads(sent)) == loss

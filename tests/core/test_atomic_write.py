@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import brolly
-from brolly.core.atomic_write import atomic_output, check_output, write_atomic
+import rainproof
+from rainproof.core.atomic_write import atomic_output, check_output, write_atomic
 
 
 def names(folder):
@@ -43,7 +43,7 @@ def test_a_link_stays_a_link(tmp_path):
 def test_what_fails_halfway_leaves_nothing(tmp_path):
     """A folder cannot be replaced by a file, and a lone surrogate cannot be written."""
     (tmp_path / "a.json").mkdir()
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*a\.json: Is a directory$"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*a\.json: Is a directory$"):
         write_atomic(tmp_path / "a.json", "text")
     (tmp_path / "b.json").write_text("old")
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
@@ -63,7 +63,7 @@ def test_a_check_leaves_no_trace(tmp_path):
 def test_a_check_knows_every_source(tmp_path):
     for name in ("a.csv", "policy.json"):
         (tmp_path / name).write_text("old")
-    with pytest.raises(brolly.InputError, match=r"policy\.json is the file to read: the result would overwrite it$"):
+    with pytest.raises(rainproof.InputError, match=r"policy\.json is the file to read: the result would overwrite it$"):
         check_output(tmp_path / "policy.json", tmp_path / "a.csv", tmp_path / "policy.json")
 
 
@@ -99,7 +99,7 @@ def test_where_the_program_itself_writes_is_refused(tmp_path):
     try:
         with log.open("a") as file:
             os.dup2(file.fileno(), 1)
-        with pytest.raises(brolly.InputError, match=r"log: standard output or error is redirected to it$"):
+        with pytest.raises(rainproof.InputError, match=r"log: standard output or error is redirected to it$"):
             check_output(log)
     finally:
         os.dup2(kept, 1)
@@ -110,7 +110,7 @@ def test_where_the_program_itself_writes_is_refused(tmp_path):
 def test_a_loop_of_links_is_refused(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*a: "):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*a: "):
         check_output(tmp_path / "a")
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
 
 
 def test_a_name_that_no_file_can_have_is_refused():
-    with pytest.raises(brolly.InputError, match=r"^cannot write a\0b: .*null (byte|character)"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write a\0b: .*null (byte|character)"):
         write_atomic(Path("a\0b"), "")
-    with pytest.raises(brolly.InputError, match=r"^cannot read a\0b: .*null (byte|character)"):
-        brolly.load_policy("a\0b")
+    with pytest.raises(rainproof.InputError, match=r"^cannot read a\0b: .*null (byte|character)"):
+        rainproof.load_policy("a\0b")

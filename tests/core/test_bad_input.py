@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import brolly
+import rainproof
 
 NAN, INF = float("nan"), float("inf")
 LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
@@ -187,22 +187,22 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_message(case):
     arguments, options, message = CASES[case]
-    with pytest.raises(brolly.InputError, match=re.escape(message)):
-        brolly.soft_binned_cdl(*arguments, **options)
+    with pytest.raises(rainproof.InputError, match=re.escape(message)):
+        rainproof.soft_binned_cdl(*arguments, **options)
 
 
 def test_every_message_ends_where_it_is_expected_to():
     """`match` looks for a part; only messages that quote another library may go on."""
     for case, (arguments, options, message) in CASES.items():
-        with pytest.raises(brolly.InputError, match=r"must|missing|compared") as caught:
-            brolly.soft_binned_cdl(*arguments, **options)
+        with pytest.raises(rainproof.InputError, match=r"must|missing|compared") as caught:
+            rainproof.soft_binned_cdl(*arguments, **options)
         if case not in ("ragged", "objects", "pandas NA", "labels that will not compare", "a huge integer"):
             assert str(caught.value) == message, case
 
 
 def test_errors_are_value_errors_with_rule_and_count():
     with pytest.raises(ValueError, match="2 values") as caught:
-        brolly.Sample([0, 1, 1], [0.1, NAN, NAN])
+        rainproof.Sample([0, 1, 1], [0.1, NAN, NAN])
     assert str(caught.value).endswith("the first is y_prob[1]")
     assert caught.value.rule == "y_prob must not contain NaN"
     assert caught.value.count == 2
@@ -217,21 +217,25 @@ def test_a_bad_row_is_found_wherever_it_is():
     for row in (0, 63, 64, 350_000, 350_001, n - 1):
         spoiled = p.copy()
         spoiled[row] = 2
-        with pytest.raises(brolly.InputError, match=re.escape(f"1 value does not, the first is y_prob[{row}] = 2.0")):
-            brolly.Sample(y, spoiled)
+        with pytest.raises(
+            rainproof.InputError, match=re.escape(f"1 value does not, the first is y_prob[{row}] = 2.0")
+        ):
+            rainproof.Sample(y, spoiled)
 
 
 def test_many_offenders_are_counted():
     p = np.full(200_000, 0.5)
     p[100_000:] = 7
-    with pytest.raises(brolly.InputError, match=re.escape("100,000 values do not, the first is y_prob[100000] = 7.0")):
-        brolly.Sample(np.zeros(200_000), p)
+    with pytest.raises(
+        rainproof.InputError, match=re.escape("100,000 values do not, the first is y_prob[100000] = 7.0")
+    ):
+        rainproof.Sample(np.zeros(200_000), p)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
 def test_a_label_of_two_is_refused_in_every_type(dtype):
-    with pytest.raises(brolly.InputError, match="y_true must be 0 or 1"):
-        brolly.Sample(np.array([0, 1, 2], dtype), [0.1, 0.2, 0.3])
+    with pytest.raises(rainproof.InputError, match="y_true must be 0 or 1"):
+        rainproof.Sample(np.array([0, 1, 2], dtype), [0.1, 0.2, 0.3])
 
 
 @pytest.mark.parametrize("value", [INF, -INF, NAN, 1e-310, 1 + 2**-52, 1 - 2**-53, -1.0, 1e300])
@@ -240,37 +244,37 @@ def test_a_float_label_must_be_zero_or_one_to_the_last_bit(value, dtype):
     with np.errstate(over="ignore"):
         label = np.array([0, 1, value], dtype)
     if label[2] in (0, 1):  # rounded to it by float32
-        brolly.Sample(label, [0.1, 0.2, 0.3])
+        rainproof.Sample(label, [0.1, 0.2, 0.3])
     else:
-        with pytest.raises(brolly.InputError, match="y_true must be 0 or 1"):
-            brolly.Sample(label, [0.1, 0.2, 0.3])
+        with pytest.raises(rainproof.InputError, match="y_true must be 0 or 1"):
+            rainproof.Sample(label, [0.1, 0.2, 0.3])
 
 
 @pytest.mark.parametrize("value", [NAN, -NAN, INF, -INF, 1 + 2**-52, -5e-324, -1.0])
 def test_predictions_are_checked_to_the_last_bit(value):
-    with pytest.raises(brolly.InputError, match="y_prob must"):
-        brolly.Sample([0, 1], [0.5, value])
+    with pytest.raises(rainproof.InputError, match="y_prob must"):
+        rainproof.Sample([0, 1], [0.5, value])
 
 
 def test_a_sample_comes_alone():
-    sample = brolly.Sample([0, 1], [0.2, 0.8])
+    sample = rainproof.Sample([0, 1], [0.2, 0.8])
     for extra in ({"y_prob": [0.2, 0.8]}, {"sample_weight": [1, 1]}, {"pos_label": 1}):
-        with pytest.raises(brolly.InputError, match="a Sample holds predictions, weights and labels already"):
-            brolly.soft_binned_cdl(sample, **extra)
+        with pytest.raises(rainproof.InputError, match="a Sample holds predictions, weights and labels already"):
+            rainproof.soft_binned_cdl(sample, **extra)
 
 
 @pytest.mark.parametrize("m", [0, 1, 3, 2**21, -4, 2.0, True, "8", None])
 def test_a_grid_is_a_power_of_two(m):
     message = f"grid must be a power of two from 2 to 1,048,576; it is {m!r}"
-    with pytest.raises(brolly.InputError, match=re.escape(message)):
-        brolly.Accumulator(m)
-    with pytest.raises(brolly.InputError, match=re.escape(message)):
-        brolly.Sample([0], [0.5]).compress(m)
+    with pytest.raises(rainproof.InputError, match=re.escape(message)):
+        rainproof.Accumulator(m)
+    with pytest.raises(rainproof.InputError, match=re.escape(message)):
+        rainproof.Sample([0], [0.5]).compress(m)
 
 
 def test_rows_that_changed_while_they_were_read():
     """The kernel saw a bad row that is no longer there: nothing is wrong with what is."""
-    from brolly.core.input.rows import as_rows
+    from rainproof.core.input.rows import as_rows
 
     assert str(as_rows([0, 1], [0.2, 0.7], None).explain()) == "the rows changed while they were read"
     assert "changed" in str(as_rows([0, 1], [0.2, 0.7], [1, 1]).explain())
@@ -293,12 +297,12 @@ TINY = Fraction(1, 10**400)
     ids=["Fraction above", "Fraction below", "longdouble"],
 )
 def test_what_a_double_would_round_into_the_range_is_refused(p, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.Sample([0, 1], p)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.Sample([0, 1], p)
 
 
 def test_what_a_double_rounds_to_the_ends_from_inside_is_taken():
-    sample = brolly.Sample([0, 1], [TINY, 1 - TINY])
+    sample = rainproof.Sample([0, 1], [TINY, 1 - TINY])
     assert sample.y_prob.tolist() == [0.0, 1.0]
 
 
@@ -307,14 +311,14 @@ def test_series_in_another_order_are_refused():
 
     y, p = pd.Series([0, 1, 1], index=["a", "b", "c"]), pd.Series([0.2, 0.7, 0.9], index=["c", "b", "a"])
     with pytest.raises(
-        brolly.InputError, match="y_true and y_prob have the same index in another order: align them first"
+        rainproof.InputError, match="y_true and y_prob have the same index in another order: align them first"
     ):
-        brolly.Sample(y, p)
-    with pytest.raises(brolly.InputError, match="y_true and sample_weight have the same index in another order"):
-        brolly.Sample(y, p[::-1], sample_weight=p)
-    assert brolly.Sample(y, p.reindex(y.index)).n == 3
-    assert brolly.Sample(y, p.reset_index(drop=True)).n == 3  # other labels: paired by place, as arrays are
-    assert brolly.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None])).n == 3
+        rainproof.Sample(y, p)
+    with pytest.raises(rainproof.InputError, match="y_true and sample_weight have the same index in another order"):
+        rainproof.Sample(y, p[::-1], sample_weight=p)
+    assert rainproof.Sample(y, p.reindex(y.index)).n == 3
+    assert rainproof.Sample(y, p.reset_index(drop=True)).n == 3  # other labels: paired by place, as arrays are
+    assert rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None])).n == 3
 
 
 @pytest.mark.parametrize(
@@ -324,15 +328,15 @@ def test_series_in_another_order_are_refused():
 def test_a_hint_is_of_all_rows_not_of_the_first(late, hint):
     y = np.arange(200_000) % 2.0
     y[-1] = late
-    with pytest.raises(brolly.InputError, match=rf"1 value does not, .* y_true\[199999\] = {late}(\.0)?{hint}$"):
-        brolly.Sample(y, np.full(200_000, 0.5))
+    with pytest.raises(rainproof.InputError, match=rf"1 value does not, .* y_true\[199999\] = {late}(\.0)?{hint}$"):
+        rainproof.Sample(y, np.full(200_000, 0.5))
 
 
 def test_three_labels_are_not_taken_for_two():
     y = np.repeat([0, 1, 2], 150_000)
-    with pytest.raises(brolly.InputError, match=r"y_true\[300000\] = 2$"):
-        brolly.Sample(y, np.full(450_000, 0.5))
-    with pytest.raises(brolly.InputError, match=r"y_true\[0\] = 2$"):
-        brolly.Sample(y[::-1], np.full(450_000, 0.5))
-    with pytest.raises(brolly.InputError, match=r"the labels are 1 and 2: .*\(--pos-label 2\)$"):
-        brolly.Sample(y[200_000:], np.full(250_000, 0.5))
+    with pytest.raises(rainproof.InputError, match=r"y_true\[300000\] = 2$"):
+        rainproof.Sample(y, np.full(450_000, 0.5))
+    with pytest.raises(rainproof.InputError, match=r"y_true\[0\] = 2$"):
+        rainproof.Sample(y[::-1], np.full(450_000, 0.5))
+    with pytest.raises(rainproof.InputError, match=r"the labels are 1 and 2: .*\(--pos-label 2\)$"):
+        rainproof.Sample(y[200_000:], np.full(250_000, 0.5))

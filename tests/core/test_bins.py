@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly.core.sample.bins import BinSums
+import rainproof
+from rainproof.core.sample.bins import BinSums
 
 LEFT_CLOSED = st.booleans()
 
@@ -28,7 +28,7 @@ def expected(y, p, w, edges):
 
 def check(y, p, w, n, left_closed, rtol=1e-12):
     edges = edges_of(n, left_closed)
-    got = brolly.Sample(y, p, sample_weight=w)._bin_sums(n, edges)
+    got = rainproof.Sample(y, p, sample_weight=w)._bin_sums(n, edges)
     weight, positive, prob = expected(y, p, w, edges)
     assert_allclose(got.weight, weight, rtol=rtol)
     assert_allclose(got.positive, positive, rtol=rtol)
@@ -49,7 +49,7 @@ def test_predictions_on_an_edge_and_beside_it(n, left_closed):
     at = k / n
     p = np.concatenate([at, np.nextafter(at, 0), np.nextafter(at, 1), k * (1 / n)]).clip(0, 1)
     y = np.arange(len(p)) % 3 == 0
-    got = brolly.Sample(y, p)._bin_sums(n, edges_of(n, left_closed))
+    got = rainproof.Sample(y, p)._bin_sums(n, edges_of(n, left_closed))
     weight, positive, _ = expected(y, p, None, edges_of(n, left_closed))
     assert_array_equal(got.weight, weight)
     assert_array_equal(got.positive, positive)
@@ -82,20 +82,20 @@ def test_many_rows_in_threads(weighted):
 
 
 def test_a_row_of_weight_zero_is_no_row():
-    sums = brolly.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2])._bin_sums(3, np.array([1 / 3, 2 / 3]))
+    sums = rainproof.Sample([1, 0, 1], [0.1, 0.5, 0.9], sample_weight=[1, 0, 2])._bin_sums(3, np.array([1 / 3, 2 / 3]))
     assert_array_equal(sums.weight, [1, 0, 2])
     assert_array_equal(sums.positive, [1, 0, 2])
 
 
 def test_a_compressed_cell_goes_where_its_mean_goes():
-    sample = brolly.Sample([0, 1, 1], [0.26, 0.3, 0.49]).compress(4)
+    sample = rainproof.Sample([0, 1, 1], [0.26, 0.3, 0.49]).compress(4)
     sums = sample._bin_sums(3, np.array([1 / 3, 2 / 3]))
     assert_array_equal(sums.weight, [0, 3, 0])
     assert sums.prob[1] == pytest.approx(1.05)
 
 
 def test_any_edges_of_pooled_predictions():
-    table = brolly.Sample([0, 1, 1, 0], [0.2, 0.4, 0.4, 0.8])._distinct_table()
+    table = rainproof.Sample([0, 1, 1, 0], [0.2, 0.4, 0.4, 0.8])._distinct_table()
     sums = BinSums.from_distinct(table, np.array([0.4, 0.4, 0.5]))
     assert_array_equal(sums.weight, [3, 0, 0, 1])
     assert_array_equal(sums.positive, [2, 0, 0, 0])

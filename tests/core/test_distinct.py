@@ -11,8 +11,8 @@ from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_array_equal
 
-import brolly
-from brolly.core.sample.distinct import DistinctTable
+import rainproof
+from rainproof.core.sample.distinct import DistinctTable
 
 TINY = 5e-324
 EDGES = np.array([0.0, -0.0, TINY, 1e-300, 1e-12, 0.5, np.nextafter(0.5, 0), np.nextafter(1.0, 0), 1.0])
@@ -70,7 +70,7 @@ def test_every_kind_of_array(dtype, label):
 
 def test_rows_are_left_as_they_are():
     y, p = np.array([1, 0, 0]), np.array([0.5, 0.5, -0.0])
-    table = brolly.Sample(y, p)._distinct_table()
+    table = rainproof.Sample(y, p)._distinct_table()
     assert_array_equal(table.prob, [0, 0.5])
     assert_array_equal(p, [0.5, 0.5, 0])
     assert np.signbit(p[2])
@@ -81,9 +81,9 @@ def test_rows_are_left_as_they_are():
 @pytest.mark.parametrize("weight", [None, np.ones(100)])
 def test_predictions_that_were_changed_after_the_check(value, weight):
     p = np.linspace(0, 1, 100)
-    sample = brolly.Sample(np.arange(100) % 2, p, sample_weight=weight)
+    sample = rainproof.Sample(np.arange(100) % 2, p, sample_weight=weight)
     p[50] = value
-    with pytest.raises(brolly.InputError, match="the predictions changed after they were checked"):
+    with pytest.raises(rainproof.InputError, match="the predictions changed after they were checked"):
         sample._distinct_table()
 
 
@@ -102,7 +102,7 @@ def test_predictions_that_change_between_two_passes():
     writer.start()
     try:
         for _ in range(20):
-            with contextlib.suppress(brolly.InputError):
+            with contextlib.suppress(rainproof.InputError):
                 table = DistinctTable.from_rows(y, p, None)
                 assert (np.diff(table.prob) > 0).all()
                 assert 0 <= table.prob[0] <= table.prob[-1] <= 1
@@ -112,6 +112,6 @@ def test_predictions_that_change_between_two_passes():
 
 
 def test_unweighted_rows_of_several_chunks(monkeypatch):
-    monkeypatch.setattr("brolly.core.sample.distinct._CHUNK", 7)
+    monkeypatch.setattr("rainproof.core.sample.distinct._CHUNK", 7)
     rng = np.random.default_rng(0)
     assert_pooled(rng.integers(0, 2, 100), np.round(rng.random(100), 1))

@@ -7,9 +7,9 @@ import pytest
 from helpers.strategies import samples
 from hypothesis import given, settings
 
-import brolly
-from brolly.core.sample.sample import Sample
-from brolly.measures.catalogue import CATALOGUE
+import rainproof
+from rainproof.core.sample.sample import Sample
+from rainproof.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
@@ -41,7 +41,7 @@ def test_rows_that_need_no_pooling(sample):
 
 
 def test_it_can_be_compressed_and_shown():
-    made = brolly.Sample([0, 1, 1], [0.25, 0.25, 0.75])
+    made = rainproof.Sample([0, 1, 1], [0.25, 0.25, 0.75])
     pooled = Sample._from_distinct(made._distinct_table(), 3)
     assert repr(pooled).startswith("Sample(n=3, events=2")
     np.testing.assert_array_equal(pooled.compress(8)._distinct_table().prob, [0.25, 0.75])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core.grid.rounded import RoundedSample
-from brolly.core.regret import RegretCurve
-from brolly.core.sample import grid_sums as module
+import rainproof
+from rainproof.core.grid.rounded import RoundedSample
+from rainproof.core.regret import RegretCurve
+from rainproof.core.sample import grid_sums as module
 
 rng = np.random.default_rng(3)
 P = rng.random(3000)
@@ -22,9 +22,13 @@ def test_each_grid_is_rounded_and_swept_once(monkeypatch):
         RoundedSample, "from_sums", lambda sums, m, how="soft": rounded.append(m) or round_once(sums, m, how)
     )
     monkeypatch.setattr(RegretCurve, "from_rounded", lambda r, swaps="all": swept.append(r.m) or curve_once(r, swaps))
-    sample = brolly.Sample(Y, P)
-    profile, choice, bound = brolly.soft_binned_profile(sample), brolly.choose_grid(sample), brolly.guarantee(sample)
-    curve = brolly.regret_curve(sample, grid=16)
+    sample = rainproof.Sample(Y, P)
+    profile, choice, bound = (
+        rainproof.soft_binned_profile(sample),
+        rainproof.choose_grid(sample),
+        rainproof.guarantee(sample),
+    )
+    curve = rainproof.regret_curve(sample, grid=16)
     assert sorted(rounded) == sorted(set(rounded))
     assert sorted(swept) == sorted(set(swept)) == choice.grids.tolist()
     assert curve.loss == choice.losses[choice.grids == 16] == bound.plug_ins[bound.grids == 16]
@@ -32,17 +36,17 @@ def test_each_grid_is_rounded_and_swept_once(monkeypatch):
 
 
 def test_losses_on_one_grid():
-    found = brolly.Sample(Y, P)._on_grid(8)
+    found = rainproof.Sample(Y, P)._on_grid(8)
     assert found.loss == pytest.approx(2 * found.curve().chord.value)
     assert found.bound == pytest.approx(2 * found.worst[0] / 3000 + 2 / 8)
     assert found.curve("monotone").loss <= found.loss
     assert found.curve("monotone") is found.curve("monotone")
-    hard = brolly.Sample(Y, P)._on_grid(8, "hard")
+    hard = rainproof.Sample(Y, P)._on_grid(8, "hard")
     assert hard.rounded.weight[0] == np.count_nonzero(P < 1 / 8)
 
 
 def test_large_grids_are_not_kept(monkeypatch):
-    sample = brolly.Sample(Y, P)
+    sample = rainproof.Sample(Y, P)
     assert sample._on_grid(16) is sample._on_grid(16)
     monkeypatch.setattr(module, "_KEPT_POINTS", 16)
     assert sample._on_grid(32) is not sample._on_grid(32)

@@ -13,13 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import brolly
-from brolly.core.input.rows import as_rows
-from brolly.core.sample.groupby_result import COLUMNS, VIOLATIONS, violation_code
-from brolly.errors import InputError
+import rainproof
+from rainproof.core.input.rows import as_rows
+from rainproof.core.sample.groupby_result import COLUMNS, VIOLATIONS, violation_code
+from rainproof.errors import InputError
 
 Y, P, W = [0, 1, 1, 0, 1], [0.1, 0.8, 0.6, 0.3, 1.0], [1.0, 2.0, 0.5, 3.0, 1.5]
-SAMPLE = brolly.Sample(Y, P, sample_weight=W).compress(8)
+SAMPLE = rainproof.Sample(Y, P, sample_weight=W).compress(8)
 # By hand: cell floor(8 p), rise w (8 p - cell).
 ROWS = [
     (8, 0, 0, 1, 1.0, 0.8, 1.0),
@@ -62,18 +62,18 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sample_from_every_form(form):
-    sample = brolly.Sample.from_table(FORMS[form]())
+    sample = rainproof.Sample.from_table(FORMS[form]())
     np.testing.assert_array_equal(sample.counts, SAMPLE.counts)
     np.testing.assert_allclose(sample.y_prob, SAMPLE.y_prob, rtol=1e-14)
     np.testing.assert_allclose(sample.sample_weight, SAMPLE.sample_weight, rtol=0)
     assert sample.grid == 8
-    assert math.isclose(brolly.soft_binned_cdl(sample), brolly.soft_binned_cdl(SAMPLE))
+    assert math.isclose(rainproof.soft_binned_cdl(sample), rainproof.soft_binned_cdl(SAMPLE))
 
 
 def test_polars():
     import polars as pl
 
-    assert repr(brolly.Sample.from_table(pl.DataFrame(DICTS))) == repr(SAMPLE)
+    assert repr(rainproof.Sample.from_table(pl.DataFrame(DICTS))) == repr(SAMPLE)
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -82,31 +82,31 @@ def test_segments(named):
     rows = [(*row, region) for row, region in zip(ROWS, regions, strict=True)]
     if named:
         rows = [dict(zip([*COLUMNS, "region"], row, strict=True)) for row in rows]
-    segments = brolly.Segments.from_table(rows, None if named else "region")
+    segments = rainproof.Segments.from_table(rows, None if named else "region")
     assert segments.by == ("region",)
     assert segments.counts == {"n": 1, "s": 2, None: 2}
     assert repr(segments.pooled) == repr(SAMPLE)
     with pytest.raises(InputError, match=r"^rows are of segments by region: read them with Segments.from_table$"):
-        brolly.Sample.from_table([{**row, "region": "n"} for row in DICTS])
+        rainproof.Sample.from_table([{**row, "region": "n"} for row in DICTS])
     with pytest.raises(InputError, match=r"^rows have no columns of segments: read them with Sample.from_table$"):
-        brolly.Segments.from_table(DICTS)
+        rainproof.Segments.from_table(DICTS)
 
 
 def test_by_says_the_order_and_must_say_all():
     rows = [{**row, "a": 1, "b": np.int64(2)} for row in DICTS]
-    assert list(brolly.Segments.from_table(rows, ["b", "a"])) == [(2, 1)]
+    assert list(rainproof.Segments.from_table(rows, ["b", "a"])) == [(2, 1)]
     message = "by must name the columns of the segments; they are ['a', 'b'], and by is ['a']"
     with pytest.raises(InputError, match=re.escape(message)):
-        brolly.Segments.from_table(rows, "a")
+        rainproof.Segments.from_table(rows, "a")
 
 
 def test_pandas_missing_values_are_no_segment():
     rows = [{**row, "r": region} for row, region in zip(DICTS, [1, pd.NA, 1, pd.NaT, None], strict=True)]
-    assert brolly.Segments.from_table(rows).counts == {1: 2, None: 3}
+    assert rainproof.Segments.from_table(rows).counts == {1: 2, None: 3}
 
 
 def test_cells_without_weight_are_left_out():
-    sample = brolly.Sample.from_table([*ROWS, (8, 1, 0, 0, 0.0, 0.0, 0.0)])
+    sample = rainproof.Sample.from_table([*ROWS, (8, 1, 0, 0, 0.0, 0.0, 0.0)])
     assert repr(sample) == repr(SAMPLE)
 
 
@@ -115,7 +115,7 @@ def test_bad_rows_are_counted_over_segments(role, kind):
     bad = (8, violation_code(role, kind), 0, 3, 0.0, 0.0, 0.0)
     name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight", "old": "p_old"}[role]
     with pytest.raises(InputError, match=rf"^{name} must .*; 6 values do( not)?$") as caught:
-        brolly.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
+        rainproof.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
     assert caught.value.count == 6
 
 
@@ -128,7 +128,7 @@ def test_refusals_are_those_of_the_arrays():
         (([0], [0.5], [-1.0]), "weight", "rule"),
     ):
         with pytest.raises(InputError, match="1 value does") as caught:
-            brolly.Sample.from_table([(8, violation_code(role, kind), 0, 1, 0.0, 0.0, 0.0)])
+            rainproof.Sample.from_table([(8, violation_code(role, kind), 0, 1, 0.0, 0.0, 0.0)])
         assert caught.value.rule == as_rows(*values).explain().rule
 
 
@@ -136,35 +136,37 @@ def test_the_first_offence_is_told():
     codes = [violation_code("label", "rule"), violation_code("prob", "nan"), violation_code("prob", "null")]
     rows = [(8, code, 0, 0 if code == codes[2] else 1, 0.0, 0.0, 0.0) for code in codes]
     with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
-        brolly.Sample.from_table(rows)
+        rainproof.Sample.from_table(rows)
 
 
 def changed(**values):
-    return [{**DICTS[0], **{f"brolly_{name}": value for name, value in values.items()}}, *DICTS[1:]]
+    return [{**DICTS[0], **{f"rainproof_{name}": value for name, value in values.items()}}, *DICTS[1:]]
 
 
 WRONG = {
-    "brolly_grid must be a power of two from 2 to 1,048,576; it is 9": changed(grid=9),
-    "brolly_grid must be the same in every row; it is 16 and 8": changed(grid=16),
-    "brolly_cell must lie between -14 and 8; it is 9": changed(cell=9),
-    "brolly_cell must lie between -14 and 8; it is -15": changed(cell=-15),
-    "brolly_outcome must lie between 0 and 1; it is 2": changed(outcome=2),
-    "brolly_count must lie between 0 and 9,007,199,254,740,992; it is -1": changed(count=-1),
-    "brolly_count must hold integers": changed(count=1.5),
-    "brolly_cell must hold integers": changed(cell=1e300),
-    "brolly_cell must hold finite numbers": changed(cell=None),
-    "brolly_rise must hold finite numbers": changed(rise=math.inf),
-    "brolly_rise must hold numbers; ": changed(rise="much"),
-    "brolly_weight and brolly_squares must be positive where brolly_count is": changed(weight=0),
-    "brolly_rise must lie between 0 and brolly_weight": changed(rise=1.1),
-    "brolly_squares must lie between": changed(squares=1.1),
-    "brolly_squares must lie between brolly_weight^2 / brolly_count and brolly_weight^2": changed(squares=0.9),
+    "rainproof_grid must be a power of two from 2 to 1,048,576; it is 9": changed(grid=9),
+    "rainproof_grid must be the same in every row; it is 16 and 8": changed(grid=16),
+    "rainproof_cell must lie between -14 and 8; it is 9": changed(cell=9),
+    "rainproof_cell must lie between -14 and 8; it is -15": changed(cell=-15),
+    "rainproof_outcome must lie between 0 and 1; it is 2": changed(outcome=2),
+    "rainproof_count must lie between 0 and 9,007,199,254,740,992; it is -1": changed(count=-1),
+    "rainproof_count must hold integers": changed(count=1.5),
+    "rainproof_cell must hold integers": changed(cell=1e300),
+    "rainproof_cell must hold finite numbers": changed(cell=None),
+    "rainproof_rise must hold finite numbers": changed(rise=math.inf),
+    "rainproof_rise must hold numbers; ": changed(rise="much"),
+    "rainproof_weight and rainproof_squares must be positive where rainproof_count is": changed(weight=0),
+    "rainproof_rise must lie between 0 and rainproof_weight": changed(rise=1.1),
+    "rainproof_squares must lie between": changed(squares=1.1),
+    "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and rainproof_weight^2": changed(
+        squares=0.9
+    ),
     "the table has columns but no rows": [],
-    "rows must be the result of brolly.sql's statement; they are of type NoneType": None,
-    "rows must be the result of brolly.sql's statement; they are of type int": 3,
-    "rows must have the columns of brolly.sql's statement; they lack brolly_grid, brolly_cell, brolly_outcome, "
-    "brolly_count, brolly_weight, brolly_rise, brolly_squares": [{"p": 0.1}],
-    "rows must have the 7 columns of brolly.sql's statement in its order, those of by last; they have 2": [
+    "rows must be the result of rainproof.sql's statement; they are of type NoneType": None,
+    "rows must be the result of rainproof.sql's statement; they are of type int": 3,
+    "rows must have the columns of rainproof.sql's statement; they lack rainproof_grid, rainproof_cell, "
+    "rainproof_outcome, rainproof_count, rainproof_weight, rainproof_rise, rainproof_squares": [{"p": 0.1}],
+    "rows must have the 7 columns of rainproof.sql's statement in its order, those of by last; they have 2": [
         (1, 2)
     ],
 }  # fmt: skip
@@ -173,14 +175,14 @@ WRONG = {
 @pytest.mark.parametrize("message", WRONG)
 def test_tables_that_no_statement_gave(message):
     with pytest.raises(InputError, match=re.escape(message)):
-        brolly.Sample.from_table(WRONG[message])
+        rainproof.Sample.from_table(WRONG[message])
 
 
 def test_labels_besides_the_event():
-    rows = [{**row, "brolly_least": "no", "brolly_most": "no"} for row in DICTS]
-    rows[0]["brolly_least"] = rows[0]["brolly_most"] = None
-    assert repr(brolly.Sample.from_table(rows)) == repr(SAMPLE)
-    rows[1]["brolly_least"] = "maybe"
+    rows = [{**row, "rainproof_least": "no", "rainproof_most": "no"} for row in DICTS]
+    rows[0]["rainproof_least"] = rows[0]["rainproof_most"] = None
+    assert repr(rainproof.Sample.from_table(rows)) == repr(SAMPLE)
+    rows[1]["rainproof_least"] = "maybe"
     message = "^y_true must hold the event and one other label; it holds 'maybe' and 'no' too$"
     with pytest.raises(InputError, match=message):
-        brolly.Sample.from_table(rows)
+        rainproof.Sample.from_table(rows)

@@ -10,11 +10,11 @@ from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
-from brolly.core.interval_swaps import best_set, interval_loss
-from brolly.core.sample.distinct import DistinctTable
-from brolly.paper.constructions import cutoff_gap
+import rainproof
+from rainproof import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
+from rainproof.core.interval_swaps import best_set, interval_loss
+from rainproof.core.sample.distinct import DistinctTable
+from rainproof.paper.constructions import cutoff_gap
 
 
 def allowed_sets(n, r):
@@ -146,8 +146,8 @@ def test_of_a_calibrated_forecaster_it_vanishes_for_fixed_r():
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, True, None])
 def test_a_number_of_intervals_is_a_positive_integer(value):
-    with pytest.raises(brolly.InputError, match="swaps must be a positive integer; it is"):
+    with pytest.raises(rainproof.InputError, match="swaps must be a positive integer; it is"):
         calibration_decision_loss([0, 1], [0.1, 0.9], swaps=value)
-    with pytest.raises(brolly.InputError, match="intervals must be a positive integer; it is"):
+    with pytest.raises(rainproof.InputError, match="intervals must be a positive integer; it is"):
         cutoff_calibration_error([0, 1], [0.1, 0.9], intervals=value)
     assert calibration_decision_loss([0, 1], [0.1, 0.9], swaps=np.int32(2)) == pytest.approx(0.1)

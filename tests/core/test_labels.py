@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from brolly.core.input.labels import SegmentIndex, code_labels, rows_by_segment
-from brolly.errors import InputError
+from rainproof.core.input.labels import SegmentIndex, code_labels, rows_by_segment
+from rainproof.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
 COLUMNS = {

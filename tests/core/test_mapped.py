@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core.piecewise import PiecewiseMap
-from brolly.core.sample.mapped import mapped
+import rainproof
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.sample.mapped import mapped
 
 RNG = np.random.default_rng(0)
 P, Y, W = RNG.random(2000), RNG.integers(0, 2, 2000), RNG.random(2000)
@@ -17,20 +17,20 @@ LINE = PiecewiseMap.from_ends(np.array([0.0, 1.0]), np.array([1.0]), np.array([0
 
 @pytest.mark.parametrize("weight", [None, W])
 def test_rows_and_cells(weight):
-    sample = brolly.Sample(Y, P, sample_weight=weight)
+    sample = rainproof.Sample(Y, P, sample_weight=weight)
     rows = mapped(sample, LINE)
     np.testing.assert_array_equal(rows.y_prob, LINE(P))
-    expected = brolly.Sample(Y, LINE(P), sample_weight=weight)
-    assert brolly.brier_score(rows) == brolly.brier_score(expected)
+    expected = rainproof.Sample(Y, LINE(P), sample_weight=weight)
+    assert rainproof.brier_score(rows) == rainproof.brier_score(expected)
     cells = mapped(sample.compress(1 << 16), LINE)
     assert (cells.n, cells.grid) == (2000, 1 << 16)
     assert cells.event_rate == pytest.approx(expected.event_rate)
     assert cells.effective_n == pytest.approx(expected.effective_n)
-    found, wanted = (brolly.soft_binned_profile(rows).value for rows in (cells, expected))
+    found, wanted = (rainproof.soft_binned_profile(rows).value for rows in (cells, expected))
     assert found == pytest.approx(wanted, abs=2**-16)  # rows of a cell are pooled, so none moves by more
 
 
 def test_the_ends():
     whole = PiecewiseMap.steps(np.array([0.5]), np.array([0.0, 1.0]))
-    found = mapped(brolly.Sample([0, 1, 1, 0], [0.1, 0.9, 0.2, 1.0]).compress(4), whole)
+    found = mapped(rainproof.Sample([0, 1, 1, 0], [0.1, 0.9, 0.2, 1.0]).compress(4), whole)
     assert sorted(zip(found.y_prob.tolist(), found.y_true.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1)]

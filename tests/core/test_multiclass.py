@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 rng = np.random.default_rng(62)
 N, K = 300, 4
@@ -22,11 +22,11 @@ def test_top_label_by_the_definition():
         best = row.index(max(row))
         event.append(int(best == y))
         prob.append(row[best])
-    expected = brolly.Sample(event, prob)
+    expected = rainproof.Sample(event, prob)
     for sample in (
-        brolly.Sample.from_multiclass(Y, P, view="top-label"),
-        brolly.Sample.from_multiclass(Y.tolist(), P.tolist(), view="top-label"),
-        brolly.Sample.from_multiclass(NAMES[Y], P, view="top-label", labels=NAMES),
+        rainproof.Sample.from_multiclass(Y, P, view="top-label"),
+        rainproof.Sample.from_multiclass(Y.tolist(), P.tolist(), view="top-label"),
+        rainproof.Sample.from_multiclass(NAMES[Y], P, view="top-label", labels=NAMES),
     ):
         np.testing.assert_array_equal(sample.y_true, expected.y_true)
         np.testing.assert_array_equal(sample.y_prob, expected.y_prob)
@@ -34,22 +34,22 @@ def test_top_label_by_the_definition():
 
 def test_one_against_the_rest_by_the_definition():
     w = rng.random(N)
-    classes = brolly.Sample.from_multiclass(NAMES[Y], P, view="one-vs-rest", labels=NAMES.tolist(), sample_weight=w)
-    assert isinstance(classes, brolly.Segments)
+    classes = rainproof.Sample.from_multiclass(NAMES[Y], P, view="one-vs-rest", labels=NAMES.tolist(), sample_weight=w)
+    assert isinstance(classes, rainproof.Segments)
     assert classes.by == ("class",)
     assert list(classes) == NAMES.tolist()
     for k, name in enumerate(NAMES.tolist()):
         np.testing.assert_array_equal(classes[name].y_true, np.equal(Y, k))
         np.testing.assert_array_equal(classes[name].y_prob, P[:, k])
         np.testing.assert_array_equal(classes[name].sample_weight, w)
-    assert list(brolly.Sample.from_multiclass(Y, P, view="one-vs-rest")) == [0, 1, 2, 3]
+    assert list(rainproof.Sample.from_multiclass(Y, P, view="one-vs-rest")) == [0, 1, 2, 3]
     assert classes.pooled.n == K * N
 
 
 def test_integers_and_single_precision():
     sure = np.eye(K, dtype=np.int8)[Y]
-    assert brolly.soft_binned_cdl(brolly.Sample.from_multiclass(Y, sure, view="top-label")) == 0
-    single = brolly.Sample.from_multiclass(Y, P.astype(np.float32), view="top-label")
+    assert rainproof.soft_binned_cdl(rainproof.Sample.from_multiclass(Y, sure, view="top-label")) == 0
+    single = rainproof.Sample.from_multiclass(Y, P.astype(np.float32), view="top-label")
     assert single.y_prob.dtype == np.float32
 
 
@@ -85,18 +85,18 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_breaks_a_rule_is_named(case):
     y, p, options, message = WRONG[case]
-    with pytest.raises(brolly.InputError, match=f"^{message}$"):
-        brolly.Sample.from_multiclass(y, p, **{"view": "top-label", **options})
+    with pytest.raises(rainproof.InputError, match=f"^{message}$"):
+        rainproof.Sample.from_multiclass(y, p, **{"view": "top-label", **options})
 
 
 def test_many_classes_are_not_all_shown():
-    with pytest.raises(brolly.InputError, match=r"= \[0.5, 0.5, 0.5, 0.5, ...\]$"):
-        brolly.Sample.from_multiclass([0], [[0.5] * 6], view="top-label")
+    with pytest.raises(rainproof.InputError, match=r"= \[0.5, 0.5, 0.5, 0.5, ...\]$"):
+        rainproof.Sample.from_multiclass([0], [[0.5] * 6], view="top-label")
 
 
 def test_rows_are_counted_over_all_blocks(monkeypatch):
-    monkeypatch.setattr("brolly.core.input.multiclass._BLOCK", 64)
+    monkeypatch.setattr("rainproof.core.input.multiclass._BLOCK", 64)
     p = P.copy()
     p[[70, 200, 290]] = 0.3
-    with pytest.raises(brolly.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "):
-        brolly.Sample.from_multiclass(Y, p, view="top-label")
+    with pytest.raises(rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "):
+        rainproof.Sample.from_multiclass(Y, p, view="top-label")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brolly.core.piecewise import UNIT, PiecewiseMap
-from brolly.errors import InputError
+from rainproof.core.piecewise import UNIT, PiecewiseMap
+from rainproof.errors import InputError
 
 PROBABILITIES = st.floats(0, 1)
 

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly.core._regret import bridge
-from brolly.core.grid.rounded import RoundedSample
-from brolly.core.regret import RegretCurve
-from brolly.core.sample.distinct import DistinctTable
+import rainproof
+from rainproof.core._regret import bridge
+from rainproof.core.grid.rounded import RoundedSample
+from rainproof.core.regret import RegretCurve
+from rainproof.core.sample.distinct import DistinctTable
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)
@@ -27,7 +27,7 @@ classes = st.sampled_from(SWAPS)
 
 
 def curve_of(y, p, w=None, swaps="all"):
-    return RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table(), swaps)
+    return RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table(), swaps)
 
 
 def random_rows(rng, n):
@@ -175,9 +175,9 @@ def test_asking_in_any_order_and_shape(swaps):
 )
 def test_thresholds_outside_are_refused(mu, message):
     curve = curve_of([0, 1], [0.25, 0.5])
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         curve(mu)
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         curve.points(mu)
 
 
@@ -201,7 +201,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
     """The exact loss of D_m, from its definition in fractions."""
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
-    sums = brolly.Sample(y, p, sample_weight=w)._cell_sums(m)
+    sums = rainproof.Sample(y, p, sample_weight=w)._cell_sums(m)
     curve = RegretCurve.from_rounded(RoundedSample.from_sums(sums, m, rounding), swaps)
     pi, s = soft_binned_oracle.rounded(y, p, [float(x) for x in w], m, rounding)
     some = [j for j in range(m + 1) if pi[j]]
@@ -334,5 +334,5 @@ def test_the_classes_are_nested_threshold_by_threshold(sample):
 
 
 def test_an_unknown_class_is_refused():
-    with pytest.raises(brolly.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'some'$"):
+    with pytest.raises(rainproof.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'some'$"):
         curve_of([0, 1], [0.25, 0.5], swaps="some")

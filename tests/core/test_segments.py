@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.core.grid import hashed_cells
-from brolly.core.grid.hashed_cells import HashedCells
-from brolly.core.input.rows import as_rows
-from brolly.core.sample.segments import GroupedCells, Segments
+import rainproof
+from rainproof.core.grid import hashed_cells
+from rainproof.core.grid.hashed_cells import HashedCells
+from rainproof.core.input.rows import as_rows
+from rainproof.core.sample.segments import GroupedCells, Segments
 
 rng = np.random.default_rng(61)
 
@@ -65,9 +65,9 @@ def test_every_segment_is_the_sample_of_its_rows(monkeypatch, m, segments, weigh
     for key, sample in found.items():
         of = s == key
         weight = None if w is None else w[of]
-        check(sample, brolly.Sample(y[of], p[of], sample_weight=weight).compress(m))
+        check(sample, rainproof.Sample(y[of], p[of], sample_weight=weight).compress(m))
         assert found.counts[key] == sample.n
-    check(found.pooled, brolly.Sample(y, p, sample_weight=w).compress(m))
+    check(found.pooled, rainproof.Sample(y, p, sample_weight=w).compress(m))
     assert found.pooled is found.pooled
     assert sum(found.counts.values()) == found.pooled.n
 
@@ -85,7 +85,7 @@ def test_any_rows(some):
     found = grouped(8, [(y, p, None, s)], weighted=False)
     assert list(found) == sorted(set(s.tolist()))
     for key in found:
-        assert_same(found[key], brolly.Sample(y[s == key], p[s == key]).compress(8))
+        assert_same(found[key], rainproof.Sample(y[s == key], p[s == key]).compress(8))
 
 
 def test_sums_that_came_as_a_table_are_the_same():
@@ -100,7 +100,7 @@ def test_sums_that_came_as_a_table_are_the_same():
     found = GroupedCells.from_columns(m, ["name", "k"], names, *(column[kept] for column in columns)).result()
     assert found.by == ("name", "k")
     for k in range(5):
-        expected = brolly.Sample(y[s == k], p[s == k], sample_weight=w[s == k]).compress(m)
+        expected = rainproof.Sample(y[s == k], p[s == k], sample_weight=w[s == k]).compress(m)
         sample = found[f"k{k}", None if k == 3 else k]
         np.testing.assert_array_equal(sample.counts, expected.counts)
         np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-12)
@@ -109,7 +109,7 @@ def test_sums_that_came_as_a_table_are_the_same():
     one = GroupedCells.from_columns(
         m, [], [()], np.zeros(len(kept)), *(column[kept] for column in columns[1:])
     ).result()
-    assert isinstance(one, brolly.Sample)
+    assert isinstance(one, rainproof.Sample)
     assert one.n == found.pooled.n
 
 
@@ -128,7 +128,7 @@ def test_a_bad_row_changes_nothing():
         ([0, 1], [0.2, 0.5], [1.0, np.nan], r"^sample_weight must be finite and not negative; 1 value does not"),
         ([0, 1], [0.2, 0.5], [-1.0, 1.0], r"^sample_weight must be finite and not negative; 1 value does not"),
     ):
-        with pytest.raises(brolly.InputError, match=message):
+        with pytest.raises(rainproof.InputError, match=message):
             one.add(as_rows(y, p, w), s)
     assert one.rows == 2
     one.add(as_rows([], [], []), np.zeros(0, np.int64))
@@ -140,14 +140,16 @@ def test_more_rows_than_can_be_counted(monkeypatch):
     monkeypatch.setattr(hashed_cells, "_FULL", 3)
     one = HashedCells(8, weighted=False)
     one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
-    with pytest.raises(brolly.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"
+    ):
         one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
 
 
 def test_segments_without_weight_are_none():
     y, p, s = [0, 1, 1], [0.2, 0.7, 0.1], np.array([0, 1, 1])
     assert list(grouped(8, [(y, p, [0.0, 1.0, 0.0], s)], weighted=True)) == [1]
-    with pytest.raises(brolly.InputError, match=r"^sample_weight must not be zero for every row$"):
+    with pytest.raises(rainproof.InputError, match=r"^sample_weight must not be zero for every row$"):
         grouped(8, [(y, p, [0.0, 0.0, 0.0], s)], weighted=True)
 
 
@@ -166,7 +168,7 @@ def test_the_mapping_is_in_order_and_none_comes_last():
 
 
 def test_many_segments_print_in_few_lines():
-    samples = {k: brolly.Sample([0, 1] * 60, [0.5] * 120) for k in range(30)}
+    samples = {k: rainproof.Sample([0, 1] * 60, [0.5] * 120) for k in range(30)}
     lines = str(Segments.from_samples(samples, by=["k"])).splitlines()
     assert len(lines) == 14
     assert lines[-1] == "and 18 more"
@@ -179,20 +181,20 @@ def test_measures_and_small_segments():
     found = grouped(64, [(y, p, None, s)], weighted=False)
     assert found.small(10) == []
     assert found.small() == [3]
-    values = found.map(brolly.soft_binned_cdl, rounding="hard")
-    assert values == {k: brolly.soft_binned_cdl(found[k], rounding="hard") for k in range(4)}
+    values = found.map(rainproof.soft_binned_cdl, rounding="hard")
+    assert values == {k: rainproof.soft_binned_cdl(found[k], rounding="hard") for k in range(4)}
 
 
 def test_one_name_is_one_column_and_no_samples_are_refused():
-    sample = brolly.Sample([0, 1], [0.2, 0.7])
+    sample = rainproof.Sample([0, 1], [0.2, 0.7])
     assert Segments.from_samples({"n": sample}, by="region").by == ("region",)
-    with pytest.raises(brolly.InputError, match=r"^samples must hold at least one segment; it is empty$"):
+    with pytest.raises(rainproof.InputError, match=r"^samples must hold at least one segment; it is empty$"):
         Segments.from_samples({}, by="region")
 
 
 def test_samples_of_different_grids_make_one_whole():
     y, p, _, s = rows(500, 2, weighted=False)
-    mixed = {"a": brolly.Sample(y[s == 0], p[s == 0]), "b": brolly.Sample(y[s == 1], p[s == 1]).compress(32)}
-    assert_same(Segments.from_samples(mixed, by=["x"]).pooled, brolly.Sample(y, p).compress(32))
-    plain = {k: brolly.Sample(y[s == k], p[s == k]) for k in (0, 1)}
-    assert_same(Segments.from_samples(plain, by=["x"]).pooled, brolly.Sample(y, p).compress())
+    mixed = {"a": rainproof.Sample(y[s == 0], p[s == 0]), "b": rainproof.Sample(y[s == 1], p[s == 1]).compress(32)}
+    assert_same(Segments.from_samples(mixed, by=["x"]).pooled, rainproof.Sample(y, p).compress(32))
+    plain = {k: rainproof.Sample(y[s == k], p[s == k]) for k in (0, 1)}
+    assert_same(Segments.from_samples(plain, by=["x"]).pooled, rainproof.Sample(y, p).compress())

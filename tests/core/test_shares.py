@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly.assessment.components import DataSummary
+import rainproof
+from rainproof.assessment.components import DataSummary
 
 SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
 ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6]))
@@ -28,11 +28,13 @@ def test_parts_from_the_definition(rows, grouped):
         for label, part in ((1, share[i]), (0, 1 - share[i])):
             if part:
                 expected.append((label, p[i], w[i] * part, given_groups[i] if grouped else i))
-    sample, groups = brolly.split_outcomes(share, p, sample_weight=w, groups=given_groups)
+    sample, groups = rainproof.split_outcomes(share, p, sample_weight=w, groups=given_groups)
     found = zip(sample.y_true, sample.y_prob, sample.sample_weight, groups, strict=True)
     assert [tuple(row) for row in found] == expected
     assert sample.event_rate == pytest.approx(np.average(share, weights=w))
-    assert brolly.brier_score(sample) == pytest.approx(np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w))
+    assert rainproof.brier_score(sample) == pytest.approx(
+        np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w)
+    )
 
 
 def test_a_draw_is_one_draw():
@@ -40,12 +42,12 @@ def test_a_draw_is_one_draw():
     p = rng.random(500)
     share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 500)) / 2, 0, 1)
     assert 0.2 < (share == 0.5).mean() < 0.8
-    sample, groups = brolly.split_outcomes(share, p)
-    one = brolly.guarantee(sample, groups=groups, grid=16)
-    assert one.bound > brolly.guarantee(sample, grid=16).bound  # which would count draws twice
-    sure, alone = brolly.split_outcomes(np.round(p), p)
-    expected = brolly.guarantee(np.round(p), p, grid=16)
-    assert brolly.guarantee(sure, groups=alone, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
+    sample, groups = rainproof.split_outcomes(share, p)
+    one = rainproof.guarantee(sample, groups=groups, grid=16)
+    assert one.bound > rainproof.guarantee(sample, grid=16).bound  # which would count draws twice
+    sure, alone = rainproof.split_outcomes(np.round(p), p)
+    expected = rainproof.guarantee(np.round(p), p, grid=16)
+    assert rainproof.guarantee(sure, groups=alone, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
 
 
 @given(st.lists(ROW, min_size=1, max_size=12))
@@ -53,7 +55,7 @@ def test_a_draw_is_one_draw():
 def test_a_row_that_is_split_counts_once(rows):
     share, p, w = (np.array(column) for column in zip(*rows, strict=True))
     w[0] = 3.0
-    sample, _ = brolly.split_outcomes(share, p, sample_weight=w)
+    sample, _ = rainproof.split_outcomes(share, p, sample_weight=w)
     summary = DataSummary.of(sample)
     assert summary.n == (w > 0).sum() == sample._whole_rows
     assert summary.effective_n == pytest.approx(w.sum() ** 2 / (w @ w))
@@ -63,10 +65,10 @@ def test_an_assessment_counts_rows_and_not_their_parts():
     rng = np.random.default_rng(3)
     p = rng.random(400)
     share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 400)) / 2, 0, 1)
-    sample, groups = brolly.split_outcomes(share, p)
+    sample, groups = rainproof.split_outcomes(share, p)
     assert sample.n > 450
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=2)
-    a = brolly.assess(sample, groups=groups, task=task, measures=[], n_resamples=19, rng=0)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=2)
+    a = rainproof.assess(sample, groups=groups, task=task, measures=[], n_resamples=19, rng=0)
     assert (a.summary.n, a.evidence.n, a.guarantee.n, a.task.n, a.task.n_held_out) == (400, 400, 400, 400, 100)
     assert a.recalibrator.certificate_.n == 100
     assert (a.clinical.n, a.clinical.groups, a.clinical.net_benefit.n) == (400, 400, 400)
@@ -77,7 +79,7 @@ def test_an_assessment_counts_rows_and_not_their_parts():
 
 
 def test_rows_that_were_split_count_once_after_a_copy():
-    sample, _ = brolly.split_outcomes([0.5, 1.0, 0.25], [0.4, 0.7, 0.2])
+    sample, _ = rainproof.split_outcomes([0.5, 1.0, 0.25], [0.4, 0.7, 0.2])
     for other in (copy.copy(sample), pickle.loads(pickle.dumps(sample))):
         assert DataSummary.of(other) == DataSummary.of(sample)
         assert DataSummary.of(other).n == 3
@@ -97,7 +99,9 @@ def test_rows_that_were_split_count_once_after_a_copy():
     ],
 )
 def test_what_is_refused(arguments, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.split_outcomes(*arguments)
-    with pytest.raises(brolly.InputError, match=r"if these are shares .* split_outcomes splits them \(--fractional\)$"):
-        brolly.Sample([0.5, 1], [0.5, 0.5])
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.split_outcomes(*arguments)
+    with pytest.raises(
+        rainproof.InputError, match=r"if these are shares .* split_outcomes splits them \(--fractional\)$"
+    ):
+        rainproof.Sample([0.5, 1], [0.5, 0.5])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from brolly.core.shown import Shown, html_fields, html_text
+from rainproof.core.shown import Shown, html_fields, html_text
 
 
 @dataclass

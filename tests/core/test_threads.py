@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core import threads
+import rainproof
+from rainproof.core import threads
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def test_without_threads_all_parts_are_done_here():
 @pytest.mark.usefixtures("no_threads")
 def test_samples_and_policies_do_without_threads(monkeypatch):
     p = np.random.default_rng(0).random(2**20)
-    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8)
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8)
     answers = []
     for parts in (1, 3):
-        for module in ("brolly.core.grid.cell_accumulator", "brolly.decisions.policy"):
+        for module in ("rainproof.core.grid.cell_accumulator", "rainproof.decisions.policy"):
             monkeypatch.setattr(f"{module}.available_threads", lambda parts=parts: parts)
-        small = brolly.Sample(p > 0.5, p).compress(4)
+        small = rainproof.Sample(p > 0.5, p).compress(4)
         answers.append((small.counts.tolist(), policy.decide_index(p, np.arange(len(p))).tobytes()))
     assert answers[0] == answers[1]
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly import DecisionTask, regret_curve, swap_regret
-from brolly.core.regret import RegretCurve
+import rainproof
+from rainproof import DecisionTask, regret_curve, swap_regret
+from rainproof.core.regret import RegretCurve
 
 SWAPS = ("all", "monotone", "constant")
 classes = st.sampled_from(SWAPS)
@@ -27,7 +27,7 @@ Y, P = [1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]
 def test_the_loss_is_cdl(sample, swaps):
     y, p, w = sample
     curve = regret_curve(y, p, swaps=swaps, sample_weight=w)
-    assert curve.loss == brolly.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
+    assert curve.loss == rainproof.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
     assert curve.worst.regret - 1e-15 <= curve.loss <= 2 * curve.worst.regret + 1e-15
     assert curve.worst.regret == pytest.approx(curve.regret.max(), abs=1e-15)
     assert curve(curve.worst.threshold) == pytest.approx(curve.worst.regret, abs=1e-15)
@@ -59,7 +59,7 @@ def test_the_worst_task_on_a_grid(sample, m):
     weights = np.concatenate([w * (1 - up), w * up])
     curve = regret_curve(y, p, grid=m, sample_weight=w)
     assert curve.loss == pytest.approx(
-        brolly.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights), abs=1e-12
+        rainproof.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights), abs=1e-12
     )
     if curve.loss > 1e-9:
         r = swap_regret(np.tile(y, 2), rounded, curve.worst_task, per="prediction", sample_weight=weights)
@@ -72,7 +72,10 @@ def test_the_worst_task_by_its_mixture_for_every_class(swaps, seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.random(400), 2)
     y = rng.random(400) < 0.3 + 0.2 * p
-    curve, core = regret_curve(y, p, swaps=swaps), RegretCurve.from_table(brolly.Sample(y, p)._distinct_table(), swaps)
+    curve, core = (
+        regret_curve(y, p, swaps=swaps),
+        RegretCurve.from_table(rainproof.Sample(y, p)._distinct_table(), swaps),
+    )
     mix = curve.worst_task.mixture()
     assert mix.weight @ core.points(mix.threshold).left == pytest.approx(curve.loss, abs=1e-12)
 
@@ -184,7 +187,7 @@ def test_calling_it():
     assert curve(0.6) == pytest.approx(0.3)
     assert_allclose(curve([[0.1, 0.2]]), [[0, 0.2]])
     message = r"^threshold must lie in \[0, 1\]; 1 value does not, the first is threshold = 2\.0$"
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         curve(2)
 
 
@@ -204,7 +207,7 @@ def test_results_are_read_only_and_json():
 def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
     rng = np.random.default_rng(8)
     p = rng.random(2000)
-    sample = brolly.Sample(rng.random(2000) < p**2, p)
+    sample = rainproof.Sample(rng.random(2000) < p**2, p)
     rows, cells = regret_curve(sample, grid=m), regret_curve(sample.compress(64), grid=m)
     assert cells.loss == pytest.approx(rows.loss, abs=1e-14)
     assert_allclose(cells(np.linspace(0, 1, 33)), rows(np.linspace(0, 1, 33)), atol=1e-14)
@@ -220,8 +223,8 @@ def test_a_compressed_sample_gives_the_same_curve_on_a_grid(m):
     ],
 )
 def test_bad_calls_are_told_what_is_wrong(options, message):
-    with pytest.raises(brolly.InputError) as caught:
-        regret_curve(brolly.Sample([0, 1], [0.25, 0.5]).compress(64), **options)
+    with pytest.raises(rainproof.InputError) as caught:
+        regret_curve(rainproof.Sample([0, 1], [0.25, 0.5]).compress(64), **options)
     assert str(caught.value) == message
 
 
@@ -232,5 +235,5 @@ def test_labels():
 def test_thresholds_are_read_as_numbers():
     curve = regret_curve([1, 0, 1], [0.25, 0.5, 0.75])
     assert curve(Fraction(1, 4)) == curve(0.25)
-    with pytest.raises(brolly.InputError, match="threshold must hold numbers; it holds strings"):
+    with pytest.raises(rainproof.InputError, match="threshold must hold numbers; it holds strings"):
         curve("0.25")

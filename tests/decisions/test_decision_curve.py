@@ -10,7 +10,7 @@ from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-import brolly
+import rainproof
 
 
 @given(samples(max_size=10))
@@ -18,7 +18,7 @@ def test_net_benefit_by_definition(sample):
     y, p, w = sample
     weight = np.ones(len(p)) if w is None else np.asarray(w, float)
     y, p = np.asarray(y) == 1, np.asarray(p, float)
-    curve = brolly.regret_curve(y, p, sample_weight=w)
+    curve = rainproof.regret_curve(y, p, sample_weight=w)
     found = curve.decision_curve([0.0, 0.25, 0.5, 0.9])
     for mu, forecast, best, always in zip(found.threshold, found.forecast, found.best, found.always, strict=True):
         benefit = weight * np.where(y, 1.0, -mu / (1 - mu)) / weight.sum()
@@ -30,7 +30,7 @@ def test_net_benefit_by_definition(sample):
 
 def test_thresholds_grid_and_json():
     y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.6, 0.7, 0.9]
-    found = brolly.regret_curve(y, p, grid=4).decision_curve()
+    found = rainproof.regret_curve(y, p, grid=4).decision_curve()
     assert_allclose(found.threshold, np.arange(100) / 100)
     assert (found.grid, found.n) == (4, 5)
     assert repr(found) == "DecisionCurve(100 thresholds, grid=4, n=5)"
@@ -42,5 +42,5 @@ def test_thresholds_grid_and_json():
 
 @pytest.mark.parametrize("threshold", [[], [1.0], [-0.1], [np.nan]])
 def test_thresholds_must_be_below_1(threshold):
-    with pytest.raises(brolly.InputError, match=r"^threshold must be some numbers in \[0, 1\)$"):
-        brolly.regret_curve([0, 1], [0.2, 0.8]).decision_curve(threshold)
+    with pytest.raises(rainproof.InputError, match=r"^threshold must be some numbers in \[0, 1\)$"):
+        rainproof.regret_curve([0, 1], [0.2, 0.8]).decision_curve(threshold)

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly import forecast_value
-from brolly.core.regret import RegretCurve
-from brolly.decisions.forecast_value import value_at
+import rainproof
+from rainproof import forecast_value
+from rainproof.core.regret import RegretCurve
+from rainproof.decisions.forecast_value import value_at
 
 
 def shares(y, w):
@@ -73,7 +73,7 @@ def test_random_thresholds_by_definition(rows, asked):
 @given(samples(max_size=12), st.lists(probabilities, min_size=1, max_size=6))
 def test_some_thresholds_without_the_curve(rows, asked):
     y, p, w = rows
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     found = value_at(sample._distinct_table(), np.array(asked))
     assert_allclose(found, forecast_value(sample)(asked), atol=1e-12)
 
@@ -82,7 +82,10 @@ def test_some_thresholds_without_the_curve(rows, asked):
 def test_the_gaps_are_regret_curves(rows):
     """Recalibration gains the regret for monotone swaps; what is below no forecast is that for constant swaps."""
     y, p, w = rows
-    curve, table = forecast_value(y, p, sample_weight=w).curve, brolly.Sample(y, p, sample_weight=w)._distinct_table()
+    curve, table = (
+        forecast_value(y, p, sample_weight=w).curve,
+        rainproof.Sample(y, p, sample_weight=w)._distinct_table(),
+    )
     edges = np.append(curve.threshold[::2], 1.0)
     for swaps, gap in (
         ("monotone", curve.value_recalibrated - curve.value),
@@ -208,7 +211,7 @@ def test_recalibrated_predictions_of_the_same_rows():
     for mu, k, ties in both_sides(v.curve):
         assert v.curve.value_recalibrated[k] == pytest.approx(by_definition(y, p**2, w, mu, ties=ties), abs=1e-12)
     assert_allclose(own([0.1, 0.33, 0.7]), [by_definition(y, p**2, w, mu, ties=True) for mu in (0.1, 0.33, 0.7)])
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     assert_array_equal(forecast_value(sample, recalibrated=p**2).curve.value_recalibrated, v.curve.value_recalibrated)
     assert forecast_value(sample).recalibration == "isotonic"
 
@@ -221,7 +224,7 @@ def test_labels_weights_and_compression():
     assert_array_equal(named.curve.value, forecast_value(y, p).curve.value)
     twice = forecast_value(y, p, sample_weight=np.full(500, 2.0))
     assert_allclose(twice.curve.value, named.curve.value, atol=1e-15)
-    cells = forecast_value(brolly.Sample(y, p).compress(1024))
+    cells = forecast_value(rainproof.Sample(y, p).compress(1024))
     assert (cells.grid, cells.n, named.grid) == (1024, 500, None)
     assert cells(0.3) == pytest.approx(named(0.3), abs=1 / 500 + 1 / 1024)
 
@@ -245,14 +248,16 @@ def test_results_are_read_only_and_json():
     ],
 )
 def test_bad_recalibrations_are_told_what_is_wrong(recalibrated, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         forecast_value([0, 1], [0.2, 0.7], recalibrated=recalibrated)
     assert message in str(caught.value)
 
 
 def test_a_compressed_sample_has_no_rows_to_recalibrate():
-    sample = brolly.Sample([0, 1], [0.2, 0.7]).compress(8)
-    with pytest.raises(brolly.InputError, match=r"^recalibrated needs rows: a compressed sample does not keep them$"):
+    sample = rainproof.Sample([0, 1], [0.2, 0.7]).compress(8)
+    with pytest.raises(
+        rainproof.InputError, match=r"^recalibrated needs rows: a compressed sample does not keep them$"
+    ):
         forecast_value(sample, recalibrated=[0.2, 0.7])
-    with pytest.raises(brolly.InputError, match=r"^threshold must lie in \[0, 1\]"):
+    with pytest.raises(rainproof.InputError, match=r"^threshold must lie in \[0, 1\]"):
         forecast_value(sample)(1.5)

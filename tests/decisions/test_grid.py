@@ -13,8 +13,8 @@ from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-import brolly
-from brolly import choose_grid
+import rainproof
+from rainproof import choose_grid
 
 
 def forecasts(seed, n):
@@ -55,7 +55,7 @@ def test_the_loss_falls_then_climbs_to_that_of_the_rows():
     y, p = forecasts(1, 2000)
     choice = choose_grid(y, p, max_grid=2**20)
     assert 2 < choice.grid < 1024
-    assert choice.losses[-1] == pytest.approx(brolly.calibration_decision_loss(y, p), abs=0.01)
+    assert choice.losses[-1] == pytest.approx(rainproof.calibration_decision_loss(y, p), abs=0.01)
     assert choice.losses[-1] > 10 * choice.loss
 
 
@@ -83,10 +83,10 @@ def test_equal_losses_go_to_the_coarsest_grid():
 
 def test_a_compressed_sample_gives_the_same_answer():
     y, p = forecasts(3, 5000)
-    rows, cells = choose_grid(y, p), choose_grid(brolly.Sample(y, p).compress(2**12))
+    rows, cells = choose_grid(y, p), choose_grid(rainproof.Sample(y, p).compress(2**12))
     assert cells.grid == rows.grid
     assert_allclose(cells.losses, rows.losses, atol=1e-14)
-    assert choose_grid(brolly.Sample(y, p).compress(16)).grids.tolist() == [2, 4, 8, 16]
+    assert choose_grid(rainproof.Sample(y, p).compress(16)).grids.tolist() == [2, 4, 8, 16]
 
 
 def test_how_it_prints():
@@ -116,6 +116,6 @@ def test_how_it_prints():
     ],
 )
 def test_bad_grids_are_told_what_is_wrong(largest, message):
-    with pytest.raises(brolly.InputError) as caught:
-        choose_grid(brolly.Sample([0, 1], [0.25, 0.5]).compress(64), max_grid=largest)
+    with pytest.raises(rainproof.InputError) as caught:
+        choose_grid(rainproof.Sample([0, 1], [0.25, 0.5]).compress(64), max_grid=largest)
     assert str(caught.value) == message

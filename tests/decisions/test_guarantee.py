@@ -13,8 +13,8 @@ from helpers.strategies import powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.decisions.policy import RoundingPolicy
+import rainproof
+from rainproof.decisions.policy import RoundingPolicy
 
 SCRIPT = Path(__file__).parent.parent.parent / "examples" / "deviation.py"
 GOOD = 1e-12
@@ -29,7 +29,7 @@ def swap_regret(task, y, shares, w):
 
 def loss_and_bound(y, p, w, m):
     """CDL(D_m), and 2 SCDL_m + 2/m."""
-    grid = brolly.choose_grid(y, p, sample_weight=w, max_grid=m)
+    grid = rainproof.choose_grid(y, p, sample_weight=w, max_grid=m)
     return grid.losses[-1], grid.bounds[-1]
 
 
@@ -42,7 +42,7 @@ payoffs = st.lists(
 def test_no_task_loses_more_than_the_guarantee(rows, m, table):
     """SR_Z(policy) <= CDL(D_m) <= 2 SCDL_m + 2/m (Theorem 4.2), for any sample, weights and task."""
     y, p, w = rows
-    task = brolly.DecisionTask.from_payoffs(table)
+    task = rainproof.DecisionTask.from_payoffs(table)
     w = np.ones(len(y)) if w is None else w
     regret = swap_regret(task, y, RoundingPolicy(task, m).probabilities(p), w)
     loss, bound = loss_and_bound(y, p, w, m)
@@ -53,9 +53,9 @@ def test_no_task_loses_more_than_the_guarantee(rows, m, table):
 @given(samples(), powers, payoffs)
 def test_swap_regret_takes_the_policy_for_a_response(rows, m, table):
     y, p, w = rows
-    task = brolly.DecisionTask.from_payoffs(table)
+    task = rainproof.DecisionTask.from_payoffs(table)
     policy = RoundingPolicy(task, m)
-    found = brolly.swap_regret(y, p, task, response=policy, sample_weight=w)
+    found = rainproof.swap_regret(y, p, task, response=policy, sample_weight=w)
     expected = swap_regret(task, y, policy.probabilities(p), np.ones(len(y)) if w is None else w)
     assert found.value == pytest.approx(expected, abs=1e-9)
 
@@ -70,7 +70,7 @@ def test_actual_decisions_come_close_to_the_mean(size, m):
     rng = np.random.default_rng(size + m)
     p = rng.random(size)
     y = (rng.random(size) < p**1.5).astype(int)
-    task = brolly.DecisionTask.from_payoffs([[1, 0], [0.8, 0.7], [0, 1]])
+    task = rainproof.DecisionTask.from_payoffs([[1, 0], [0.8, 0.7], [0, 1]])
     ids = np.char.add("case ", np.arange(size).astype(str))
     mean = swap_regret(task, y, RoundingPolicy(task, m).probabilities(p), np.ones(size))
     _, bound = loss_and_bound(y, p, None, m)

@@ -9,8 +9,8 @@ from helpers import rounding_oracle as oracle
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.decisions.ids import as_ids, explain_ids, names
+import rainproof
+from rainproof.decisions.ids import as_ids, explain_ids, names
 
 EDGES = [0, 1, -1, 5, 127, -128, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1]
 TEXTS = [
@@ -138,21 +138,21 @@ def test_code_points_that_do_not_exist():
     ],
 )
 def test_types_that_are_no_ids(values, message):
-    with pytest.raises(brolly.InputError, match=f"^ids must be integers or text; {message}"):
+    with pytest.raises(rainproof.InputError, match=f"^ids must be integers or text; {message}"):
         as_ids(values)
 
 
 def test_shapes_that_are_no_ids():
-    with pytest.raises(brolly.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 1\)$"):
+    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(2, 1\)$"):
         as_ids([[1], [2]])
-    with pytest.raises(brolly.InputError, match=r"^ids must be one-dimensional; its shape is \(\)$"):
+    with pytest.raises(rainproof.InputError, match=r"^ids must be one-dimensional; its shape is \(\)$"):
         as_ids("abc")
 
 
 def test_a_masked_id_is_missing():
     ids = np.ma.array([1, 2, 3], mask=[False, True, True])
     with pytest.raises(
-        brolly.InputError, match=r"^ids must not contain masked values; 2 values do, the first is ids\["
+        rainproof.InputError, match=r"^ids must not contain masked values; 2 values do, the first is ids\["
     ):
         as_ids(ids)
     assert names(as_ids(np.ma.array([1, 2]))).tolist() == [1, 2]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace, norm
 
-import brolly
-from brolly import NoisyPolicy
-from brolly.paper.constructions import Distribution
-from brolly.paper.question1 import noise_gap
-from brolly.paper.search import random_distribution
+import rainproof
+from rainproof import NoisyPolicy
+from rainproof.paper.constructions import Distribution
+from rainproof.paper.question1 import noise_gap
+from rainproof.paper.search import random_distribution
 
-TASK = brolly.DecisionTask.threshold(0.35)
+TASK = rainproof.DecisionTask.threshold(0.35)
 KINDS = ["laplace", "gaussian"]
 
 
@@ -44,7 +44,7 @@ def test_the_distribution_is_that_of_reflected_noise(kind, scale):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_actions_are_drawn_with_their_probabilities(kind):
-    task = brolly.DecisionTask.from_payoffs([[1, 0], [0.7, 0.6], [0.2, 0.3], [0, 1]])  # the third is never best
+    task = rainproof.DecisionTask.from_payoffs([[1, 0], [0.7, 0.6], [0.2, 0.3], [0, 1]])  # the third is never best
     policy = NoisyPolicy(task, 0.2, kind)
     for p in (0.0, 0.37, 0.99):
         shares = policy.probabilities([p])[0]
@@ -54,7 +54,7 @@ def test_actions_are_drawn_with_their_probabilities(kind):
         for action, share in zip(task.actions, shares, strict=True):
             assert np.mean(actions == action) == pytest.approx(share, abs=4 * math.sqrt(0.25 / 4000))
     assert np.array_equal(policy.decide([0.4, 0.5], rng=3), policy.decide([0.4, 0.5], rng=3))
-    stated = NoisyPolicy(brolly.DecisionTask.quadratic(), 1.0, kind).decide(np.linspace(0, 1, 500), rng=0)
+    stated = NoisyPolicy(rainproof.DecisionTask.quadratic(), 1.0, kind).decide(np.linspace(0, 1, 500), rng=0)
     assert 0 <= stated.min() < 0.05 < 0.95 < stated.max() <= 1
 
 
@@ -81,8 +81,8 @@ def test_no_task_loses_more_than_the_upper_bound(kind):
         sample, scale = random_distribution(rng).sample(), 0.1
         low, high = NoisyPolicy(TASK, scale, kind).loss_bounds(sample)
         for _ in range(5):
-            task = brolly.DecisionTask.from_payoffs(rng.random((4, 2)))
-            regret = brolly.swap_regret(sample, task=task, response=NoisyPolicy(task, scale, kind))
+            task = rainproof.DecisionTask.from_payoffs(rng.random((4, 2)))
+            regret = rainproof.swap_regret(sample, task=task, response=NoisyPolicy(task, scale, kind))
             assert regret.in_units <= high + 1e-12
         assert 0 <= low <= high <= 1
 
@@ -93,7 +93,7 @@ def test_smooth_calibration_bounds_the_loss(kind):
     rng = np.random.default_rng(6)
     for _ in range(60):
         sample = random_distribution(rng).sample()
-        smooth = brolly.smooth_calibration_error(sample)
+        smooth = rainproof.smooth_calibration_error(sample)
         scale = min(1.0, max(1e-3, math.sqrt(smooth) * 10 ** rng.uniform(-0.3, 0.3)))
         low, _ = NoisyPolicy(TASK, scale, kind).loss_bounds(sample, cells=512)
         assert low <= 2 * (max(1, slope / scale) * smooth + cost * scale) + 1e-12
@@ -109,7 +109,7 @@ def test_noise_costs_a_calibrated_prediction_what_the_proof_says():
 @pytest.mark.parametrize("eps", [1e-2, 1e-3])
 def test_smooth_ece_bounds_the_loss_of_noise_of_its_width_but_not_by_twice_its_value(eps):
     sample = noise_gap(eps).sample()
-    value = brolly.smooth_ece(sample)
+    value = rainproof.smooth_ece(sample)
     assert value == pytest.approx(eps, rel=0.01)
     low, _ = NoisyPolicy(TASK, value, "gaussian").loss_bounds(sample)
     assert 2.2 * value < low < 2.68 * value
@@ -117,16 +117,16 @@ def test_smooth_ece_bounds_the_loss_of_noise_of_its_width_but_not_by_twice_its_v
 
 def test_many_predictions_are_done_in_blocks(monkeypatch):
     rng = np.random.default_rng(7)
-    sample = brolly.Sample(rng.random(300) < 0.5, rng.random(300))
+    sample = rainproof.Sample(rng.random(300) < 0.5, rng.random(300))
     whole = NoisyPolicy(TASK, 0.1).loss_bounds(sample, cells=100)
-    monkeypatch.setattr("brolly.decisions.noise._BLOCK", 700)
+    monkeypatch.setattr("rainproof.decisions.noise._BLOCK", 700)
     assert NoisyPolicy(TASK, 0.1).loss_bounds(sample, cells=100) == pytest.approx(whole, abs=1e-14)
 
 
 def test_little_noise_is_no_noise():
     law = Distribution.of([0.2, 0.45, 0.8], [0.3, 0.3, 0.4], [0.5, 0.1, 0.7])
     low, high = NoisyPolicy(TASK, 1e-4).loss_bounds(law.sample(), cells=1 << 15)
-    assert low == pytest.approx(brolly.calibration_decision_loss(law.sample()), abs=2e-3)
+    assert low == pytest.approx(rainproof.calibration_decision_loss(law.sample()), abs=2e-3)
     assert low <= high
 
 
@@ -142,15 +142,15 @@ def test_little_noise_is_no_noise():
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         NoisyPolicy(*arguments)
 
 
 def test_bad_input_is_refused():
     policy = NoisyPolicy(TASK, 0.1)
-    with pytest.raises(brolly.InputError, match=r"p must lie in \[0, 1\]"):
+    with pytest.raises(rainproof.InputError, match=r"p must lie in \[0, 1\]"):
         policy.probabilities([1.2])
-    with pytest.raises(brolly.InputError, match="cells must be an integer of at least 2; it is 1"):
-        policy.loss_bounds(brolly.Sample([0, 1], [0.1, 0.9]), cells=1)
-    with pytest.raises(brolly.InputError, match="probabilities needs a task with a list of actions"):
-        NoisyPolicy(brolly.DecisionTask.quadratic(), 0.1).probabilities([0.5])
+    with pytest.raises(rainproof.InputError, match="cells must be an integer of at least 2; it is 1"):
+        policy.loss_bounds(rainproof.Sample([0, 1], [0.1, 0.9]), cells=1)
+    with pytest.raises(rainproof.InputError, match="probabilities needs a task with a list of actions"):
+        NoisyPolicy(rainproof.DecisionTask.quadratic(), 0.1).probabilities([0.5])

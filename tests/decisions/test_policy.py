@@ -16,20 +16,20 @@ from helpers.strategies import powers, probabilities
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.decisions import policy as module
-from brolly.decisions._rounding import key_of, uniforms
-from brolly.decisions.policy import RoundingPolicy
+import rainproof
+from rainproof.decisions import policy as module
+from rainproof.decisions._rounding import key_of, uniforms
+from rainproof.decisions.policy import RoundingPolicy
 
 rng = np.random.default_rng(20260517)
 N = 5_000
 P = rng.random(N)
 P[:6] = 0.0, 1.0, 0.5, 5e-324, 1 - 2**-53, -0.0
 IDS = rng.permutation(N) * 7919 - 10_000
-TASK = brolly.DecisionTask.threshold(0.35)
-THREE = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"])
-QUADRATIC = brolly.DecisionTask.quadratic()
-tasks = st.sampled_from([TASK, THREE, brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)])
+TASK = rainproof.DecisionTask.threshold(0.35)
+THREE = rainproof.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]], actions=["go", "umbrella", "stay"])
+QUADRATIC = rainproof.DecisionTask.quadratic()
+tasks = st.sampled_from([TASK, THREE, rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)])
 
 
 @given(
@@ -162,7 +162,7 @@ def test_a_grid_point_stays_where_it_is():
 def test_many_actions_have_wider_numbers():
     edges = np.linspace(0, 1, 302)[1:-1]
     payoffs = np.cumsum(np.stack([-edges, 1 - edges], axis=1), axis=0)
-    task = brolly.DecisionTask.from_payoffs(np.vstack([[0, 0], payoffs]))
+    task = rainproof.DecisionTask.from_payoffs(np.vstack([[0, 0], payoffs]))
     assert len(task.actions) == 301
     policy = RoundingPolicy(task, 1024)
     index = policy.decide_index(P, IDS)
@@ -218,8 +218,8 @@ def test_containers_and_types_do_not_show():
 
 def test_another_process_does_the_same():
     code = (
-        "import numpy as np, brolly\n"
-        "policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 32, seed=11)\n"
+        "import numpy as np, rainproof\n"
+        "policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 32, seed=11)\n"
         "p = np.arange(400) / 400\n"
         "ids = [f'row {i}' if i % 2 else i for i in range(400)]\n"
         "print(''.join(map(str, policy.decide_index(p, ids).tolist())))"
@@ -258,7 +258,7 @@ def test_out_is_filled_and_given_back():
     fixed.flags.writeable = False
     for bad in (*wrong, fixed):
         message = r"^out must be a contiguous, writeable array of 5,000 values of type uint8$"
-        with pytest.raises(brolly.InputError, match=message):
+        with pytest.raises(rainproof.InputError, match=message):
             policy.decide_index(P, IDS, out=bad)
 
 
@@ -282,7 +282,7 @@ def test_memory_is_that_of_a_block():
     [
         (
             (TASK,),
-            r"^grid is missing: pass grid, or sample=brolly\.Sample\(y_true, y_prob\) to choose it for past",
+            r"^grid is missing: pass grid, or sample=rainproof\.Sample\(y_true, y_prob\) to choose it for past",
         ),
         ((TASK, 100), r"^grid must be a power of two from 2 to 1,048,576; it is 100$"),
         ((TASK, 8.0), r"^grid must be a power of two from 2 to 1,048,576; it is 8\.0$"),
@@ -291,25 +291,25 @@ def test_memory_is_that_of_a_block():
     ],
 )
 def test_a_policy_that_cannot_be(arguments, message):
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         RoundingPolicy(*arguments)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.0, True, "7", None])
 def test_seeds_that_are_none(seed):
-    with pytest.raises(brolly.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "):
+    with pytest.raises(rainproof.InputError, match=r"^seed must be an integer from 0 to 2\*\*64 - 1; it is "):
         RoundingPolicy(TASK, 8, seed=seed)
 
 
 def test_options_that_are_none():
-    sample = brolly.Sample([0, 1], [0.2, 0.7])
-    with pytest.raises(brolly.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"):
+    sample = rainproof.Sample([0, 1], [0.2, 0.7])
+    with pytest.raises(rainproof.InputError, match=r"^rounding must be 'soft' or 'hard'; it is 'up'$"):
         RoundingPolicy(TASK, 8, rounding="up")
-    with pytest.raises(brolly.InputError, match=r"^grid and sample must not both be given: a sample is "):
+    with pytest.raises(rainproof.InputError, match=r"^grid and sample must not both be given: a sample is "):
         RoundingPolicy(TASK, 8, sample=sample)
-    with pytest.raises(brolly.InputError, match=r"^sample must be a Sample; it is list$"):
+    with pytest.raises(rainproof.InputError, match=r"^sample must be a Sample; it is list$"):
         RoundingPolicy(TASK, sample=[[0, 1], [0.2, 0.7]])
-    with pytest.raises(brolly.InputError, match=r"^grid is missing: it can be chosen for soft rounding only$"):
+    with pytest.raises(rainproof.InputError, match=r"^grid is missing: it can be chosen for soft rounding only$"):
         RoundingPolicy(TASK, sample=sample, rounding="hard")
 
 
@@ -318,29 +318,37 @@ def test_rows_that_are_wrong(method, threads):
     call = getattr(RoundingPolicy(TASK, 8), method)
     threads(3)
     p, ids = P.copy(), IDS.astype(object)
-    with pytest.raises(brolly.InputError, match=r"^ids is missing: soft rounding needs an id for each row, so that "):
+    with pytest.raises(
+        rainproof.InputError, match=r"^ids is missing: soft rounding needs an id for each row, so that "
+    ):
         call(p)
-    with pytest.raises(brolly.InputError, match=r"^p and ids must have the same length; they have 5,000 and 4,999$"):
+    with pytest.raises(rainproof.InputError, match=r"^p and ids must have the same length; they have 5,000 and 4,999$"):
         call(p, ids[1:])
     ids[[100, 4000]] = None, 1.5
-    with pytest.raises(brolly.InputError, match=r"2 values do not, the first is ids\[100\] = None$"):
+    with pytest.raises(rainproof.InputError, match=r"2 values do not, the first is ids\[100\] = None$"):
         call(p, ids)
     p[[17, 4500]] = 1.2, -0.1
-    with pytest.raises(brolly.InputError, match=r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[17\] = 1"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[17\] = 1"
+    ):
         call(p, IDS)
     p[[16, 4600]] = np.nan
-    with pytest.raises(brolly.InputError, match=r"^p must not contain NaN; 2 values do, the first is p\[16\]$"):
+    with pytest.raises(rainproof.InputError, match=r"^p must not contain NaN; 2 values do, the first is p\[16\]$"):
         call(p, ids)
-    with pytest.raises(brolly.InputError, match=r"^p must be one-dimensional; its shape is \(\)$"):
+    with pytest.raises(rainproof.InputError, match=r"^p must be one-dimensional; its shape is \(\)$"):
         call(0.5, [1])
 
 
 def test_probabilities_of_what_is_wrong():
-    with pytest.raises(brolly.InputError, match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^p must lie in \[0, 1\]; 1 value does not, the first is p\[0\] = 2"
+    ):
         RoundingPolicy(TASK, 8).probabilities([2])
-    with pytest.raises(brolly.InputError, match=r"^probabilities needs a task with a list of actions; it is Decision"):
+    with pytest.raises(
+        rainproof.InputError, match=r"^probabilities needs a task with a list of actions; it is Decision"
+    ):
         RoundingPolicy(QUADRATIC, 8).probabilities([0.5])
-    with pytest.raises(brolly.InputError, match=r"^decide_index needs a task with a list of actions; it is Dec"):
+    with pytest.raises(rainproof.InputError, match=r"^decide_index needs a task with a list of actions; it is Dec"):
         RoundingPolicy(QUADRATIC, 8).decide_index([0.5], [1])
 
 
@@ -363,7 +371,7 @@ def test_a_policy_is_a_value():
 
 def test_the_grid_is_chosen_for_the_sample():
     y = (rng.random(N) < P**2).astype(int)
-    sample = brolly.Sample(y, P)
-    assert RoundingPolicy(TASK, sample=sample).grid == brolly.choose_grid(y, P).grid
-    calibrated = brolly.Sample((rng.random(N) < P).astype(int), P)
-    assert RoundingPolicy(TASK, sample=calibrated).grid == brolly.choose_grid(calibrated).grid
+    sample = rainproof.Sample(y, P)
+    assert RoundingPolicy(TASK, sample=sample).grid == rainproof.choose_grid(y, P).grid
+    calibrated = rainproof.Sample((rng.random(N) < P).astype(int), P)
+    assert RoundingPolicy(TASK, sample=calibrated).grid == rainproof.choose_grid(calibrated).grid

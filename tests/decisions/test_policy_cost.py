@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import brolly
-from brolly import DecisionTask, RoundingPolicy, Sample
-from brolly.decisions.policy_cost import policy_cost, without_rounding
+import rainproof
+from rainproof import DecisionTask, RoundingPolicy, Sample
+from rainproof.decisions.policy_cost import policy_cost, without_rounding
 
 TASKS = {
     "low threshold": DecisionTask.from_costs(false_positive=1, false_negative=20),
@@ -64,7 +64,7 @@ def oracle(policy, sample):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("case", samples())
 def test_against_the_definition(task, case):
-    sample, bent = samples()[case], brolly.Recalibrator("logistic", rng=0)
+    sample, bent = samples()[case], rainproof.Recalibrator("logistic", rng=0)
     rng = np.random.default_rng(0)
     p = rng.random(400)
     bent.fit(p, rng.random(400) < p**2)
@@ -110,7 +110,7 @@ def test_where_rounding_decides():
 
 @pytest.mark.parametrize("threshold", [1e-9, 1 / 21, 0.25, 0.3, 0.5, 1 - 1e-9])
 def test_elsewhere_the_threshold_decides(threshold):
-    """What `brolly policy` says of two actions; the rounding decides in one cell only."""
+    """What `rainproof policy` says of two actions; the rounding decides in one cell only."""
     rng = np.random.default_rng(3)
     p = np.concatenate([EDGES, rng.random(2000), threshold + rng.normal(0, 1e-9, 50).clip(-1e-9, 1e-9)]).clip(0, 1)
     policy = RoundingPolicy(DecisionTask.threshold(threshold), 16)
@@ -124,5 +124,5 @@ def test_elsewhere_the_threshold_decides(threshold):
 
 def test_a_task_without_a_list_of_actions():
     policy = RoundingPolicy(DecisionTask.quadratic(), 16)
-    with pytest.raises(brolly.InputError, match="policy_cost needs a task with a list of actions"):
+    with pytest.raises(rainproof.InputError, match="policy_cost needs a task with a list of actions"):
         policy_cost(policy, Sample([0, 1], [0.2, 0.7]))

@@ -8,15 +8,17 @@ import re
 import numpy as np
 import pytest
 
-import brolly
-from brolly.decisions.policy import RoundingPolicy, load_policy
+import rainproof
+from rainproof.decisions.policy import RoundingPolicy, load_policy
 
-THREE = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"])
-MAP = brolly.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+THREE = rainproof.DecisionTask.from_payoffs(
+    [[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"]
+)
+MAP = rainproof.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
 POLICIES = [
-    RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
+    RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
     RoundingPolicy(THREE, 2**20, rounding="hard"),
-    RoundingPolicy(brolly.DecisionTask.quadratic(), 2, seed=2**64 - 1),
+    RoundingPolicy(rainproof.DecisionTask.quadratic(), 2, seed=2**64 - 1),
     RoundingPolicy(THREE, 8, recalibration=MAP),
 ]
 
@@ -37,21 +39,23 @@ def test_what_is_saved_is_loaded(tmp_path, policy):
 def test_people_can_read_it(tmp_path):
     POLICIES[0].save(tmp_path / "policy.json")
     text = (tmp_path / "policy.json").read_text()
-    assert text.startswith('{\n  "format": "brolly policy",\n  "version": 1,\n  "grid": 32,\n  "rounding": "soft",\n')
+    assert text.startswith(
+        '{\n  "format": "rainproof policy",\n  "version": 1,\n  "grid": 32,\n  "rounding": "soft",\n'
+    )
     assert text.endswith("}\n")
 
 
 def test_where_it_cannot_go(tmp_path):
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*no/policy\.json: No such file or directory$"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*no/policy\.json: No such file or directory$"):
         POLICIES[0].save(tmp_path / "no" / "policy.json")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*folder: Is a directory$"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*folder: Is a directory$"):
         POLICIES[0].save(tmp_path / "folder")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def refuse(file, message):
-    with pytest.raises(brolly.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}") as caught:
+    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}") as caught:
         load_policy(file)
     assert "\n" not in str(caught.value)
 
@@ -81,9 +85,9 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     refuse(tmp_path / "b.json", "{} is not JSON: 'utf-")
 
 
-FORMAT = "a policy must be an object with 'format': 'brolly policy'"
+FORMAT = "a policy must be an object with 'format': 'rainproof policy'"
 KEYS = "a policy must have 'format', 'version', 'grid', 'rounding', 'seed', 'task'"
-VERSION = "a policy must have version 1, the only one that this brolly reads; it has"
+VERSION = "a policy must have version 1, the only one that this rainproof reads; it has"
 GRID = "grid must be a power of two from 2 to 1,048,576; it is"
 SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
 GOOD = POLICIES[0].to_dict()
@@ -96,7 +100,7 @@ NO_POLICY = {
     "a later version": ({**GOOD, "version": 2}, f"{VERSION} 2"),
     "a word for the version": ({**GOOD, "version": "1"}, f"{VERSION} '1'"),
     "true for the version": ({**GOOD, "version": True}, f"{VERSION} True"),
-    "no version": ({"format": "brolly policy"}, f"{VERSION} None"),
+    "no version": ({"format": "rainproof policy"}, f"{VERSION} None"),
     "no grid": ({key: GOOD[key] for key in GOOD if key != "grid"}, f"{KEYS}; it lacks 'grid'"),
     "no task": ({key: GOOD[key] for key in GOOD if key != "task"}, f"{KEYS}; it lacks 'task'"),
     "one more": ({**GOOD, "sead": 8}, f"{KEYS.replace('have', 'have only')}; it has 'sead'"),

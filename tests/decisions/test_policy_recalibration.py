@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import brolly
+import rainproof
 
-MAP = brolly.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+MAP = rainproof.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
 
 
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
 def test_a_recalibration_comes_first(rounding):
-    task = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]])
-    plain = brolly.RoundingPolicy(task, 16, rounding=rounding, seed=3)
-    policy = brolly.RoundingPolicy(task, 16, rounding=rounding, seed=3, recalibration=MAP)
+    task = rainproof.DecisionTask.from_payoffs([[10, -50], [4, 0.1], [-20, 1 / 3]])
+    plain = rainproof.RoundingPolicy(task, 16, rounding=rounding, seed=3)
+    policy = rainproof.RoundingPolicy(task, 16, rounding=rounding, seed=3, recalibration=MAP)
     p, ids = np.linspace(0, 1, 501), np.arange(501)
     for method in ("round", "decide", "decide_index"):
         assert_array_equal(getattr(policy, method)(p, ids), getattr(plain, method)(MAP(p), ids), strict=True)
@@ -27,19 +27,19 @@ def test_a_recalibration_comes_first(rounding):
     assert "Probabilities are recalibrated, then rounded " in str(policy)
     assert pickle.loads(pickle.dumps(policy)) == policy
     for method in (policy.probabilities, lambda p: policy.round(p, [1, 2])):
-        with pytest.raises(brolly.InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first"):
+        with pytest.raises(rainproof.InputError, match=r"p must lie in \[0, 1\]; 1 value does not, the first"):
             method([0.5, 1.5])
-    with pytest.raises(brolly.InputError, match="recalibration must be a PiecewiseMap; it is str"):
-        brolly.RoundingPolicy(task, 16, recalibration="map.json")
+    with pytest.raises(rainproof.InputError, match="recalibration must be a PiecewiseMap; it is str"):
+        rainproof.RoundingPolicy(task, 16, recalibration="map.json")
 
 
 def test_the_grid_is_chosen_for_recalibrated_predictions():
     rng = np.random.default_rng(0)
-    p, half = rng.random(3000), brolly.PiecewiseMap.steps(np.zeros(0), np.array([0.5]))
+    p, half = rng.random(3000), rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.5]))
     y = rng.random(3000) < 0.5
-    task = brolly.DecisionTask.threshold(0.3)
-    expected = brolly.choose_grid(y, half(p)).grid
-    assert expected != brolly.choose_grid(y, p).grid
-    sample = brolly.Sample(y, p)
+    task = rainproof.DecisionTask.threshold(0.3)
+    expected = rainproof.choose_grid(y, half(p)).grid
+    assert expected != rainproof.choose_grid(y, p).grid
+    sample = rainproof.Sample(y, p)
     for rows in (sample, sample.compress()):
-        assert brolly.RoundingPolicy(task, sample=rows, recalibration=half).grid == expected
+        assert rainproof.RoundingPolicy(task, sample=rows, recalibration=half).grid == expected

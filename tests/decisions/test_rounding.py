@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from brolly.decisions._rounding import key_of, uniforms
-from brolly.decisions.ids import as_ids, names
+from rainproof.decisions._rounding import key_of, uniforms
+from rainproof.decisions.ids import as_ids, names
 
 N = 1 << 16
 COUNT = np.arange(N)

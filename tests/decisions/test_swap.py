@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import brolly
-from brolly import DecisionTask, swap_regret
-from brolly.core.regret import RegretCurve
+import rainproof
+from rainproof import DecisionTask, swap_regret
+from rainproof.core.regret import RegretCurve
 
 COSTS = DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
 both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
@@ -64,7 +64,7 @@ def test_a_random_response_equals_brute_force(sample, task, m):
 @given(samples(), tasks(max_actions=6))
 def test_per_prediction_is_the_integral_of_the_curve(sample, task):
     y, p, w = sample
-    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table())
+    curve = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table())
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == pytest.approx(
         integral(curve, task), abs=1e-12
     )
@@ -78,7 +78,7 @@ def test_quadratic_is_the_mean_square_and_the_integral(sample):
     q = np.array([weight[p == x] @ y[p == x] / max(weight[p == x].sum(), 1e-300) for x in p])
     got = swap_regret(y, p, task, sample_weight=w)
     assert got.value == pytest.approx(weight @ (p - q) ** 2 / weight.sum(), abs=1e-12)
-    curve = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table())
+    curve = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table())
     assert got.value == pytest.approx(integral(curve, task), abs=1e-12)
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == got.value
     assert sum(swap.saves for swap in got.swaps) == pytest.approx(got.value)
@@ -91,8 +91,8 @@ def test_no_bounded_task_loses_more_than_cdl():
     for _ in range(20):
         n = int(rng.integers(2, 60))
         p = np.round(rng.random(n), int(rng.integers(1, 3)))
-        sample = brolly.Sample(rng.random(n) < rng.random() * p ** rng.uniform(0.2, 4) + 0.1, p)
-        loss = brolly.calibration_decision_loss(sample)
+        sample = rainproof.Sample(rng.random(n) < rng.random() * p ** rng.uniform(0.2, 4) + 0.1, p)
+        loss = rainproof.calibration_decision_loss(sample)
         for _ in range(500):
             payoffs = rng.random((int(rng.integers(2, 6)), 2)) * rng.choice([1, 100]) + rng.normal(0, 9, 2)
             value = swap_regret(sample, task=DecisionTask.from_payoffs(payoffs), per="prediction").value
@@ -108,7 +108,7 @@ def test_the_actionability_theorem(sample, task, m):
     y, p, w = sample
     weights = np.ones(len(p)) if w is None else w
     regret = swap_regret(y, p, task, response=Rounded(task, m), sample_weight=w).value
-    loss = brolly.regret_curve(y, p, grid=m, sample_weight=w).loss
+    loss = rainproof.regret_curve(y, p, grid=m, sample_weight=w).loss
     soft = float(soft_binned_oracle.loss(y, p, [float(x) for x in weights], m))
     assert regret <= loss + 1e-9
     assert loss <= 2 * soft + 2 / m + 1e-9
@@ -178,14 +178,14 @@ def test_weights_are_repetition_and_are_said():
 def test_compressed_samples():
     rng = np.random.default_rng(2)
     p = rng.random(3000)
-    sample = brolly.Sample(rng.random(3000) < p / 5, p)
+    sample = rainproof.Sample(rng.random(3000) < p / 5, p)
     small = sample.compress(1 << 12)
     task = DecisionTask.threshold(0.25)  # on the grid: no cell is cut
     rows, cells = swap_regret(sample, task=task), swap_regret(small, task=task)
     assert cells.value == pytest.approx(rows.value, abs=1e-14)
     assert not cells.weighted
     assert cells.swaps[0].weight == rows.swaps[0].weight == (p >= 0.25).sum()
-    heavier = brolly.Sample(sample.y_true, p, sample_weight=p + 1).compress(64)
+    heavier = rainproof.Sample(sample.y_true, p, sample_weight=p + 1).compress(64)
     assert swap_regret(heavier, task=task).weighted
 
 
@@ -247,7 +247,7 @@ class Says:
         return self.rows
 
 
-SAMPLE = brolly.Sample([0, 1], [0.25, 0.5])
+SAMPLE = rainproof.Sample([0, 1], [0.25, 0.5])
 SURE = "response.probabilities must be probabilities that add up to 1"
 
 
@@ -290,7 +290,7 @@ SURE = "response.probabilities must be probabilities that add up to 1"
     ],
 )
 def test_bad_calls_are_told_what_is_wrong(call, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         call()
     assert str(caught.value) == message
 
@@ -313,7 +313,9 @@ def test_rounding_to_a_grid_needs_no_swap_if_the_forecast_is_right_on_it(mu):
 
 @pytest.mark.parametrize("response", [len, "best", None.__class__])
 def test_a_response_must_be_able_to_answer(response):
-    with pytest.raises(brolly.InputError, match=r"response must be an object with a method probabilities\(p\); it is "):
+    with pytest.raises(
+        rainproof.InputError, match=r"response must be an object with a method probabilities\(p\); it is "
+    ):
         swap_regret(SAMPLE, task=COSTS, response=response)
 
 
@@ -324,7 +326,7 @@ def test_a_response_must_answer_in_numbers():
         def probabilities(self, p):
             return ["mostly"] * len(p)
 
-    with pytest.raises(brolly.InputError, match=r"response\.probabilities must hold numbers; it holds strings"):
+    with pytest.raises(rainproof.InputError, match=r"response\.probabilities must hold numbers; it holds strings"):
         swap_regret(SAMPLE, task=COSTS, response=Words())
 
 

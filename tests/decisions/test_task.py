@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly import DecisionTask
-from brolly.core.regret import RegretCurve
+import rainproof
+from rainproof import DecisionTask
+from rainproof.core.regret import RegretCurve
 
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
 
@@ -127,7 +127,7 @@ def test_an_action_that_is_always_best():
     assert task.best_response([0, 1]).tolist() == ["good", "good"]
     assert str(task) == "3 actions, 1 at stake: 'good' always; never 'bad', 'worse'."
     assert repr(task) == "DecisionTask(actions=('good', 'bad', 'worse'), thresholds=(), scale=1)"
-    assert brolly.swap_regret([0, 1], [0.2, 0.4], task).value == 0
+    assert rainproof.swap_regret([0, 1], [0.2, 0.4], task).value == 0
 
 
 def test_what_an_outcome_brings_anyway_is_not_at_stake():
@@ -137,7 +137,7 @@ def test_what_an_outcome_brings_anyway_is_not_at_stake():
 
 def test_quadratic():
     task = DecisionTask.quadratic()
-    assert isinstance(task, brolly.QuadraticTask)
+    assert isinstance(task, rainproof.QuadraticTask)
     assert isinstance(task, DecisionTask)
     assert (task.actions, task.thresholds, task.scale) == ((), (), 1.0)
     assert hash(task) == hash(DecisionTask.quadratic())
@@ -149,14 +149,14 @@ def test_quadratic():
     assert str(task) == "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
     assert DecisionTask.from_dict(task.to_dict()) == task
     with pytest.raises(
-        brolly.InputError, match=r"^action must lie in \[0, 1\]; 1 value does not, the first is action = 2"
+        rainproof.InputError, match=r"^action must lie in \[0, 1\]; 1 value does not, the first is action = 2"
     ):
         task.payoff(2, 0)
 
 
 @given(tasks(max_actions=5))
 def test_a_task_survives_json_to_the_last_bit(task):
-    assert isinstance(task, brolly.FiniteTask)
+    assert isinstance(task, rainproof.FiniteTask)
     assert isinstance(task, DecisionTask)
     for again in (DecisionTask.from_dict(json.loads(json.dumps(task.to_dict()))), pickle.loads(pickle.dumps(task))):
         assert again == task
@@ -284,7 +284,7 @@ def test_frozen():
     ],
 )
 def test_bad_tasks_are_told_what_is_wrong(make, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         make()
     assert str(caught.value) == message
 
@@ -314,7 +314,7 @@ def test_bad_tasks_are_told_what_is_wrong(make, message):
     ],
 )
 def test_a_task_that_was_tampered_with(change, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         DecisionTask.from_dict({**DecisionTask.threshold(0.35).to_dict(), **change})
     assert str(caught.value) == message
 
@@ -323,10 +323,10 @@ def test_the_threshold_task_is_the_curve_at_its_threshold():
     """In its own units, with ties counted as above."""
     rng = np.random.default_rng(1)
     p = np.round(rng.random(200), 2)
-    sample = brolly.Sample(rng.random(200) < p**2, p)
+    sample = rainproof.Sample(rng.random(200) < p**2, p)
     curve = RegretCurve.from_table(sample._distinct_table())
     for mu in (0.1, 0.35, 0.5, 0.77):
-        regret = brolly.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
+        regret = rainproof.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
         assert regret.in_units == pytest.approx(curve.points([mu]).left[0], abs=1e-14)
 
 
@@ -364,19 +364,19 @@ MASKED = np.ma.array([0.1, 0.9], mask=[False, True])
     ],
 )
 def test_what_numpy_would_take_for_something_else_is_refused(call, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         call()
     assert str(caught.value) == message
 
 
 def test_a_cost_too_large_for_a_double_is_refused():
-    with pytest.raises(brolly.InputError, match="false_negative must be a positive, finite cost"):
+    with pytest.raises(rainproof.InputError, match="false_negative must be a positive, finite cost"):
         DecisionTask.from_costs(false_positive=1, false_negative=10**400)
 
 
 def test_truth_values_number_no_actions():
     data = TASK.to_dict() | {"order": [False, True]}
-    with pytest.raises(brolly.InputError, match="thresholds must increase"):
+    with pytest.raises(rainproof.InputError, match="thresholds must increase"):
         DecisionTask.from_dict(data)
 
 

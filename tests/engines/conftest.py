@@ -47,7 +47,7 @@ def postgresql():
         pytest.fail(MISSING.format("PostgreSQL's server", "postgresql"))
     user = _user()
     # Not pytest's folder, which the server's user may not enter; and short, as sockets have short names.
-    folder = Path(tempfile.mkdtemp(prefix="brolly-pg-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="rainproof-pg-", dir="/tmp"))
     shutil.chown(folder, user)
     data = folder / "data"
 
@@ -56,11 +56,11 @@ def postgresql():
         assert done.returncode == 0, done.stdout + done.stderr
 
     try:
-        run(initdb, "-D", data, "-U", "brolly", "-A", "trust", "-E", "UTF8", "--no-sync")
+        run(initdb, "-D", data, "-U", "rainproof", "-A", "trust", "-E", "UTF8", "--no-sync")
         log = folder / "log"
         run(pg_ctl, "start", "-w", "-t", "240", "-D", data, "-l", log, "-o", f"-F -k {folder} -c listen_addresses=''")
         try:
-            yield f"postgresql:///postgres?host={folder}&user=brolly"
+            yield f"postgresql:///postgres?host={folder}&user=rainproof"
         finally:
             run(pg_ctl, "stop", "-w", "-m", "immediate", "-D", data)
     finally:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from helpers.engine_loading import ENGINES
 
-import brolly
+import rainproof
 
 rng = np.random.default_rng(20260517)
 N = 300
@@ -82,7 +82,7 @@ GOOD = {
 
 
 def scan(engine, columns, request, **options):
-    return brolly.scan(ENGINES[engine](table(**columns), request), grid=M, **options)
+    return rainproof.scan(ENGINES[engine](table(**columns), request), grid=M, **options)
 
 
 def assert_agree(sample, expected):
@@ -98,7 +98,7 @@ def assert_agree(sample, expected):
 
 def rows_of(*, p=P, y=Y, w=None, rows=slice(None)):
     weight = None if w is None else np.asarray(w)[rows]
-    return brolly.Sample(np.asarray(y)[rows], np.asarray(p, float)[rows], sample_weight=weight).compress(M)
+    return rainproof.Sample(np.asarray(y)[rows], np.asarray(p, float)[rows], sample_weight=weight).compress(M)
 
 
 @pytest.mark.parametrize("case", GOOD)
@@ -161,7 +161,7 @@ def test_every_engine_refuses_with_a_count(engine, case, request):
     words = {rule}
     if "NaN" in case or case.startswith("null"):
         words = {rule, said(engine, rule)}
-    with pytest.raises(brolly.InputError, match=rf"; {count} values? do(es)?") as caught:
+    with pytest.raises(rainproof.InputError, match=rf"; {count} values? do(es)?") as caught:
         scan(engine, columns, request, weight="w")
     assert caught.value.rule in words
     assert caught.value.count == count

@@ -15,17 +15,17 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.file_writing import write_csv, write_parquet
 
-import brolly
-from brolly.cli import main
-from brolly.engines import files
-from brolly.engines.append_columns import append_columns
+import rainproof
+from rainproof.cli import main
+from rainproof.engines import files
+from rainproof.engines.append_columns import append_columns
 
 N = 300
 rng = np.random.default_rng(4)
 P = rng.random(N).round(5)
 P[:3] = 0.0, 1.0, 0.5
 IDS = [f"case {i}" if i % 3 else str(i) for i in range(N)]
-POLICY = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8, seed=5)
+POLICY = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8, seed=5)
 ANSWERS = {"action": POLICY.decide, "rounded": POLICY.round}
 SUFFIXES = ["csv", "csv.gz", "tsv", "tsv.gz", "parquet", "pq"]
 
@@ -86,7 +86,7 @@ def test_text_is_kept_letter_by_letter(tmp_path):
         'p,who,x,x,"a ""name"", quoted"\n 0.50,a,NA,"1,5","two\nlines"\n5e-1,b,,"say ""hi""",null\n+0.5,c,007, é,""\n'
     )
     (tmp_path / "a.csv").write_bytes(text.encode())
-    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8, rounding="hard")
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8, rounding="hard")
     append_columns(tmp_path / "a.csv", tmp_path / "b.csv", prob="p", ids="who", new_columns={"action": policy.decide})
     expected = 'p,who,x,x,"a ""name"", quoted",action\n 0.50,a,NA,"1,5","two\nlines",act\n'
     expected += '5e-1,b,,"say ""hi""",null,act\n+0.5,c,007, é,,act\n'
@@ -111,13 +111,13 @@ def test_types_are_kept_in_parquet(tmp_path):
     assert found.schema.field("action").type == pa.string()
     assert found.schema.metadata[b"made"] == b"by hand"
     message = r"^l cannot be written as text: it holds values of type list<element: int64>$"
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         append_columns(tmp_path / "a.parquet", tmp_path / "b.csv", prob="p", ids="i", new_columns=ANSWERS)
     assert not (tmp_path / "b.csv").exists()
 
 
 def test_without_a_column_of_ids(tmp_path):
-    policy = brolly.RoundingPolicy(brolly.DecisionTask.quadratic(), 8, rounding="hard")
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.quadratic(), 8, rounding="hard")
     file = write_csv(tmp_path / "a.csv", p=P)
     append_columns(file, tmp_path / "b.tsv", prob="p", ids=None, new_columns={"a": policy.decide})
     assert list(map(float, read(tmp_path / "b.tsv")["a"])) == (np.floor(8 * P) / 8).tolist()
@@ -165,69 +165,71 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_bad_values_leave_what_was_there(tmp_path, name, case):
-    """The words are those of `brolly assess`, counted over the whole file."""
+    """The words are those of `rainproof assess`, counted over the whole file."""
     columns, message = WRONG[case]
     columns = {"p": P, "who": IDS, **columns}
     if name == "a.csv":
         columns = {key: ["" if v is None else v for v in values] for key, values in columns.items()}
     file = write(tmp_path / name, **columns)
     (tmp_path / "out.csv").write_text("old")
-    with pytest.raises(brolly.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"):
+    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}$"):
         append_columns(file, tmp_path / "out.csv", prob="p", ids="who", new_columns=ANSWERS)
     assert (tmp_path / "out.csv").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, "out.csv"])
 
 
 def test_an_error_is_counted_on_without_a_column_of_ids(tmp_path):
-    policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.5), 8, rounding="hard")
+    policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.5), 8, rounding="hard")
     file = write_csv(tmp_path / "a.csv", p=put(P, row3=2.0, row290=3.0))
     message = r"^p must lie in \[0, 1\]; 2 values do not, the first is p\[3\] = 2\.0$"
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         append_columns(file, tmp_path / "b.csv", prob="p", ids=None, new_columns={"action": policy.decide})
 
 
 @pytest.mark.parametrize(("column", "kind"), [([1.5] * N, "double"), ([True] * N, "bool"), ([b"x"] * N, "binary")])
 def test_columns_that_hold_no_ids(tmp_path, column, kind):
     file = write_parquet(tmp_path / "a.parquet", p=P, who=column)
-    with pytest.raises(brolly.InputError, match=f"^who must hold integers or text; it holds values of type {kind}$"):
+    with pytest.raises(rainproof.InputError, match=f"^who must hold integers or text; it holds values of type {kind}$"):
         append_columns(file, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
     empty = write_parquet(tmp_path / "c.parquet", p=P, who=pa.nulls(N))
     message = r"^who must not contain nulls \(missing values\); 300 values do, the first is who\[0\]$"
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         append_columns(empty, tmp_path / "b.parquet", prob="p", ids="who", new_columns=ANSWERS)
 
 
 def test_names_and_paths_that_are_wrong(tmp_path):
     file = write_csv(tmp_path / "a.csv", p=P, who=IDS)
     options = {"prob": "p", "ids": "who", "new_columns": ANSWERS}
-    with pytest.raises(brolly.InputError, match=r"^prob and ids must be different columns; both are p$"):
+    with pytest.raises(rainproof.InputError, match=r"^prob and ids must be different columns; both are p$"):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "p"})
-    with pytest.raises(brolly.InputError, match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$"):
+    with pytest.raises(
+        rainproof.InputError, match=r"has no column 'whom' \(did you mean 'who'\?\); it has 'p', 'who'$"
+    ):
         append_columns(file, tmp_path / "b.csv", **{**options, "ids": "whom"})
-    with pytest.raises(brolly.InputError, match=r"^the name of the file must end in \.csv, .*; it is '.*b\.doc'$"):
+    with pytest.raises(rainproof.InputError, match=r"^the name of the file must end in \.csv, .*; it is '.*b\.doc'$"):
         append_columns(file, tmp_path / "b.doc", **options)
     with pytest.raises(
-        brolly.InputError, match=r"^spreadsheet files are read, but not written: .*; it is '.*b\.xlsx'$"
+        rainproof.InputError, match=r"^spreadsheet files are read, but not written: .*; it is '.*b\.xlsx'$"
     ):
         append_columns(file, tmp_path / "b.xlsx", **options)
-    with pytest.raises(brolly.InputError, match=r"^cannot write .*no/b\.csv: No such file or directory$"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot write .*no/b\.csv: No such file or directory$"):
         append_columns(file, tmp_path / "no" / "b.csv", **options)
     (tmp_path / "none.csv").write_text("p,who\n")
-    with pytest.raises(brolly.InputError, match=r"none\.csv has columns but no rows$"):
+    with pytest.raises(rainproof.InputError, match=r"none\.csv has columns but no rows$"):
         append_columns(tmp_path / "none.csv", tmp_path / "b.parquet", **options)
-    with pytest.raises(brolly.InputError, match=r"^cannot read .*snow\.csv: No such file or directory$"):
+    with pytest.raises(rainproof.InputError, match=r"^cannot read .*snow\.csv: No such file or directory$"):
         append_columns(tmp_path / "snow.csv", tmp_path / "b.csv.gz", **options)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "none.csv"]
 
 
 FULL = """
-import sys, resource, brolly
-from brolly.engines.append_columns import append_columns
+import sys, resource, rainproof
+from rainproof.engines.append_columns import append_columns
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
-policy = brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.35), 8)
+policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8)
 try:
     append_columns("a.csv", sys.argv[1], prob="p", ids="who", new_columns={"action": policy.decide})
-except brolly.InputError as error:
+except rainproof.InputError as error:
     print(error)
 """
 

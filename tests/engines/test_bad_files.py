@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.file_writing import write_csv, write_parquet
 
-import brolly
-from brolly.engines import files
-from brolly.engines.scan import scan
+import rainproof
+from rainproof.engines import files
+from rainproof.engines.scan import scan
 
 NAN = float("nan")
 N = 100
@@ -36,7 +36,7 @@ def small_batches(monkeypatch):
 def refuse(file, message, **options):
     """Reading must fail with exactly this message, in which {} stands for the path."""
     expected = re.escape(message.replace("{}", str(file)))
-    with pytest.raises(brolly.InputError, match=f"^{expected}$") as caught:
+    with pytest.raises(rainproof.InputError, match=f"^{expected}$") as caught:
         scan(file, **{"prob": "p", "outcome": "y", **options})
     assert "\n" not in str(caught.value)
     return caught.value
@@ -137,7 +137,7 @@ def test_a_null_that_hides_in_a_dictionary():
     hidden = pa.DictionaryArray.from_arrays(pa.array(Y, pa.int8()), pa.array(["yes", None]))
     table = pa.table({"p": P, "y": hidden})
     message = r"^y must not contain nulls \(missing values\); 50 values do, the first is y\[1\]$"
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         scan(table, pos_label="yes")
 
 
@@ -263,7 +263,7 @@ def test_damaged_parquet(tmp_path):
     (tmp_path / "cut.parquet").write_bytes(whole[:-9])
     refuse(tmp_path / "cut.parquet", f"cannot read {{}}: {FOOTER}")
     (tmp_path / "hole.parquet").write_bytes(whole[:20] + b"\xff" * 200 + whole[220:])
-    with pytest.raises(brolly.InputError, match=f"^cannot read {tmp_path}/hole.parquet: .+$"):
+    with pytest.raises(rainproof.InputError, match=f"^cannot read {tmp_path}/hole.parquet: .+$"):
         scan(tmp_path / "hole.parquet", prob="p", outcome="y")
     pq.write_table(pa.table({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), tmp_path / "none.pq")
     refuse(tmp_path / "none.pq", "{} has columns but no rows")

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-import brolly
-from brolly.errors import InputError
+import rainproof
+from rainproof.errors import InputError
 
 ROWS = [(0.1, 0, "no"), (0.8, 1, "yes"), (0.6, 1, "yes"), (0.3, 0, "no")]
 ANSWER = "Sample(n=4, events=2, grid=65536)"
@@ -28,15 +28,15 @@ def file(tmp_path):
 
 def refused(message, source, *columns, **options):
     with pytest.raises(InputError, match=re.escape(message)) as caught:
-        brolly.scan(source, *columns, **options)
+        rainproof.scan(source, *columns, **options)
     assert "\n" not in str(caught.value)
 
 
 def test_a_file_by_its_address(file, monkeypatch):
-    assert repr(brolly.scan(f"sqlite:///{file}#predictions")) == ANSWER
-    assert repr(brolly.scan(brolly.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
+    assert repr(rainproof.scan(f"sqlite:///{file}#predictions")) == ANSWER
+    assert repr(rainproof.scan(rainproof.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
     monkeypatch.chdir(file.parent)
-    assert repr(brolly.scan(f"sqlite:///{file.name}#predictions")) == ANSWER
+    assert repr(rainproof.scan(f"sqlite:///{file.name}#predictions")) == ANSWER
 
 
 def test_a_duckdb_file(tmp_path):
@@ -45,17 +45,17 @@ def test_a_duckdb_file(tmp_path):
     path = tmp_path / "a.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE predictions AS SELECT 0.5::FLOAT AS p, true AS y")
-    assert repr(brolly.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, grid=65536)"
+    assert repr(rainproof.scan(f"duckdb:///{path}#predictions")) == "Sample(n=1, events=1, grid=65536)"
     refused("cannot read nothing of duckdb:///", f"duckdb:///{path}#nothing")
 
 
 def test_a_connection_stays_open(file, postgresql_connection):
     with sqlite3.connect(file) as connection:
-        assert repr(brolly.scan(brolly.Table(connection, "predictions"))) == ANSWER
+        assert repr(rainproof.scan(rainproof.Table(connection, "predictions"))) == ANSWER
         assert connection.execute("SELECT COUNT(*) FROM predictions").fetchone() == (4,)
     connection.close()
     postgresql_connection.execute("CREATE TEMPORARY TABLE here AS SELECT 0.5 AS p, true AS y")
-    assert repr(brolly.scan(brolly.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
+    assert repr(rainproof.scan(rainproof.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
     assert not postgresql_connection.closed
 
 
@@ -65,8 +65,8 @@ class Connection(sqlite3.Connection):
 
 def test_a_driver_that_nobody_knows_says_its_dialect(file):
     connection = sqlite3.connect(file, factory=Connection)
-    refused("dialect must be given: a connection of tests does not", brolly.Table(connection, "predictions"))
-    assert repr(brolly.scan(brolly.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
+    refused("dialect must be given: a connection of tests does not", rainproof.Table(connection, "predictions"))
+    assert repr(rainproof.scan(rainproof.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
     connection.close()
 
 
@@ -75,23 +75,23 @@ def test_arrow_drivers(file, postgresql, postgresql_connection):
     from adbc_driver_sqlite import dbapi as to_sqlite
 
     with to_sqlite.connect(str(file)) as connection:
-        assert repr(brolly.scan(brolly.Table(connection, "predictions"))) == ANSWER
+        assert repr(rainproof.scan(rainproof.Table(connection, "predictions"))) == ANSWER
     postgresql_connection.execute("CREATE TABLE for_adbc AS SELECT 0.5::float8 AS p, 1 AS y")
     with to_postgresql.connect(postgresql) as connection:
-        table = brolly.Table(connection, "for_adbc", dialect="postgresql")
-        assert repr(brolly.scan(table)) == "Sample(n=1, events=1, grid=65536)"
+        table = rainproof.Table(connection, "for_adbc", dialect="postgresql")
+        assert repr(rainproof.scan(table)) == "Sample(n=1, events=1, grid=65536)"
 
 
 def test_progress_is_told_once(file):
     seen = []
-    brolly.scan(f"sqlite:///{file}#predictions", progress=lambda *now: seen.append(now))
+    rainproof.scan(f"sqlite:///{file}#predictions", progress=lambda *now: seen.append(now))
     assert seen == [(4, 4)]
 
 
 def test_nothing_can_be_written(file, postgresql, postgresql_connection):
-    from brolly.engines.databases import _open
+    from rainproof.engines.databases import _open
 
-    lite, server = brolly.Table(f"sqlite:///{file}", "t"), brolly.Table(postgresql, "t")
+    lite, server = rainproof.Table(f"sqlite:///{file}", "t"), rainproof.Table(postgresql, "t")
     with _open(lite) as (connection, _), pytest.raises(sqlite3.OperationalError, match="readonly"):
         connection.execute("DELETE FROM predictions")
     with _open(server) as (connection, _), pytest.raises(Exception, match="read-only"):
@@ -102,9 +102,9 @@ def test_what_an_address_lacks(file, tmp_path):
     refused("the address of a database must end in # and the name of a table; it is 'sqlite:///a.db'", "sqlite:///a.db")
     refused("the address of a database must end in # and the name of a table", "sqlite:///a.db#")
     refused(f"there is no file '{tmp_path}/b.db' for the database sqlite", f"sqlite:///{tmp_path}/b.db#t")
-    refused("the address of a database must begin with postgresql://", brolly.Table("mysql://host", "t"))
+    refused("the address of a database must begin with postgresql://", rainproof.Table("mysql://host", "t"))
     refused(f"cannot read t of sqlite:///{file}: no such table: t", f"sqlite:///{file}#t")
-    refused("t of sqlite", brolly.Table(f"sqlite:///{file}", ("main", "t")))
+    refused("t of sqlite", rainproof.Table(f"sqlite:///{file}", ("main", "t")))
     (tmp_path / "c.db").write_text("this is no database, whatever its name says" * 50)
     refused("cannot read t of sqlite", f"sqlite:///{tmp_path}/c.db#t")
     refused("cannot read t of postgresql:///x?host=/nowhere: ", "postgresql:///x?host=/nowhere#t")
@@ -115,9 +115,9 @@ def test_what_a_table_lacks(file, postgresql, postgresql_connection):
     refused(f"{name} has no column 'q'; it has 'p', 'y', 'label', 'mixed'", f"sqlite:///{file}#predictions", "q")
     refused(f"{name} has no column 'when'", f"sqlite:///{file}#predictions", where='"when" = 1')
     postgresql_connection.execute("CREATE TABLE empty (p real, y integer, t text)")
-    refused("has columns but no rows", brolly.Table(postgresql, "empty"))
-    refused("t must hold numbers; it holds values of another type", brolly.Table(postgresql, "empty"), "t")
-    refused("t must hold numbers; it holds values of another type", brolly.Table(postgresql, "empty"), "p", "t")
+    refused("has columns but no rows", rainproof.Table(postgresql, "empty"))
+    refused("t must hold numbers; it holds values of another type", rainproof.Table(postgresql, "empty"), "t")
+    refused("t must hold numbers; it holds values of another type", rainproof.Table(postgresql, "empty"), "p", "t")
 
 
 def test_text_among_sqlite_numbers(file):
@@ -129,7 +129,7 @@ def test_text_among_sqlite_numbers(file):
     refused("mixed must hold numbers; 2 values do not", address, "mixed")
     refused("mixed must hold numbers; 2 values do not", address, weight="mixed")
     refused("label must hold numbers; 4 values do not", address, "p", "label")
-    assert repr(brolly.scan(address, "p", "label", pos_label="yes", where="mixed = 1 or y = 1")) == ANSWER
+    assert repr(rainproof.scan(address, "p", "label", pos_label="yes", where="mixed = 1 or y = 1")) == ANSWER
 
 
 def test_three_labels(file):
@@ -141,13 +141,13 @@ def test_three_labels(file):
 
 
 def test_a_password_is_not_shown():
-    table = brolly.Table("postgresql://me:secret@nowhere.invalid/db", "a.b")
+    table = rainproof.Table("postgresql://me:secret@nowhere.invalid/db", "a.b")
     assert repr(table) == str(table) == "a.b of postgresql://me:***@nowhere.invalid/db"
     with pytest.raises(InputError, match=r"^cannot read a.b of postgresql://me:\*\*\*@") as caught:
-        brolly.scan(table)
+        rainproof.scan(table)
     assert "secret" not in str(caught.value)
     with pytest.raises(InputError, match="must end in #") as caught:
-        brolly.scan("postgresql://me:secret@nowhere.invalid/db")
+        rainproof.scan("postgresql://me:secret@nowhere.invalid/db")
     assert "secret" not in str(caught.value)
 
 
@@ -155,10 +155,10 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.setitem(sys.modules, "duckdb", None)
     (tmp_path / "a").touch()
-    with pytest.raises(brolly.MissingExtraError, match=r"needs psycopg: pip install 'psycopg\[binary\]'$"):
-        brolly.scan("postgresql://host/db#t")
-    with pytest.raises(brolly.MissingExtraError, match=r"needs duckdb: pip install duckdb$"):
-        brolly.scan(f"duckdb:///{tmp_path}/a#t")
+    with pytest.raises(rainproof.MissingExtraError, match=r"needs psycopg: pip install 'psycopg\[binary\]'$"):
+        rainproof.scan("postgresql://host/db#t")
+    with pytest.raises(rainproof.MissingExtraError, match=r"needs duckdb: pip install duckdb$"):
+        rainproof.scan(f"duckdb:///{tmp_path}/a#t")
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
     ],
 )
 def test_no_message_shows_a_password(address):
-    for source in (brolly.Table(address, "t"), f"{address}#t", address):
+    for source in (rainproof.Table(address, "t"), f"{address}#t", address):
         assert "ter2" not in repr(source) or source in (address, f"{address}#t")
         with pytest.raises(InputError) as caught:
-            brolly.scan(source)
+            rainproof.scan(source)
         assert "hun" not in str(caught.value)
         assert "ter2" not in str(caught.value)

@@ -8,10 +8,10 @@ from types import ModuleType
 
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.engines import databases, dialects, files, sources
-from brolly.engines.append_columns import append_columns
+import rainproof
+from rainproof.cli import main
+from rainproof.engines import databases, dialects, files, sources
+from rainproof.engines.append_columns import append_columns
 
 P, Y = [0.25, 0.5, 0.75], [0, 1, 1]
 
@@ -26,13 +26,13 @@ def pipes(monkeypatch):
 def test_a_file_format(tmp_path, capsys):
     path, output = tmp_path / "a.psv", tmp_path / "b.psv"
     path.write_text("p|y\n0.25|0\n0.5|1\n")
-    assert repr(brolly.scan(path)) == "Sample(n=2, events=1, grid=65536)"
+    assert repr(rainproof.scan(path)) == "Sample(n=2, events=1, grid=65536)"
     assert append_columns(path, output, prob="p", ids=None, new_columns={"double": lambda p, _: 2 * p}) == 2
     assert output.read_text() == "p|y|double\n0.25|0|0.5\n0.5|1|1\n"
     with pytest.raises(
-        brolly.InputError, match=r"^the name of the file must end in .*, \.psv or \.psv\.gz; it is 'a\.b'"
+        rainproof.InputError, match=r"^the name of the file must end in .*, \.psv or \.psv\.gz; it is 'a\.b'"
     ):
-        brolly.scan("a.b")
+        rainproof.scan("a.b")
     assert main(["store", "--help"]) == 0
     assert "PSV (.psv, .psv.gz)" in " ".join(capsys.readouterr().out.split())
 
@@ -52,7 +52,7 @@ def test_a_container(monkeypatch):
         return sources._arrays(source.columns, columns, native)
 
     monkeypatch.setattr(sources, "_OPENERS", (*sources._OPENERS, ("rowlib", "Rows", read)))
-    assert repr(brolly.scan(Rows({"p": P, "y": Y}))) == "Sample(n=3, events=2, grid=65536)"
+    assert repr(rainproof.scan(Rows({"p": P, "y": Y}))) == "Sample(n=3, events=2, grid=65536)"
 
 
 @pytest.fixture
@@ -67,22 +67,22 @@ def test_a_dialect_and_a_database(monkeypatch):
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
     connection.executemany("INSERT INTO predictions VALUES (?, ?)", zip(P, Y, strict=True))
-    statement = brolly.sql("predictions", "p", "y", dialect="brackets")
+    statement = rainproof.sql("predictions", "p", "y", dialect="brackets")
     assert "FROM `predictions`" in statement
-    assert repr(brolly.Sample.from_table(connection.execute(statement))) == "Sample(n=3, events=2, grid=65536)"
+    assert repr(rainproof.Sample.from_table(connection.execute(statement))) == "Sample(n=3, events=2, grid=65536)"
     entry = databases.Database(
         dialect="brackets", schemes=("brackets",), drivers=("rowdb",), connect=lambda address: connection
     )
     monkeypatch.setattr(databases, "DATABASES", (*databases.DATABASES, entry))
-    assert repr(brolly.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
+    assert repr(rainproof.scan("brackets://here#predictions")) == "Sample(n=3, events=2, grid=65536)"
 
 
 def test_the_documentation_of_sql_names_every_dialect():
-    (line,) = [line for line in brolly.sql.__doc__.splitlines() if line.strip().startswith("dialect : ")]
+    (line,) = [line for line in rainproof.sql.__doc__.splitlines() if line.strip().startswith("dialect : ")]
     assert line.strip() == f"dialect : {{{', '.join(map(repr, dialects.DIALECTS))}}}"
 
 
 def test_the_documentation_of_scan_names_every_format():
     for one in files.FORMATS:
         for suffix in one.suffixes:
-            assert suffix in brolly.scan.__doc__
+            assert suffix in rainproof.scan.__doc__

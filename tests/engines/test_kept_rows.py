@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
-from brolly.engines.kept_rows import keep_rows
+import rainproof
+from rainproof.engines.kept_rows import keep_rows
 
 ROWS = {
     "p": [0.25, 0.5, 1.0, 0.0, 0.75],
@@ -61,12 +61,14 @@ def test_no_more_than_allowed():
 )
 def test_the_same_errors_as_scan(column, values, error):
     rows = {"p": [0.1, 0.2, 0.3], "y": [0, 1, 1], "g": ["a", "b", "c"], column: values}
-    with pytest.raises(brolly.InputError, match=error):
+    with pytest.raises(rainproof.InputError, match=error):
         keep_rows(rows, "p", "y", groups="g")
 
 
 def test_errors_are_counted_over_all_files(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text("p,y,g\n0.1,1,\n0.2,0,8\n")
-    with pytest.raises(brolly.InputError, match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of "):
+    with pytest.raises(
+        rainproof.InputError, match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of "
+    ):
         keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g")

@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 TEXTS = ["plain", "it's", "a\\b", "\\", "'", "\\'", "x\\' OR 1=1) -- ", "x' OR 1=1) -- ", "\\\\'", "%_", "caf\u00e9"]
 P = [(k + 1) / 16 for k in range(len(TEXTS))]
@@ -18,9 +18,9 @@ P = [(k + 1) / 16 for k in range(len(TEXTS))]
 def matched(run, text, dialect):
     """How many rows a condition on the text leaves, and how many are events with the text as the label."""
     condition = "r = '" + text.replace("'", "''") + "'"
-    where = brolly.Sample.from_table(run(brolly.sql("texts", "p", "y", 16, where=condition, dialect=dialect)))
-    statement = brolly.sql("texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect)
-    label = brolly.Sample.from_table(run(statement))
+    where = rainproof.Sample.from_table(run(rainproof.sql("texts", "p", "y", 16, where=condition, dialect=dialect)))
+    statement = rainproof.sql("texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect)
+    label = rainproof.Sample.from_table(run(statement))
     assert where.y_prob.tolist() == [P[TEXTS.index(text)]]
     return where.n, label.n * label.event_rate
 
@@ -66,8 +66,8 @@ def test_spark_whatever_its_setting(spark, escaped):
 
 def test_a_backslash_means_nothing_certain_in_plain_sql():
     for options in ({"where": "r = 'a\\b'"}, {"pos_label": "a\\b"}):
-        with pytest.raises(brolly.InputError, match="text must not contain a backslash in dialect 'ansi'"):
-            brolly.sql("texts", "p", "y", **options)
+        with pytest.raises(rainproof.InputError, match="text must not contain a backslash in dialect 'ansi'"):
+            rainproof.sql("texts", "p", "y", **options)
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,24 @@ def test_a_backslash_means_nothing_certain_in_plain_sql():
     [(np.int64(2), "2"), (np.float64(0.5), "0.5"), (np.bool_(True), "TRUE"), (np.str_("a"), "'a'"), (2, "2")],
 )
 def test_numpy_labels_are_written_as_what_they_hold(label, written):
-    assert f'"y" = {written} THEN' in brolly.sql("texts", "p", "y", pos_label=label)
+    assert f'"y" = {written} THEN' in rainproof.sql("texts", "p", "y", pos_label=label)
 
 
 @pytest.mark.parametrize("label", [Decimal("1.5"), datetime.date(2026, 1, 1), float("nan"), float("inf"), b"a", (1,)])
 def test_other_labels_are_refused(label):
-    with pytest.raises(brolly.InputError, match="pos_label must be text, a finite number or a bool in SQL; it is"):
-        brolly.sql("texts", "p", "y", pos_label=label)
+    with pytest.raises(rainproof.InputError, match="pos_label must be text, a finite number or a bool in SQL; it is"):
+        rainproof.sql("texts", "p", "y", pos_label=label)
 
 
-@pytest.mark.parametrize("name", ["brolly_p", "brolly_y", "Brolly_Cell", "brolly_outcome", "brolly_bad", "brolly_rise"])
+@pytest.mark.parametrize(
+    "name", ["rainproof_p", "rainproof_y", "Rainproof_Cell", "rainproof_outcome", "rainproof_bad", "rainproof_rise"]
+)
 def test_a_segment_is_not_called_as_a_sum_is(name):
-    for ask in (lambda: brolly.sql("texts", "p", "y", by=name), lambda: brolly.scan({"p": [0.5], "y": [1]}, by=name)):
-        with pytest.raises(brolly.InputError, match=f"by must not name columns that begin with brolly_.* '{name}'"):
+    for ask in (
+        lambda: rainproof.sql("texts", "p", "y", by=name),
+        lambda: rainproof.scan({"p": [0.5], "y": [1]}, by=name),
+    ):
+        with pytest.raises(
+            rainproof.InputError, match=f"by must not name columns that begin with rainproof_.* '{name}'"
+        ):
             ask()

@@ -17,17 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import brolly
-from brolly.cli import main
-from brolly.engines import records
-from brolly.engines.append_columns import append_columns
+import rainproof
+from rainproof.cli import main
+from rainproof.engines import records
+from rainproof.engines.append_columns import append_columns
 
 rng = np.random.default_rng(15)
 N = 400
 P = rng.random(N).round(4)
 P[:3] = 0, 1, 0.5
 Y = (rng.random(N) < P).astype(int)
-EXPECTED = brolly.Sample(Y, P).compress()
+EXPECTED = rainproof.Sample(Y, P).compress()
 
 
 def assert_same(sample, expected=EXPECTED):
@@ -47,7 +47,7 @@ def test_json_lines(tmp_path, monkeypatch, name):
     data = ("\n" + lines(*rows).rstrip("\n")).encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    assert_same(brolly.scan(path))
+    assert_same(rainproof.scan(path))
 
 
 def test_json_lines_that_are_wrong(tmp_path):
@@ -62,11 +62,11 @@ def test_json_lines_that_are_wrong(tmp_path):
         "": r"a\.jsonl is empty",
     }.items():
         path.write_text(text)
-        with pytest.raises(brolly.InputError, match=message):
-            brolly.scan(path)
+        with pytest.raises(rainproof.InputError, match=message):
+            rainproof.scan(path)
     path.write_text(lines({"p": 0.5, "y": 2}, {"p": 0.25, "y": 1}))
-    assert brolly.scan(path, pos_label="2").event_rate == 0.5
-    assert brolly.scan(path, pos_label=2).event_rate == 0.5
+    assert rainproof.scan(path, pos_label="2").event_rate == 0.5
+    assert rainproof.scan(path, pos_label=2).event_rate == 0.5
 
 
 def test_json_lines_are_copied_with_their_types(tmp_path):
@@ -96,8 +96,8 @@ def test_spreadsheets(tmp_path, monkeypatch):
     day = datetime.date(2026, 1, 2)
     rows = [[day, float(p), int(y), i % 2] for i, (p, y) in enumerate(zip(P, Y, strict=True))]
     spreadsheet(tmp_path / "a.xlsx", [["day", "p", "y", "g"], *rows[:9], [], *rows[9:]])
-    assert_same(brolly.scan(tmp_path / "a.xlsx"))
-    assert brolly.scan(tmp_path / "a.xlsx", by="g").counts == {0: 200, 1: 200}
+    assert_same(rainproof.scan(tmp_path / "a.xlsx"))
+    assert rainproof.scan(tmp_path / "a.xlsx", by="g").counts == {0: 200, 1: 200}
     append_columns(tmp_path / "a.xlsx", tmp_path / "b.csv", prob="p", new_columns={"twice": lambda p, _: 2 * p})
     assert (tmp_path / "b.csv").read_text().splitlines()[3] == f"2026-01-02,0.5,{Y[2]},0,1"
 
@@ -105,19 +105,19 @@ def test_spreadsheets(tmp_path, monkeypatch):
 def test_spreadsheets_that_are_wrong(tmp_path, monkeypatch):
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"no spreadsheet")
-    with pytest.raises(brolly.InputError, match=r"^cannot read .*a\.xlsx: "):
-        brolly.scan(path)
+    with pytest.raises(rainproof.InputError, match=r"^cannot read .*a\.xlsx: "):
+        rainproof.scan(path)
     spreadsheet(path, [])
-    with pytest.raises(brolly.InputError, match=r"^the first sheet of .*a\.xlsx is empty$"):
-        brolly.scan(path)
+    with pytest.raises(rainproof.InputError, match=r"^the first sheet of .*a\.xlsx is empty$"):
+        rainproof.scan(path)
     spreadsheet(path, [["p", "y"], [0.5, 1], [None, 0]])
-    with pytest.raises(brolly.InputError, match=r"the first is p\[1\]$"):
-        brolly.scan(path)
+    with pytest.raises(rainproof.InputError, match=r"the first is p\[1\]$"):
+        rainproof.scan(path)
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(
-        brolly.MissingExtraError, match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$"
+        rainproof.MissingExtraError, match=r"^reading a spreadsheet needs python-calamine: pip install python-calamine$"
     ):
-        brolly.scan(path)
+        rainproof.scan(path)
 
 
 @pytest.fixture
@@ -147,28 +147,28 @@ def test_databases_on_the_command_line(database, tmp_path, capsys):
             found.append({**json.loads(capsys.readouterr().out), "file": ""})
         assert found[0] == found[1]
     assert main(["measure", database, "--json"]) == 0
-    assert capsys.readouterr().err == "brolly: note: taking --prob p --outcome y ('w' could be --outcome too)\n"
+    assert capsys.readouterr().err == "rainproof: note: taking --prob p --outcome y ('w' could be --outcome too)\n"
     assert main([database, "rain.parquet", "--prob", "p", "--outcome", "y"]) == 2
     assert capsys.readouterr().err == (
-        "brolly: error: the address of a database must be alone, not one of several files\n"
+        "rainproof: error: the address of a database must be alone, not one of several files\n"
     )
     (tmp_path / "map.json").write_text("{}")
     assert main(["apply", database, "--map", "map.json", "--prob", "p", "-o", "b.csv"]) == 2
 
 
 def test_rows_of_a_database_have_no_other_conditions(database):
-    from brolly.engines.sources import local_sources
+    from rainproof.engines.sources import local_sources
 
-    with pytest.raises(brolly.InputError, match=r"^where must be text for a table of a database"):
+    with pytest.raises(rainproof.InputError, match=r"^where must be text for a table of a database"):
         local_sources(database, ["p"], object())
-    with pytest.raises(brolly.InputError, match=r"has no column 'q'"):
+    with pytest.raises(rainproof.InputError, match=r"has no column 'q'"):
         list(local_sources(database, ["q"], None)[0].batches())
 
 
 @pytest.mark.parametrize("secret", ["hunter2", "hun%zzter2", "hun%21ter"])
 def test_passwords_are_never_shown(tmp_path, monkeypatch, capsys, secret):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BROLLY_TRACEBACK", "1")
+    monkeypatch.setenv("RAINPROOF_TRACEBACK", "1")
     address = f"postgresql://me:{secret}@127.0.0.1:1/rain#drops"
     queried = f"postgresql://127.0.0.1:1/rain?user=me&password={secret}#drops"
     for source in (address, queried):
@@ -178,8 +178,8 @@ def test_passwords_are_never_shown(tmp_path, monkeypatch, capsys, secret):
             assert "***" in err
             for hidden in (secret, "hunter", "hun!ter", "zzter"):
                 assert hidden not in out + err
-        with pytest.raises(brolly.InputError) as caught:
-            brolly.scan(source)
+        with pytest.raises(rainproof.InputError) as caught:
+            rainproof.scan(source)
         assert caught.value.__cause__ is None
         assert caught.value.__suppress_context__
 
@@ -236,34 +236,36 @@ def store(monkeypatch):
 
 def test_objects_of_a_store(store, capsys):
     for name in ("day/a.parquet", "day/b.csv.gz"):
-        assert_same(brolly.scan(f"s3://key:sesame@bucket/{name}{store}"))
-    assert_same(brolly.scan(f"s3://key:sesame@bucket/day/*.parquet{store}"))
+        assert_same(rainproof.scan(f"s3://key:sesame@bucket/{name}{store}"))
+    assert_same(rainproof.scan(f"s3://key:sesame@bucket/day/*.parquet{store}"))
     assert (
         main(["measure", f"s3://key:sesame@bucket/day/b.csv.gz{store}", "--prob", "p", "--outcome", "y", "--json"]) == 0
     )
     assert json.loads(capsys.readouterr().out)["file"].startswith("s3://key:***@bucket/day/b.csv.gz?")
-    with pytest.raises(brolly.InputError, match=r"^no file matches 's3://key:\*\*\*@bucket/day/\*\.feather"):
-        brolly.scan(f"s3://key:sesame@bucket/day/*.feather{store}")
-    with pytest.raises(brolly.InputError, match=r"^s3://key:\*\*\*@bucket/c\.jsonl\S* has no column 'p'"):
-        brolly.scan(f"s3://key:sesame@bucket/c.jsonl{store}")
+    with pytest.raises(rainproof.InputError, match=r"^no file matches 's3://key:\*\*\*@bucket/day/\*\.feather"):
+        rainproof.scan(f"s3://key:sesame@bucket/day/*.feather{store}")
+    with pytest.raises(rainproof.InputError, match=r"^s3://key:\*\*\*@bucket/c\.jsonl\S* has no column 'p'"):
+        rainproof.scan(f"s3://key:sesame@bucket/c.jsonl{store}")
 
 
 def test_stores_that_cannot_be_read(store, monkeypatch):
-    with pytest.raises(brolly.InputError, match=r"^cannot read s3://key:\*\*\*@bucket/gone.* \(credentials are taken"):
-        brolly.scan(f"s3://key:sesame@bucket/gone.parquet{store}")
+    with pytest.raises(
+        rainproof.InputError, match=r"^cannot read s3://key:\*\*\*@bucket/gone.* \(credentials are taken"
+    ):
+        rainproof.scan(f"s3://key:sesame@bucket/gone.parquet{store}")
     closed = "?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1"
-    with pytest.raises(brolly.InputError, match=r"^cannot read s3://.*AWS_ACCESS_KEY_ID") as caught:
-        brolly.scan(f"s3://key:sesame@bucket/*.parquet{closed}")
+    with pytest.raises(rainproof.InputError, match=r"^cannot read s3://.*AWS_ACCESS_KEY_ID") as caught:
+        rainproof.scan(f"s3://key:sesame@bucket/*.parquet{closed}")
     assert "sesame" not in str(caught.value)
-    with pytest.raises(brolly.InputError, match=r"^cannot read abfs://box/a\.parquet: .*account.* AZURE_CLIENT_ID"):
-        brolly.scan("abfs://box/a.parquet")
+    with pytest.raises(rainproof.InputError, match=r"^cannot read abfs://box/a\.parquet: .*account.* AZURE_CLIENT_ID"):
+        rainproof.scan("abfs://box/a.parquet")
 
 
 def test_rows_of_every_database_on_the_command_line(tmp_path, monkeypatch, capsys, postgresql, postgresql_connection):
     """Rows are fetched, a few at a time, where a command needs single ones."""
     import duckdb
 
-    monkeypatch.setattr("brolly.engines.databases._FETCHED", 37)
+    monkeypatch.setattr("rainproof.engines.databases._FETCHED", 37)
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"p": P, "y": Y == 1, "town": [f"t{i % 50}" for i in range(N)]}), "rows.parquet")
     rows = ", ".join(f"({p}, {bool(y)}, 't{i % 50}')" for i, (p, y) in enumerate(zip(P, Y, strict=True)))

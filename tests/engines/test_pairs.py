@@ -10,7 +10,7 @@ import pytest
 from helpers.engine_loading import ENGINES
 from scipy.optimize import linprog
 
-import brolly
+import rainproof
 
 rng = np.random.default_rng(20260518)
 N, M = 300, 64
@@ -35,7 +35,7 @@ def spoiled(rows, value):
 def scan(engine, columns, request, **options):
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     source = ENGINES[engine](table, request)
-    return brolly.scan(source, prob=["q", "p"], outcome="y", grid=M, **options)
+    return rainproof.scan(source, prob=["q", "p"], outcome="y", grid=M, **options)
 
 
 def sums(q, p, y, w):
@@ -98,7 +98,7 @@ BAD = {
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_names_the_old_column(engine, case, request):
     old, rule, count = BAD[case]
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         scan(engine, {"q": old, "p": P, "y": Y}, request)
     # SQLite has no NaN and stores a null; NumPy's floats in pandas have no null and store NaN.
     missing = {"sqlite": BAD["nulls"][1], "pandas_numpy": BAD["NaN"][1]}
@@ -130,8 +130,8 @@ def worst_on_grid(rows, first, second, m):
 def test_harm_and_gain_are_those_of_a_linear_program_over_thresholds_on_the_grid(seed):
     m = [2, 8, 64][seed % 3]
     rows = draw(40, m, weighted=seed % 2 == 1, seed=seed)
-    sample = brolly.scan(rows, ["old", "new"], weight="w", grid=m)
-    found = brolly.switch_guarantee(sample, rng=0)
+    sample = rainproof.scan(rows, ["old", "new"], weight="w", grid=m)
+    found = rainproof.switch_guarantee(sample, rng=0)
     assert found.harm == pytest.approx(worst_on_grid(rows, "old", "new", m), abs=1e-9)
     assert found.gain == pytest.approx(worst_on_grid(rows, "new", "old", m), abs=1e-9)
     for task, value, names in (
@@ -149,10 +149,10 @@ def test_predictions_on_the_grid_give_the_bounds_of_their_rows():
     """There compression loses nothing but thresholds just above a prediction."""
     rows = draw(3000, 64, seed=1)
     rows["old"], rows["new"] = np.floor(64 * rows["old"]) / 64, np.floor(64 * rows["new"]) / 64
-    sample = brolly.scan(rows, ["old", "new"], grid=64)
+    sample = rainproof.scan(rows, ["old", "new"], grid=64)
     pair, plain = (
-        brolly.switch_guarantee(sample, rng=0),
-        brolly.switch_guarantee(rows["y"], rows["old"], rows["new"], rng=0),
+        rainproof.switch_guarantee(sample, rng=0),
+        rainproof.switch_guarantee(rows["y"], rows["old"], rows["new"], rng=0),
     )
     assert pair.harm <= plain.harm + 1e-12
     assert pair.harm_bound <= plain.harm_bound + 1e-12
@@ -164,16 +164,18 @@ def test_predictions_on_the_grid_give_the_bounds_of_their_rows():
 
 def test_weights_have_a_harm_bound_but_cannot_prove_a_gain():
     rows = draw(2000, 64, weighted=True)
-    weighted = brolly.switch_guarantee(brolly.scan(rows, ["old", "new"], weight="w"), rng=0)
-    exact = brolly.switch_guarantee(rows["y"], rows["old"], rows["new"], sample_weight=rows["w"], rng=0)
+    weighted = rainproof.switch_guarantee(rainproof.scan(rows, ["old", "new"], weight="w"), rng=0)
+    exact = rainproof.switch_guarantee(rows["y"], rows["old"], rows["new"], sample_weight=rows["w"], rng=0)
     assert weighted.effective_n == pytest.approx(exact.effective_n)
     assert weighted.harm_bound == pytest.approx(exact.harm_bound, abs=0.003)
     assert weighted.gain_at_least is None
     assert weighted.to_dict()["gain_at_least"] is None
     assert "cannot prove a gain in any decision" in str(weighted)
     assert "gain_at_least=None" in repr(weighted)
-    alike = brolly.switch_guarantee(brolly.scan({**rows, "w": np.full(2000, 0.3)}, ["old", "new"], weight="w"), rng=0)
-    plain = brolly.switch_guarantee(brolly.scan(rows, ["old", "new"]), rng=0)
+    alike = rainproof.switch_guarantee(
+        rainproof.scan({**rows, "w": np.full(2000, 0.3)}, ["old", "new"], weight="w"), rng=0
+    )
+    plain = rainproof.switch_guarantee(rainproof.scan(rows, ["old", "new"]), rng=0)
     assert alike.harm_bound == pytest.approx(plain.harm_bound)
     assert alike.gain_at_least == pytest.approx(plain.gain_at_least)
 
@@ -181,16 +183,16 @@ def test_weights_have_a_harm_bound_but_cannot_prove_a_gain():
 def test_samples_add_up_and_keep_their_sums_in_another_process():
     rows = draw(900, 64, weighted=True)
     parts = [{name: column[k::3] for name, column in rows.items()} for k in range(3)]
-    added = sum(brolly.scan(part, ["old", "new"], weight="w") for part in parts)
-    expected = as_dict(brolly.scan(rows, ["old", "new"], weight="w"))
+    added = sum(rainproof.scan(part, ["old", "new"], weight="w") for part in parts)
+    expected = as_dict(rainproof.scan(rows, ["old", "new"], weight="w"))
     again = pickle.loads(pickle.dumps(added))
     for sample in (added, again):
         found = as_dict(sample)
         assert set(found) == set(expected)
         assert all(found[key] == pytest.approx(value, rel=1e-12) for key, value in expected.items())
     assert repr(again) == f"PairedSample(n=900, events={rows['y'].sum()}, grid=1024)"
-    with pytest.raises(brolly.InputError, match="compressed to the same grid"):
-        added + brolly.scan(rows, ["old", "new"], grid=8)
+    with pytest.raises(rainproof.InputError, match="compressed to the same grid"):
+        added + rainproof.scan(rows, ["old", "new"], grid=8)
     with pytest.raises(TypeError):
         added + 1
 
@@ -198,19 +200,21 @@ def test_samples_add_up_and_keep_their_sums_in_another_process():
 def test_a_text_file(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("old,new,y\n0.1,0.2,0\n0.8,0.9,true\n0.6, 0.4,0\n")
-    assert repr(brolly.scan(path, ["old", "new"])) == "PairedSample(n=3, events=1, grid=1024)"
+    assert repr(rainproof.scan(path, ["old", "new"])) == "PairedSample(n=3, events=1, grid=1024)"
     path.write_text("old,new,y\n0.1,0.2,0\nx,0.9,1\ny,0.4,0\n")
-    with pytest.raises(brolly.InputError, match=r"old must hold numbers; 2 values do not, the first is old\[1\] = 'x'"):
-        brolly.scan(path, ["old", "new"])
+    with pytest.raises(
+        rainproof.InputError, match=r"old must hold numbers; 2 values do not, the first is old\[1\] = 'x'"
+    ):
+        rainproof.scan(path, ["old", "new"])
 
 
 def test_bad_values_of_later_batches_are_counted():
     rows = draw(300_000, 64)
     rows["old"][[7, 299_999]] = 2.0
     with pytest.raises(
-        brolly.InputError, match=r"old must lie in \[0, 1\]; 2 values do not, the first is old\[7\] = 2.0"
+        rainproof.InputError, match=r"old must lie in \[0, 1\]; 2 values do not, the first is old\[7\] = 2.0"
     ):
-        brolly.scan(rows, ["old", "new"])
+        rainproof.scan(rows, ["old", "new"])
 
 
 @pytest.mark.parametrize(
@@ -225,14 +229,14 @@ def test_bad_values_of_later_batches_are_counted():
 )
 def test_what_cannot_be_read(options, message):
     rows = {**draw(50, 64), "zero": np.zeros(50)}
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.scan(rows, **{"prob": ["old", "new"], **options})
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.scan(rows, **{"prob": ["old", "new"], **options})
 
 
 def test_a_sample_takes_no_further_columns():
-    sample = brolly.scan(draw(50, 64), ["old", "new"])
+    sample = rainproof.scan(draw(50, 64), ["old", "new"])
     for name in ("p_old", "p_new", "sample_weight", "groups", "pos_label"):
-        with pytest.raises(brolly.InputError, match=f"{name} must not be given with a PairedSample"):
-            brolly.switch_guarantee(sample, **{name: [1] * 50})
-    with pytest.raises(brolly.InputError, match="p_old and p_new are required"):
-        brolly.switch_guarantee([0, 1], [0.1, 0.2])
+        with pytest.raises(rainproof.InputError, match=f"{name} must not be given with a PairedSample"):
+            rainproof.switch_guarantee(sample, **{name: [1] * 50})
+    with pytest.raises(rainproof.InputError, match="p_old and p_new are required"):
+        rainproof.switch_guarantee([0, 1], [0.1, 0.2])

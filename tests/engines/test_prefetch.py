@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from brolly.engines import prefetch as module
-from brolly.engines.prefetch import prefetch
+from rainproof.engines import prefetch as module
+from rainproof.engines.prefetch import prefetch
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def all_the_time_it_needs(monkeypatch):
 
 
 def readers():
-    return [thread for thread in threading.enumerate() if thread.name == "brolly-read"]
+    return [thread for thread in threading.enumerate() if thread.name == "rainproof-read"]
 
 
 def test_the_items_in_order():

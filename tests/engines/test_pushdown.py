@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import brolly
-from brolly.engines import pushdown
-from brolly.engines.column_spec import ColumnSpec
-from brolly.engines.narwhals_backend import grouped
-from brolly.engines.where import parse
-from brolly.errors import InputError
+import rainproof
+from rainproof.engines import pushdown
+from rainproof.engines.column_spec import ColumnSpec
+from rainproof.engines.narwhals_backend import grouped
+from rainproof.engines.where import parse
+from rainproof.errors import InputError
 
 rng = np.random.default_rng(3)
 N = 500
@@ -49,7 +49,7 @@ def lazy_frames(tmp_path, **columns):
 
 
 def test_the_expression_on_other_lazy_frames(tmp_path):
-    expected = brolly.Sample(Y, P, sample_weight=W).compress(256)
+    expected = rainproof.Sample(Y, P, sample_weight=W).compress(256)
     for frame in lazy_frames(tmp_path, p=P, y=Y, w=W, r=Y % 2 == 0):
         sample = one_sample(frame, weight="w")
         np.testing.assert_array_equal(sample.counts, expected.counts)
@@ -79,17 +79,20 @@ def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW v AS SELECT * FROM '{tmp_path}/a.parquet'")
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        brolly.scan(brolly.Table(connection, "v"), weight="w")
+        rainproof.scan(rainproof.Table(connection, "v"), weight="w")
     (name,) = spoil
-    assert brolly.scan(brolly.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0").n == (P >= 0.1).sum()
+    assert (
+        rainproof.scan(rainproof.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0").n
+        == (P >= 0.1).sum()
+    )
 
 
 def test_counts_are_wide_and_rows_are_streamed(monkeypatch):
     """Polars counts in 32 bits, and its in-memory engine would compute all columns first."""
     frame = nw.from_native(pl.LazyFrame({"p": P, "y": Y}))
     schema = grouped(frame, ColumnSpec(prob="p", outcome="y"), 256).collect_schema()
-    assert schema["brolly_count"] == nw.Int64
-    assert schema["brolly_cell"] == nw.Int64
+    assert schema["rainproof_count"] == nw.Int64
+    assert schema["rainproof_cell"] == nw.Int64
     seen, collect = [], pl.LazyFrame.collect
     monkeypatch.setattr(pl.LazyFrame, "collect", lambda self, **how: seen.append(how) or collect(self, **how))
     assert one_sample(pl.LazyFrame({"p": P, "y": Y})).n == N
@@ -115,24 +118,24 @@ def test_dask_turns_booleans_among_nulls_into_text():
     y = pd.Series([*(Y[1:] == 1).tolist(), None], dtype=object)
     frame = dask_frame(p=P, y=y)
     assert str(frame.dtypes["y"]) != "object"
-    assert repr(brolly.scan(frame, where="y is not null")) == repr(brolly.Sample(Y[1:], P[:-1]).compress())
+    assert repr(rainproof.scan(frame, where="y is not null")) == repr(rainproof.Sample(Y[1:], P[:-1]).compress())
     with pytest.raises(InputError, match=r"^y must not contain nulls \(missing values\); 1 value does$"):
-        brolly.scan(frame)
+        rainproof.scan(frame)
     with pytest.raises(InputError, match=r"^y must be 0 or 1; it holds text such as"):
-        brolly.scan(dask_frame(p=P, y=np.where(Y, "true", "False")))
+        rainproof.scan(dask_frame(p=P, y=np.where(Y, "true", "False")))
 
 
 def test_dask_looks_at_all_partitions():
     """The second label is another one in each half, which no partition can know."""
     labels = np.where(Y, "yes", np.where(np.arange(N) < N // 2, "no", "never"))
     with pytest.raises(InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"):
-        brolly.scan(dask_frame(p=P, y=labels), pos_label="yes")
+        rainproof.scan(dask_frame(p=P, y=labels), pos_label="yes")
     with pytest.raises(InputError, match=r"^y must hold 'yes' and one other label; it holds 'never' and 'no' too$"):
-        brolly.scan(dask_frame(p=P, y=np.where(Y, "yes", np.where(P < 0.3, "never", "no"))), pos_label="yes")
+        rainproof.scan(dask_frame(p=P, y=np.where(Y, "yes", np.where(P < 0.3, "never", "no"))), pos_label="yes")
     p = P.copy()
     p[[0, 1, 400]], y = 2.0, np.where(np.arange(N) == 450, 2, Y)
     with pytest.raises(InputError, match=r"^p must lie in \[0, 1\]; 3 values do not$") as caught:
-        brolly.scan(dask_frame(p=p, y=y))
+        rainproof.scan(dask_frame(p=p, y=y))
     assert caught.value.count == 3
 
 
@@ -140,14 +143,14 @@ def test_many_partitions_and_none_that_counts():
     import dask.dataframe as dd
 
     frame = dd.from_pandas(pd.DataFrame({"p": P, "y": Y, "r": np.arange(N) % 7}), npartitions=70)
-    segments = brolly.scan(frame, by="r", grid=256)
+    segments = rainproof.scan(frame, by="r", grid=256)
     assert {key: sample.n for key, sample in segments.items()} == {r: len(range(r, N, 7)) for r in range(7)}
-    expected = brolly.Sample(Y, P).compress(256)
+    expected = rainproof.Sample(Y, P).compress(256)
     np.testing.assert_array_equal(segments.pooled.y_prob, expected.y_prob)  # merged without rounding
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows that meet where$"):
-        brolly.scan(frame, where="p > 2")
+        rainproof.scan(frame, where="p > 2")
     with pytest.raises(InputError, match=r"^the Dask frame has columns but no rows$"):
-        brolly.scan(frame[frame.p > 2])
+        rainproof.scan(frame[frame.p > 2])
 
 
 @pytest.mark.parametrize(
@@ -214,9 +217,9 @@ def test_conditions_mean_the_same(tmp_path):
     connection.register("t", pa.table(columns))
     for where, kept in cases.items():
         expected = [columns["p"][row] for row in kept]
-        for source in (frame, connection.table("t"), brolly.Table(connection, "t")):
+        for source in (frame, connection.table("t"), rainproof.Table(connection, "t")):
             np.testing.assert_allclose(np.sort(one_sample(source, where=where).y_prob), expected, err_msg=where)
-        here = brolly.scan(pa.table(columns), where=where, grid=256)
+        here = rainproof.scan(pa.table(columns), where=where, grid=256)
         np.testing.assert_allclose(np.sort(here.y_prob), expected, err_msg=where)
 
 
@@ -229,19 +232,19 @@ def test_spark_keeps_the_rows_where_they_are(spark):
     assert "Python" not in text
     assert plan.count() <= 2 * (16 + 1)
     with pytest.raises(InputError, match=r"^the frame of pyspark has no column 'q'"):
-        brolly.scan(frame, "q")
+        rainproof.scan(frame, "q")
 
 
 def test_without_narwhals_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "narwhals.stable.v2", None)
-    with pytest.raises(brolly.MissingExtraError, match=r"narwhals: pip install narwhals pyarrow$"):
+    with pytest.raises(rainproof.MissingExtraError, match=r"narwhals: pip install narwhals pyarrow$"):
         pushdown.aggregate(pl.LazyFrame({"p": P, "y": Y}), ColumnSpec(prob="p", outcome="y"), 256)
 
 
 def test_asking_whose_rows_they_are_imports_nothing():
     code = """
 import sys
-from brolly.engines import pushdown
+from rainproof.engines import pushdown
 assert not pushdown.is_remote({"p": [1]})
 assert pushdown.is_remote("postgresql://host/db#t")
 loaded = {m.partition(".")[0] for m in sys.modules}

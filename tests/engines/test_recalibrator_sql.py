@@ -7,9 +7,9 @@ import sqlite3
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core.piecewise import PiecewiseMap
-from brolly.recalibration.methods import METHODS
+import rainproof
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.recalibration.methods import METHODS
 
 NAME = 'p" OR 1=1 -- `'  # of a column
 BY = 'it\'s "a" `column`'
@@ -26,11 +26,11 @@ def draw(n, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     """Each method, and a map that begins at 0, where the smallest doubles count."""
-    found = {method: brolly.Recalibrator(method, rng=0).fit(*draw(3000)) for method in METHODS}
-    from_zero = brolly.Recalibrator("none", rng=0).fit(*draw(200))
+    found = {method: rainproof.Recalibrator(method, rng=0).fit(*draw(3000)) for method in METHODS}
+    from_zero = rainproof.Recalibrator("none", rng=0).fit(*draw(200))
     edges, start, end = ([0.0, 0.25, 2 / 3, 1.0], [0.0, 0.5, 0.0], [0.3, 0.2, 0.9])
     from_zero.map_ = PiecewiseMap.from_ends(np.array(edges), np.array(start), np.array(end))
-    falls = brolly.Recalibrator("none", rng=0).fit(*draw(200))
+    falls = rainproof.Recalibrator("none", rng=0).fit(*draw(200))
     falls.map_ = PiecewiseMap.from_ends(
         np.array([0.0, 1e-9, 0.5, 1.0]), np.array([1.0, 0.0, 0.7]), np.array([0, 1, 0.0])
     )
@@ -43,7 +43,9 @@ def segmented():
     at = np.arange(12_000) % 4
     region = np.array([*LABELS, None], object)[at]
     year = np.where(at % 2, 2025, 2026)
-    r = brolly.Recalibrator("logistic", rng=0).fit(p, np.where(at < 2, 1 - y, y), by={"region": region, "year": year})
+    r = rainproof.Recalibrator("logistic", rng=0).fit(
+        p, np.where(at < 2, 1 - y, y), by={"region": region, "year": year}
+    )
     assert sum(segment.corrected for segment in r.segments_) >= 3
     return r
 
@@ -154,7 +156,7 @@ def test_spark(spark, fitted, segmented):
 def test_many_pieces_stay_shallow():
     """As many as a million rows give, within the limits of SQLite: 1,000 levels and a million characters."""
     rng = np.random.default_rng(0)
-    r = brolly.Recalibrator("none", rng=0).fit(*draw(200))
+    r = rainproof.Recalibrator("none", rng=0).fit(*draw(200))
     edges, values = np.sort(rng.random(4999)), np.sort(rng.random(5000))
     r.map_ = PiecewiseMap.from_ends(np.concatenate([[0.0], edges, [1.0]]), values, np.append(values[1:], 1.0))
     statement = r.to_sql("p", dialect="sqlite")
@@ -170,22 +172,24 @@ def test_many_pieces_stay_shallow():
 
 def test_what_is_refused(fitted, segmented):
     r = fitted["logistic"]
-    with pytest.raises(brolly.InputError, match="dialect must be one of 'ansi'"):
+    with pytest.raises(rainproof.InputError, match="dialect must be one of 'ansi'"):
         r.to_sql("p", dialect="oracle")
-    with pytest.raises(brolly.InputError, match="names must not contain a zero byte"):
+    with pytest.raises(rainproof.InputError, match="names must not contain a zero byte"):
         r.to_sql("p\0")
     with pytest.raises(
-        brolly.InputError, match="by must name nothing, as the map was fitted without segments; it names g"
+        rainproof.InputError, match="by must name nothing, as the map was fitted without segments; it names g"
     ):
         r.to_sql("p", by="g")
-    with pytest.raises(brolly.InputError, match="by must name one for each of region, year; it names nothing"):
+    with pytest.raises(rainproof.InputError, match="by must name one for each of region, year; it names nothing"):
         segmented.to_sql("p")
-    with pytest.raises(brolly.InputError, match="by must name region, year; it names region"):
+    with pytest.raises(rainproof.InputError, match="by must name region, year; it names region"):
         segmented.to_sql("p", by={"region": "r"})
-    with pytest.raises(brolly.InputError, match="no map yet"):
-        brolly.Recalibrator().to_sql("p")
+    with pytest.raises(rainproof.InputError, match="no map yet"):
+        rainproof.Recalibrator().to_sql("p")
     p, y = draw(8000)
     by = np.repeat(np.array(["2026-01-01", "2026-01-02"], "M8[D]"), 4000)
-    dates = brolly.Recalibrator("logistic", rng=0).fit(p, np.where(np.arange(8000) < 4000, y, 1 - y), by=by)
-    with pytest.raises(brolly.InputError, match="segments must be text, finite numbers, bools or None in SQL; one is"):
+    dates = rainproof.Recalibrator("logistic", rng=0).fit(p, np.where(np.arange(8000) < 4000, y, 1 - y), by=by)
+    with pytest.raises(
+        rainproof.InputError, match="segments must be text, finite numbers, bools or None in SQL; one is"
+    ):
         dates.to_sql("p", by="day")

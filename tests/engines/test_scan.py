@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.file_writing import write_csv, write_parquet
 
-import brolly
-from brolly.core.input import labels
-from brolly.engines import pushdown, sources
+import rainproof
+from rainproof.core.input import labels
+from rainproof.engines import pushdown, sources
 
 rng = np.random.default_rng(20261115)
 CONNECTION = duckdb.connect()  # kept: older versions close one that nothing but a relation refers to
@@ -120,12 +120,12 @@ def source(request, tmp_path):
 
 
 def test_the_same_sample_from_everywhere(source):
-    assert_same(brolly.scan(source), brolly.Sample(Y, P).compress())
+    assert_same(rainproof.scan(source), rainproof.Sample(Y, P).compress())
 
 
 def test_weights_from_everywhere(source):
-    sample = brolly.scan(source, weight="w", grid=1024)
-    expected = brolly.Sample(Y, P, sample_weight=W).compress(1024)
+    sample = rainproof.scan(source, weight="w", grid=1024)
+    expected = rainproof.Sample(Y, P, sample_weight=W).compress(1024)
     np.testing.assert_array_equal(sample.counts, expected.counts)
     np.testing.assert_allclose(sample.sample_weight, expected.sample_weight, rtol=1e-15)
     np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-15)
@@ -133,21 +133,21 @@ def test_weights_from_everywhere(source):
 
 def test_segments_from_everywhere(source):
     """One pass gives what a scan of each segment's rows gives, bit for bit."""
-    found = brolly.scan(source, by=["region", "month"])
+    found = rainproof.scan(source, by=["region", "month"])
     plain = {(r, int(m)): of for (r, m), of in found.items()}  # a text file calls its months '1', '2', '3'
     assert len(plain) == 9
     for region in ("north", "south", None):
         for month in (1, 2, 3):
             of = np.equal(REGION, region) & np.equal(MONTH, month)
-            assert_same(plain[region, month], brolly.Sample(Y[of], P[of]).compress())
-    assert_same(found.pooled, brolly.Sample(Y, P).compress())
+            assert_same(plain[region, month], rainproof.Sample(Y[of], P[of]).compress())
+    assert_same(found.pooled, rainproof.Sample(Y, P).compress())
     assert list(found)[-1][0] is None
 
 
 def test_conditions_from_everywhere(source):
     of = ((REGION == "north") & (MONTH >= 2)) | (P > 0.9)
-    sample = brolly.scan(source, where="region = 'north' and month >= 2 or p > 0.9")
-    assert_same(sample, brolly.Sample(Y[of], P[of]).compress())
+    sample = rainproof.scan(source, where="region = 'north' and month >= 2 or p > 0.9")
+    assert_same(sample, rainproof.Sample(Y[of], P[of]).compress())
 
 
 @pytest.mark.parametrize("kind", ["float32", "bool", "uint8", "text"])
@@ -163,7 +163,7 @@ def test_types(name, kind, tmp_path):
     else:
         y = Y.astype(kind)
     table = TABLE.set_column(0, "p", pa.array(p)).set_column(1, "y", pa.array(y))
-    assert_same(brolly.scan(SOURCES[name](table, tmp_path), **options), brolly.Sample(Y, p).compress())
+    assert_same(rainproof.scan(SOURCES[name](table, tmp_path), **options), rainproof.Sample(Y, p).compress())
 
 
 HOLES = [*P[:-2].tolist(), None, None]
@@ -183,11 +183,11 @@ def test_what_breaks_a_rule_is_counted_and_where_can_drop_it(rule, name, tmp_pat
     if name == "pattern":
         message = re.sub(r"\[(\d+)\\]", lambda m: f"[{int(m[1]) - 400}\\] of .*b.parquet", message)
     for options in ({}, {"by": "month"}):
-        with pytest.raises(brolly.InputError, match=f"^{message}$"):
-            brolly.scan(_again(name, table, tmp_path / f"{len(options)}"), **options)
-    kept = brolly.scan(_again(name, table, tmp_path / "kept"), where="p is not null and p is not nan and p <= 1")
+        with pytest.raises(rainproof.InputError, match=f"^{message}$"):
+            rainproof.scan(_again(name, table, tmp_path / f"{len(options)}"), **options)
+    kept = rainproof.scan(_again(name, table, tmp_path / "kept"), where="p is not null and p is not nan and p <= 1")
     good = [i for i, p in enumerate(column) if p is not None and 0 <= p <= 1]
-    assert_same(kept, brolly.Sample(Y[good], P[good]).compress())
+    assert_same(kept, rainproof.Sample(Y[good], P[good]).compress())
 
 
 def _again(name, table, folder):
@@ -198,15 +198,15 @@ def _again(name, table, folder):
 def test_missing_values_in_pandas():
     """NumPy's NaN is called NaN, a missing value of other types a null."""
     frame = pd.DataFrame({"p": [0.5, np.nan, 0.25], "y": [0, 1, 1]})
-    with pytest.raises(brolly.InputError, match=r"^p must not contain NaN; 1 value does, the first is p\[1\]$"):
-        brolly.scan(frame)
+    with pytest.raises(rainproof.InputError, match=r"^p must not contain NaN; 1 value does, the first is p\[1\]$"):
+        rainproof.scan(frame)
     for y in (pd.array([0, None, 1], "Int64"), pd.array([True, None, False], "boolean"), [0, None, 1.0]):
         holes = pd.DataFrame({"p": [0.5, 0.75, 0.25], "y": pd.Series(y, dtype=object if isinstance(y, list) else None)})
-        with pytest.raises(brolly.InputError, match=r"^y must not contain nulls \(missing values\); 1 value does"):
-            brolly.scan(holes)
-        assert brolly.scan(holes, where="y is not null").n == 2
+        with pytest.raises(rainproof.InputError, match=r"^y must not contain nulls \(missing values\); 1 value does"):
+            rainproof.scan(holes)
+        assert rainproof.scan(holes, where="y is not null").n == 2
     categories = pd.DataFrame({"p": [0.5, 0.75], "y": pd.Categorical(["a", "b"]), "by": pd.Categorical(["x", None])})
-    assert list(brolly.scan(categories, by="by", pos_label="a")) == ["x", None]
+    assert list(rainproof.scan(categories, by="by", pos_label="a")) == ["x", None]
 
 
 def test_keys_of_every_type():
@@ -223,42 +223,42 @@ def test_keys_of_every_type():
             "nothing": pa.nulls(4),
         }
     )
-    assert list(brolly.scan(table, by="date")) == [day, None]
+    assert list(rainproof.scan(table, by="date")) == [day, None]
     start = datetime.datetime(1970, 1, 1)
-    assert list(brolly.scan(table, by="time")) == [start, start + datetime.timedelta(microseconds=1), None]
-    assert brolly.scan(table, by="number").counts == {0.0: 2, None: 2}
-    assert list(brolly.scan(table, by="flag")) == [False, True, None]
-    assert brolly.scan(table, by=["category", "flag"]).counts == {
+    assert list(rainproof.scan(table, by="time")) == [start, start + datetime.timedelta(microseconds=1), None]
+    assert rainproof.scan(table, by="number").counts == {0.0: 2, None: 2}
+    assert list(rainproof.scan(table, by="flag")) == [False, True, None]
+    assert rainproof.scan(table, by=["category", "flag"]).counts == {
         ("x", False): 1,
         ("x", True): 1,
         ("y", True): 1,
         (None, None): 1,
     }
-    assert brolly.scan(table, by="nothing").counts == {None: 4}
+    assert rainproof.scan(table, by="nothing").counts == {None: 4}
     for kind, values in (("list<item: int64>", [[1]] * 4), ("binary", [b"x"] * 4)):
         odd = table.append_column("odd", pa.array(values))
         message = rf"^by must name columns of text, numbers or dates; odd holds values of type .*{kind[:4]}"
-        with pytest.raises(brolly.InputError, match=message):
-            brolly.scan(odd, by="odd")
+        with pytest.raises(rainproof.InputError, match=message):
+            rainproof.scan(odd, by="odd")
 
 
 def test_more_combinations_than_rows(monkeypatch):
     """Keys that are nearly all different, in two columns: combinations are sorted rather than counted."""
     monkeypatch.setattr(labels, "_FEW_COMBINATIONS", 10)
     a, b = rng.integers(0, 400, N), rng.integers(0, 400, N)
-    found = brolly.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
+    found = rainproof.scan({**COLUMNS, "a": a, "b": b}, by=("a", "b"))
     assert list(found) == sorted(set(zip(a.tolist(), b.tolist(), strict=True)))
     assert sum(found.counts.values()) == N
     columns = [f"c{i}" for i in range(10)]
     wide = {"p": np.full(100, 0.5), "y": np.zeros(100, int), **{name: np.arange(100) for name in columns}}
     message = "^by has more combinations of labels than can be numbered: name fewer columns$"
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.scan(wide, by=columns)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.scan(wide, by=columns)
 
 
 def test_native_conditions(tmp_path):
     of = P > 0.25
-    expected = brolly.Sample(Y[of], P[of]).compress()
+    expected = rainproof.Sample(Y[of], P[of]).compress()
     for name, where in (
         ("polars", pl.col("p") > 0.25),
         ("polars lazy", pl.col("p") > 0.25),
@@ -270,13 +270,13 @@ def test_native_conditions(tmp_path):
         ("parquet", pc.field("p") > 0.25),
         ("duckdb", duckdb.ColumnExpression("p") > 0.25),
     ):
-        assert_same(brolly.scan(SOURCES[name](TABLE, tmp_path), where=where), expected)
-    extra = brolly.scan(SOURCES["feather"](TABLE, tmp_path), where=pc.field("extra") < 10)  # a column not asked for
+        assert_same(rainproof.scan(SOURCES[name](TABLE, tmp_path), where=where), expected)
+    extra = rainproof.scan(SOURCES["feather"](TABLE, tmp_path), where=pc.field("extra") < 10)  # a column not asked for
     assert extra.n == 10
     with pytest.raises(
-        brolly.InputError, match=r"^where must be text, or an expression .*; it is of type builtins.int$"
+        rainproof.InputError, match=r"^where must be text, or an expression .*; it is of type builtins.int$"
     ):
-        brolly.scan(TABLE, where=3)
+        rainproof.scan(TABLE, where=3)
 
 
 CLASSES = rng.dirichlet([1, 2, 3], N)
@@ -298,21 +298,21 @@ def test_several_classes(name, spelling, labels, tmp_path):
     }
     source = write[name]() if name in write else SOURCES[name](table, tmp_path)
     options = {"prob": BIRDS, "outcome": "kind", "labels": labels}
-    top = brolly.Sample.from_multiclass(KIND, CLASSES, view="top-label")
-    assert_same(brolly.scan(source, view="top-label", **options), top.compress())
-    rest = brolly.scan(source, view="one-vs-rest", **options)
+    top = rainproof.Sample.from_multiclass(KIND, CLASSES, view="top-label")
+    assert_same(rainproof.scan(source, view="top-label", **options), top.compress())
+    rest = rainproof.scan(source, view="one-vs-rest", **options)
     assert rest.by == ("class",)
-    expected = brolly.Sample.from_multiclass(KIND, CLASSES, view="one-vs-rest", labels=None)
+    expected = rainproof.Sample.from_multiclass(KIND, CLASSES, view="one-vs-rest", labels=None)
     assert list(rest) == (labels or BIRDS)
     for key, sample in zip(rest, expected.values(), strict=True):
         assert_same(rest[key], sample.compress())
-    by = brolly.scan(source, view="top-label", by="month", weight="w", **options)
+    by = rainproof.scan(source, view="top-label", by="month", weight="w", **options)
     first = next(iter(by))
     assert by[first].n == (MONTH == 1).sum()
-    both = brolly.scan(source, view="one-vs-rest", by="month", **options)
+    both = rainproof.scan(source, view="one-vs-rest", by="month", **options)
     assert both.by == ("month", "class")
     key = next(iter(both))
-    assert_same(both[key], brolly.Sample(KIND[MONTH == 1] == 0, CLASSES[MONTH == 1, 0]).compress())
+    assert_same(both[key], rainproof.Sample(KIND[MONTH == 1] == 0, CLASSES[MONTH == 1, 0]).compress())
 
 
 def classes_with(**changes):
@@ -326,8 +326,8 @@ def test_rules_for_several_classes(monkeypatch):
     monkeypatch.setattr(sources, "_BATCH", 100)
 
     def refuse(table, message, **options):
-        with pytest.raises(brolly.InputError, match=f"^{message}$"):
-            brolly.scan(table, prob=BIRDS, outcome="kind", **{"view": "top-label", "weight": "w", **options})
+        with pytest.raises(rainproof.InputError, match=f"^{message}$"):
+            rainproof.scan(table, prob=BIRDS, outcome="kind", **{"view": "top-label", "weight": "w", **options})
 
     refuse(
         classes_with(duck=(150, None)),
@@ -354,9 +354,9 @@ def test_rules_for_several_classes(monkeypatch):
     refuse(classes_with(), "pos_label is for two classes; give the labels of several with labels", pos_label=1)
     refuse(classes_with(), r"labels must name each of the 3 classes once; they are \['a'\]", labels=["a"])
     with pytest.raises(
-        brolly.InputError, match=r"^prob must name a column for each class with view and labels; it is 'p'$"
+        rainproof.InputError, match=r"^prob must name a column for each class with view and labels; it is 'p'$"
     ):
-        brolly.scan(TABLE, view="top-label")
+        rainproof.scan(TABLE, view="top-label")
 
 
 WRONG = {
@@ -384,35 +384,35 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said(case):
     source, options, message = WRONG[case]
-    with pytest.raises(brolly.InputError, match=f"^{message}$"):
-        brolly.scan(source, **options)
+    with pytest.raises(rainproof.InputError, match=f"^{message}$"):
+        rainproof.scan(source, **options)
 
 
 def test_files_without_rows_and_files_that_are_something_else(tmp_path):
     folder = write_pieces(tmp_path / "d", TABLE.slice(0, 0))
-    with pytest.raises(brolly.InputError, match=r"^each of the 3 files has columns but no rows$"):
-        brolly.scan(f"{folder}/*")
+    with pytest.raises(rainproof.InputError, match=r"^each of the 3 files has columns but no rows$"):
+        rainproof.scan(f"{folder}/*")
     (folder / "b.parquet").write_bytes((folder / "b.parquet").read_bytes()[:-20])
-    with pytest.raises(brolly.InputError, match=r"^cannot read .*b.parquet: "):
-        brolly.scan(f"{folder}/*")
+    with pytest.raises(rainproof.InputError, match=r"^cannot read .*b.parquet: "):
+        rainproof.scan(f"{folder}/*")
     (tmp_path / "a.feather").write_text("p,y\n0.5,1\n" * 9)
-    with pytest.raises(brolly.InputError, match=r"^cannot read .*a.feather: Not an Arrow file$"):
-        brolly.scan(tmp_path / "a.feather")
+    with pytest.raises(rainproof.InputError, match=r"^cannot read .*a.feather: Not an Arrow file$"):
+        rainproof.scan(tmp_path / "a.feather")
 
 
 def test_columns_without_a_value_and_labels_that_are_dates():
     message = r"^p must not contain nulls \(missing values\); 3 values do, the first is p\[0\]$"
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.scan(pa.table({"p": pa.nulls(3, pa.float64()), "y": [0, 1, 1]}))
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.scan(pa.table({"p": pa.nulls(3, pa.float64()), "y": [0, 1, 1]}))
     day = datetime.date(2026, 5, 17)
     dates = pa.table({"p": [0.5, 0.25], "y": [day, day + datetime.timedelta(1)]})
-    assert brolly.scan(dates, pos_label=day).event_rate == 0.5
+    assert rainproof.scan(dates, pos_label=day).event_rate == 0.5
 
 
 def test_a_lazy_frame_is_never_collected_whole(monkeypatch):
     monkeypatch.delattr(pl.LazyFrame, "collect_batches")
-    with pytest.raises(brolly.InputError, match=r"^reading a LazyFrame in batches needs Polars 1.34"):
-        brolly.scan(pl.from_arrow(TABLE).lazy())
+    with pytest.raises(rainproof.InputError, match=r"^reading a LazyFrame in batches needs Polars 1.34"):
+        rainproof.scan(pl.from_arrow(TABLE).lazy())
 
 
 def test_names_that_are_no_utf8(tmp_path):
@@ -423,17 +423,17 @@ def test_names_that_are_no_utf8(tmp_path):
                 pq.write_table(TABLE, file)
         else:
             write(path, p=P, y=Y)
-        assert brolly.scan(path).n == N
+        assert rainproof.scan(path).n == N
 
 
 def test_a_pattern_is_a_name_where_a_file_has_it(tmp_path):
-    assert brolly.scan(write_parquet(tmp_path / "a[1].parquet", p=P, y=Y)).n == N
+    assert rainproof.scan(write_parquet(tmp_path / "a[1].parquet", p=P, y=Y)).n == N
 
 
 def test_progress_counts_rows_before_the_condition(monkeypatch):
     monkeypatch.setattr(sources, "_BATCH", 300)
     seen = []
-    brolly.scan(TABLE, where="p > 0.5", progress=lambda *call: seen.append(call))
+    rainproof.scan(TABLE, where="p > 0.5", progress=lambda *call: seen.append(call))
     assert seen == [(300, 900), (600, 900), (900, 900)]
 
 
@@ -441,11 +441,11 @@ def test_rows_elsewhere_are_left_to_their_engine(monkeypatch):
     """Text with a scheme, and what the other engines call theirs."""
     asked = []
     monkeypatch.setattr(pushdown, "is_remote", lambda source: bool(asked.append(source)))
-    with pytest.raises(brolly.InputError, match=r"^the address of a database must end in # and the name of a table"):
-        brolly.scan("postgresql://here/there")
-    brolly.scan(TABLE)
-    with pytest.raises(brolly.InputError, match=r"^cannot read"):
-        brolly.scan("a.csv")
+    with pytest.raises(rainproof.InputError, match=r"^the address of a database must end in # and the name of a table"):
+        rainproof.scan("postgresql://here/there")
+    rainproof.scan(TABLE)
+    with pytest.raises(rainproof.InputError, match=r"^cannot read"):
+        rainproof.scan("a.csv")
     assert asked == ["postgresql://here/there", TABLE]
 
 
@@ -469,12 +469,12 @@ def test_scanning_imports_no_library_that_does_not_hold_the_rows(make, options, 
     write_csv(tmp_path / "a.csv", p=[0.25, 0.75], y=[0, 1], g=["a", "b"])
     write_parquet(tmp_path / "a.parquet", p=[0.25, 0.75], y=[False, True], w=[0, 1])
     code = f"""
-import sys, brolly
+import sys, rainproof
 columns = {{"p": [0.25, 0.75], "y": [0, 1], "g": ["a", "b"]}}
 class Streaming:
     def __init__(self, frame): self.__arrow_c_stream__ = frame.__arrow_c_stream__
 {make}
-brolly.scan(source{options})
+rainproof.scan(source{options})
 print(*[name for name in {absent.split()!r} if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import brolly
+import rainproof
 
 rng = np.random.default_rng(7)
 P = np.r_[0.0, 1.0, 0.5, 1e-12, rng.random(500)]
@@ -26,48 +26,48 @@ def same(a, b):
 @pytest.mark.parametrize("weight", [None, W])
 @pytest.mark.parametrize("m", [2, 64, 2**16, 2**20])
 def test_a_sample_comes_back_to_the_last_bit(tmp_path, weight, m):
-    sample = brolly.Sample(Y, P, sample_weight=weight).compress(m)
-    brolly.save_sample(sample, tmp_path / "day.parquet")
-    same(brolly.load_sample(tmp_path / "day.parquet"), sample)
+    sample = rainproof.Sample(Y, P, sample_weight=weight).compress(m)
+    rainproof.save_sample(sample, tmp_path / "day.parquet")
+    same(rainproof.load_sample(tmp_path / "day.parquet"), sample)
 
 
 def test_rows_are_compressed_on_the_way(tmp_path):
-    sample = brolly.Sample(Y, P)
-    brolly.save_sample(sample, str(tmp_path / "day.parquet"), grid=128)
-    same(brolly.load_sample(str(tmp_path / "day.parquet")), sample.compress(128))
-    brolly.save_sample(sample.compress(64), tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
-    assert brolly.load_sample(tmp_path / "day.parquet").grid == 64
+    sample = rainproof.Sample(Y, P)
+    rainproof.save_sample(sample, str(tmp_path / "day.parquet"), grid=128)
+    same(rainproof.load_sample(str(tmp_path / "day.parquet")), sample.compress(128))
+    rainproof.save_sample(sample.compress(64), tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
+    assert rainproof.load_sample(tmp_path / "day.parquet").grid == 64
 
 
 def test_days_add_up_to_the_whole(tmp_path):
     for day, rows in enumerate(np.array_split(np.arange(504), 5)):
-        brolly.save_sample(brolly.Sample(Y[rows], P[rows], sample_weight=W[rows]), tmp_path / f"{day}.parquet")
+        rainproof.save_sample(rainproof.Sample(Y[rows], P[rows], sample_weight=W[rows]), tmp_path / f"{day}.parquet")
     (tmp_path / "notes.txt").write_text("not a sample")
     (tmp_path / ".hidden.parquet").write_text("nor this")
-    days = brolly.load_samples(tmp_path)
+    days = rainproof.load_samples(tmp_path)
     assert list(days) == ["0", "1", "2", "3", "4"]
     first, *others = days.values()
     for other in others:
         first = first + other
-    same(first, brolly.Sample(Y, P, sample_weight=W).compress())
+    same(first, rainproof.Sample(Y, P, sample_weight=W).compress())
 
 
 def test_the_file_is_small(tmp_path):
     n = 200_000
     p = np.random.default_rng(0).random(n)
-    brolly.save_sample(brolly.Sample(p > 0.5, p), tmp_path / "day.parquet", grid=4096)
+    rainproof.save_sample(rainproof.Sample(p > 0.5, p), tmp_path / "day.parquet", grid=4096)
     assert (tmp_path / "day.parquet").stat().st_size < 100_000
 
 
 def stored(tmp_path, **changes):
     """A file with some columns changed, or left out where the change is None."""
     path = tmp_path / "day.parquet"
-    brolly.save_sample(brolly.Sample([0, 1, 1], [0.25, 0.75, 1.0]), path, grid=8)
+    rainproof.save_sample(rainproof.Sample([0, 1, 1], [0.25, 0.75, 1.0]), path, grid=8)
     table = pq.read_table(path)
-    about = json.loads(table.schema.metadata[b"brolly"]) | changes.pop("about", {})
+    about = json.loads(table.schema.metadata[b"rainproof"]) | changes.pop("about", {})
     columns = {name: changes.get(name, table[name]) for name in table.column_names}
     table = pa.table({name: column for name, column in columns.items() if column is not None})
-    pq.write_table(table.replace_schema_metadata({b"brolly": json.dumps(about)}), path)
+    pq.write_table(table.replace_schema_metadata({b"rainproof": json.dumps(about)}), path)
     return path
 
 
@@ -97,69 +97,71 @@ def stored(tmp_path, **changes):
 )
 def test_a_damaged_file_is_refused(tmp_path, changes, fault):
     path = stored(tmp_path, **changes)
-    with pytest.raises(brolly.InputError, match=f"day.parquet is a damaged sample: {fault}"):
-        brolly.load_sample(path)
+    with pytest.raises(rainproof.InputError, match=f"day.parquet is a damaged sample: {fault}"):
+        rainproof.load_sample(path)
 
 
 def test_a_file_without_rows_is_refused(tmp_path):
     path = stored(tmp_path)
     pq.write_table(pq.read_table(path)[:0], path)
-    with pytest.raises(brolly.InputError, match="is a damaged sample: it has no rows"):
-        brolly.load_sample(path)
+    with pytest.raises(rainproof.InputError, match="is a damaged sample: it has no rows"):
+        rainproof.load_sample(path)
 
 
 def test_other_formats_and_grids_are_refused(tmp_path):
-    with pytest.raises(brolly.InputError, match="was stored in format 9; this brolly reads format 1"):
-        brolly.load_sample(stored(tmp_path, about={"format": 9}))
+    with pytest.raises(rainproof.InputError, match="was stored in format 9; this rainproof reads format 1"):
+        rainproof.load_sample(stored(tmp_path, about={"format": 9}))
     with pytest.raises(
-        brolly.InputError, match=r"^the grid of .*day\.parquet must be a power of two from 2 to 1,048,576; it is 12$"
+        rainproof.InputError, match=r"^the grid of .*day\.parquet must be a power of two from 2 to 1,048,576; it is 12$"
     ):
-        brolly.load_sample(stored(tmp_path, about={"grid": 12}))
+        rainproof.load_sample(stored(tmp_path, about={"grid": 12}))
 
 
 @pytest.mark.parametrize("about", ["", "[", "3", "[1]", "null", '{"format": 1}', "[" * 100_000])
 def test_damaged_metadata_is_an_input_error(tmp_path, about):
     path = stored(tmp_path)
-    pq.write_table(pq.read_table(path).replace_schema_metadata({b"brolly": about}), path)
-    with pytest.raises(brolly.InputError, match="is a damaged sample: its metadata cannot be read"):
-        brolly.load_sample(path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({b"rainproof": about}), path)
+    with pytest.raises(rainproof.InputError, match="is a damaged sample: its metadata cannot be read"):
+        rainproof.load_sample(path)
 
 
 def test_no_flipped_bit_changes_a_number(tmp_path):
     """Each byte of a file in turn has one bit flipped: refused, or the same sample."""
     path = tmp_path / "day.parquet"
-    brolly.save_sample(brolly.Sample(Y, P, sample_weight=W), path, grid=8)
-    whole, sample = path.read_bytes(), brolly.load_sample(path)
+    rainproof.save_sample(rainproof.Sample(Y, P, sample_weight=W), path, grid=8)
+    whole, sample = path.read_bytes(), rainproof.load_sample(path)
     refused = 0
     for place in range(len(whole)):
         flipped = bytearray(whole)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
         try:
-            same(brolly.load_sample(path), sample)
-        except brolly.InputError:
+            same(rainproof.load_sample(path), sample)
+        except rainproof.InputError:
             refused += 1
     assert refused > len(whole) / 3
 
 
 def test_other_files_are_refused(tmp_path):
     pq.write_table(pa.table({"p": [0.5]}), tmp_path / "rows.parquet")
-    with pytest.raises(brolly.InputError, match=r"rows.parquet is not a stored sample: write one with 'brolly store'"):
-        brolly.load_sample(tmp_path / "rows.parquet")
+    with pytest.raises(
+        rainproof.InputError, match=r"rows.parquet is not a stored sample: write one with 'rainproof store'"
+    ):
+        rainproof.load_sample(tmp_path / "rows.parquet")
     (tmp_path / "text.parquet").write_text("p,y\n0.5,1\n")
-    with pytest.raises(brolly.InputError, match=r"cannot read .*text.parquet"):
-        brolly.load_sample(tmp_path / "text.parquet")
-    with pytest.raises(brolly.InputError, match=r"cannot read .*gone.parquet: No such file or directory"):
-        brolly.load_sample(tmp_path / "gone.parquet")
+    with pytest.raises(rainproof.InputError, match=r"cannot read .*text.parquet"):
+        rainproof.load_sample(tmp_path / "text.parquet")
+    with pytest.raises(rainproof.InputError, match=r"cannot read .*gone.parquet: No such file or directory"):
+        rainproof.load_sample(tmp_path / "gone.parquet")
 
 
 def test_folders_without_samples_are_refused(tmp_path):
-    with pytest.raises(brolly.InputError, match=r"holds no .parquet files: write some with 'brolly store'"):
-        brolly.load_samples(tmp_path)
-    with pytest.raises(brolly.InputError, match="gone is not a folder"):
-        brolly.load_samples(tmp_path / "gone")
+    with pytest.raises(rainproof.InputError, match=r"holds no .parquet files: write some with 'rainproof store'"):
+        rainproof.load_samples(tmp_path)
+    with pytest.raises(rainproof.InputError, match="gone is not a folder"):
+        rainproof.load_samples(tmp_path / "gone")
 
 
 def test_a_place_that_cannot_be_written_to_is_said(tmp_path):
-    with pytest.raises(brolly.InputError, match=r"cannot write .*no-folder"):
-        brolly.save_sample(brolly.Sample([0, 1], [0.1, 0.9]), tmp_path / "no-folder" / "day.parquet")
+    with pytest.raises(rainproof.InputError, match=r"cannot write .*no-folder"):
+        rainproof.save_sample(rainproof.Sample([0, 1], [0.1, 0.9]), tmp_path / "no-folder" / "day.parquet")

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.file_writing import write_csv
 
-import brolly
-from brolly.cli import main
-from brolly.engines import files, ingest
-from brolly.engines.kept_rows import keep_rows
+import rainproof
+from rainproof.cli import main
+from rainproof.engines import files, ingest
+from rainproof.engines.kept_rows import keep_rows
 
 rng = np.random.default_rng(19)
 N = 60
@@ -41,20 +41,24 @@ def test_trials_are_rows(tmp_path, monkeypatch, piece):
     monkeypatch.setattr(ingest, "_TRIALS", piece)
     monkeypatch.setattr(files, "_CSV_BLOCK", 256)
     file = write_csv(tmp_path / "a.csv", **ROWS)
-    expected = brolly.Sample(Y, P[ROW]).compress()
+    expected = rainproof.Sample(Y, P[ROW]).compress()
     for source in (ROWS, file):
-        found = brolly.scan(source, **OPTIONS)
+        found = rainproof.scan(source, **OPTIONS)
         assert_same(found, expected)
         assert found.n == TRIALS.sum()
-    assert_same(brolly.scan(file, weight="w", **OPTIONS), brolly.Sample(Y, P[ROW], sample_weight=W[ROW]).compress())
-    by = brolly.scan(file, by="town", **OPTIONS)
+    assert_same(
+        rainproof.scan(file, weight="w", **OPTIONS), rainproof.Sample(Y, P[ROW], sample_weight=W[ROW]).compress()
+    )
+    by = rainproof.scan(file, by="town", **OPTIONS)
     for town, sample in by.items():
         here = TOWN[ROW] == town
-        assert_same(sample, brolly.Sample(Y[here], P[ROW][here]).compress())
-    pair = brolly.scan(file, **{**OPTIONS, "prob": ["q", "p"]})
+        assert_same(sample, rainproof.Sample(Y[here], P[ROW][here]).compress())
+    pair = rainproof.scan(file, **{**OPTIONS, "prob": ["q", "p"]})
     rows = {"q": Q[ROW], "p": P[ROW], "y": Y}
     assert pair.n == len(Y)
-    found, plain = (brolly.switch_guarantee(one, rng=0).to_dict() for one in (pair, brolly.scan(rows, ["q", "p"], "y")))
+    found, plain = (
+        rainproof.switch_guarantee(one, rng=0).to_dict() for one in (pair, rainproof.scan(rows, ["q", "p"], "y"))
+    )
     assert found == plain
     kept = keep_rows(file, "p", "k", trials="n", groups="town")
     np.testing.assert_array_equal(kept.sample.y_prob, P[ROW])
@@ -68,12 +72,12 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
         db.execute("CREATE TABLE t (p REAL, k INTEGER, n INTEGER)")
         db.executemany("INSERT INTO t VALUES (?, ?, ?)", zip(P.tolist(), EVENTS.tolist(), TRIALS.tolist(), strict=True))
     db.close()
-    assert_same(brolly.scan("sqlite:///a.db#t", **OPTIONS), brolly.Sample(Y, P[ROW]).compress())
+    assert_same(rainproof.scan("sqlite:///a.db#t", **OPTIONS), rainproof.Sample(Y, P[ROW]).compress())
     for options in ({"trials": "n"}, {"percent": True}, {"confidence_words": {"a": 0.5}}):
         with pytest.raises(
-            brolly.InputError, match=r"^view, labels, percent, confidence_words and trials are for rows in this"
+            rainproof.InputError, match=r"^view, labels, percent, confidence_words and trials are for rows in this"
         ):
-            brolly.scan(brolly.Table("sqlite:///a.db", "t"), "p", "k", **options)
+            rainproof.scan(rainproof.Table("sqlite:///a.db", "t"), "p", "k", **options)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +105,18 @@ def test_trials_that_are_wrong(monkeypatch, change, options, message):
     for name, (at, value) in change.items():
         rows[name][at] = value
     for batch in (1 << 20, 5):
-        monkeypatch.setattr("brolly.engines.sources._BATCH", batch)
-        with pytest.raises(brolly.InputError, match=message):
-            brolly.scan(rows, **{**OPTIONS, **options})
+        monkeypatch.setattr("rainproof.engines.sources._BATCH", batch)
+        with pytest.raises(rainproof.InputError, match=message):
+            rainproof.scan(rows, **{**OPTIONS, **options})
 
 
 def test_wrong_trials_are_counted_over_all_batches(monkeypatch):
-    monkeypatch.setattr("brolly.engines.sources._BATCH", 5)
-    with pytest.raises(brolly.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "):
-        brolly.scan({**ROWS, "k": TRIALS + 101}, **OPTIONS)
+    monkeypatch.setattr("rainproof.engines.sources._BATCH", 5)
+    with pytest.raises(rainproof.InputError, match=r"; 60 values do not, the first is k\[0\] = 101 of "):
+        rainproof.scan({**ROWS, "k": TRIALS + 101}, **OPTIONS)
     holes = pa.table({"p": P, "k": EVENTS, "n": pa.array([None if i % 2 else 200 for i in range(N)])})
-    with pytest.raises(brolly.InputError, match=r"^n must not contain nulls .*; 30 values do, the first is n\[1\]$"):
-        brolly.scan(holes, **OPTIONS)
+    with pytest.raises(rainproof.InputError, match=r"^n must not contain nulls .*; 30 values do, the first is n\[1\]$"):
+        rainproof.scan(holes, **OPTIONS)
 
 
 def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
@@ -132,10 +136,10 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     for groups in ([], ["--groups", "club"]):
         assert main([*compare, "--fractional", *groups]) == 0
         told = json.loads(capsys.readouterr().out)
-        of_p, at = brolly.split_outcomes(share, P, groups=TOWN if groups else None)
-        of_q, _ = brolly.split_outcomes(share, Q)
-        with pytest.warns(brolly.BrollyWarning):
-            expected = brolly.assess_many(
+        of_p, at = rainproof.split_outcomes(share, P, groups=TOWN if groups else None)
+        of_q, _ = rainproof.split_outcomes(share, Q)
+        with pytest.warns(rainproof.RainproofWarning):
+            expected = rainproof.assess_many(
                 {"p": (of_p.y_true, of_p.y_prob), "q": (of_q.y_true, of_q.y_prob)},
                 sample_weight=of_p.sample_weight,
                 groups=at,
@@ -148,7 +152,7 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(files, "_CSV_BLOCK", 64)
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2
     error = "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 (line 2)"
-    assert capsys.readouterr().err == f"brolly: error: {error}\n"
+    assert capsys.readouterr().err == f"rainproof: error: {error}\n"
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional", "--pos-label", "1"]) == 2
     assert "fractional outcomes cannot be combined with pos_label or trials" in capsys.readouterr().err
 
@@ -161,21 +165,23 @@ MEANT = [0.95, 0.7, 0.2, 0.5, 0.7]
 def test_confidence_in_words(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     y = [1, 1, 0, 0, 1]
-    expected = brolly.Sample(y, MEANT).compress()
+    expected = rainproof.Sample(y, MEANT).compress()
     pq.write_table(pa.table({"p": SAID, "y": y}), "a.parquet")
     (tmp_path / "a.jsonl").write_text(
         "".join(json.dumps({"p": p, "y": x}) + "\n" for p, x in zip(SAID, y, strict=True))
     )
     for source in (write_csv(tmp_path / "a.csv", p=SAID, y=y), "a.parquet", "a.jsonl", {"p": SAID, "y": y}):
-        assert_same(brolly.scan(source, confidence_words=WORDS), expected)
+        assert_same(rainproof.scan(source, confidence_words=WORDS), expected)
     with pytest.raises(
-        brolly.InputError, match=r"^p must hold numbers or words of the table; 1 .* p\[2\] = 'unlikely'$"
+        rainproof.InputError, match=r"^p must hold numbers or words of the table; 1 .* p\[2\] = 'unlikely'$"
     ):
-        brolly.scan({"p": SAID, "y": y}, confidence_words={"likely": 0.7, "almost certain": 0.95})
+        rainproof.scan({"p": SAID, "y": y}, confidence_words={"likely": 0.7, "almost certain": 0.95})
     (tmp_path / "words.json").write_text(json.dumps(WORDS))
     options = ["--prob", "p", "--outcome", "y", "--confidence-words"]
     assert main(["measure", "a.jsonl", *options, "words.json", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["measures"]["brier_score"] == pytest.approx(brolly.brier_score(expected))
+    assert json.loads(capsys.readouterr().out)["measures"]["brier_score"] == pytest.approx(
+        rainproof.brier_score(expected)
+    )
     for text in ("[1]", "{}", '{"a": "b"}'):
         (tmp_path / "bad.json").write_text(text)
         assert main(["measure", "a.jsonl", *options, "bad.json"]) == 2

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly.engines.arrow_where import filter_batch
-from brolly.engines.columns import without_views
-from brolly.engines.where import And, Comparison, IsIn, IsMissing, Or, columns_of, parse
+import rainproof
+from rainproof.engines.arrow_where import filter_batch
+from rainproof.engines.columns import without_views
+from rainproof.engines.where import And, Comparison, IsIn, IsMissing, Or, columns_of, parse
 
 NAN = float("nan")
 X = [0.0, 0.5, 1.0, None, NAN, -2.0]
@@ -90,7 +90,7 @@ def test_what_is_no_condition(text, found, wanted):
         f"where must be a condition such as \"p is not null and region = 'north'\"; {text!r} has {found} "
         f"where {wanted} should be"
     )
-    with pytest.raises(brolly.InputError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message)}$"):
         parse(text)
 
 
@@ -145,7 +145,7 @@ def test_what_conditions_mean(text, rows):
     ],
 )
 def test_what_cannot_be_compared(text, message):
-    with pytest.raises(brolly.InputError, match=f"^{message}$"):
+    with pytest.raises(rainproof.InputError, match=f"^{message}$"):
         filter_batch(parse(text), ROWS)
 
 
@@ -197,7 +197,7 @@ def test_any_condition(tree):
     ],
 )
 def test_conditions_past_all_measure_are_refused(text, message):
-    with pytest.raises(brolly.InputError, match=message):
+    with pytest.raises(rainproof.InputError, match=message):
         parse(text)
 
 

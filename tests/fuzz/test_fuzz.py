@@ -15,33 +15,33 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly.cli import main
-from brolly.core.json_file import digest_of
-from brolly.engines.arrow_where import filter_batch
-from brolly.engines.dialects import DIALECTS
-from brolly.engines.where import columns_of, parse
+import rainproof
+from rainproof.cli import main
+from rainproof.core.json_file import digest_of
+from rainproof.engines.arrow_where import filter_batch
+from rainproof.engines.dialects import DIALECTS
+from rainproof.engines.where import columns_of, parse
 
-CASES = int(os.environ.get("BROLLY_FUZZ_CASES", "2500"))
+CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "2500"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases
 many = settings(max_examples=CASES, suppress_health_check=[SHARED, HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def answer(function, *arguments, **options):
     """What a function gives, or None where it refuses its input in one line; anything else fails the test."""
-    with suppress(brolly.InputError):
+    with suppress(rainproof.InputError):
         return function(*arguments, **options)
     return None
 
 
 RNG = np.random.default_rng(0)
-SAMPLE = brolly.Sample(RNG.integers(0, 2, 60), RNG.random(60), sample_weight=RNG.random(60))
+SAMPLE = rainproof.Sample(RNG.integers(0, 2, 60), RNG.random(60), sample_weight=RNG.random(60))
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("fuzz") / "day.parquet"
-    brolly.save_sample(SAMPLE, path, grid=16)
+    rainproof.save_sample(SAMPLE, path, grid=16)
     return path, path.read_bytes()
 
 
@@ -57,7 +57,7 @@ def test_stored_samples(stored, damage, cut):
     for place, byte in damage:
         changed[place % len(whole)] ^= byte
     path.write_bytes(changed[:cut])
-    found = answer(brolly.load_sample, path)
+    found = answer(rainproof.load_sample, path)
     if found is not None:
         expected = SAMPLE.compress(16)
         np.testing.assert_array_equal(found.y_prob, expected.y_prob)
@@ -122,7 +122,7 @@ def test_conditions(text):
     assert len(answer(filter_batch, condition, rows) or ()) <= 2
 
 
-POLICY = brolly.RoundingPolicy(brolly.DecisionTask.from_costs(false_positive=1, false_negative=3), 8).to_dict()
+POLICY = rainproof.RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=1, false_negative=3), 8).to_dict()
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
@@ -163,11 +163,11 @@ def test_policies(tmp_path_factory, place, value, raw):
     changed = changed_at(POLICY, place, value)
     path = tmp_path_factory.getbasetemp() / "policy.json"
     path.write_bytes(json.dumps(changed).encode() if raw is None else raw)
-    policy = answer(brolly.load_policy, path)
+    policy = answer(rainproof.load_policy, path)
     assert policy is None or len(policy.decide([0.1, 0.9], ids=[1, 2])) == 2
 
 
-RECALIBRATOR = brolly.Recalibrator(["temperature", "bins_8"], rng=0).fit(
+RECALIBRATOR = rainproof.Recalibrator(["temperature", "bins_8"], rng=0).fit(
     RNG.random(400) ** 2, RNG.integers(0, 2, 400), by={"g": RNG.integers(0, 2, 400), "h": np.tile(["n", "s"], 200)}
 )
 FITTED = RECALIBRATOR.to_dict()
@@ -178,12 +178,12 @@ FITTED = RECALIBRATOR.to_dict()
 def test_recalibrators(place, value):
     """A changed recalibrator is refused; even with a new digest it is refused, or one that predicts."""
     changed = changed_at(FITTED, place, value)
-    found = answer(brolly.Recalibrator.from_dict, changed)
+    found = answer(rainproof.Recalibrator.from_dict, changed)
     assert found is None or found.to_dict() == FITTED
     if isinstance(changed, dict) and "digest" in changed:
         with suppress(ValueError):  # NaN and infinity
             changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
-        found = answer(brolly.Recalibrator.from_dict, changed)
+        found = answer(rainproof.Recalibrator.from_dict, changed)
         if found is not None and found._by is not None:
             predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by})
             assert ((predicted >= 0) & (predicted <= 1)).all()
@@ -196,7 +196,7 @@ def folder(tmp_path_factory):
     (folder / "bad.csv").write_text("p,y\n2,0\n0.5,maybe\n")
     (folder / "policy.json").write_text(json.dumps(POLICY))
     RECALIBRATOR.save(folder / "map.json")
-    brolly.save_sample(SAMPLE, folder / "day.parquet", grid=16)
+    rainproof.save_sample(SAMPLE, folder / "day.parquet", grid=16)
     return folder
 
 
@@ -257,5 +257,5 @@ def test_the_command_line(folder, command, more, start):
     lines = err.getvalue().splitlines()
     if status == 2:
         assert len(lines) == 1
-        assert lines[0].startswith("brolly: error: ")
-    assert not list(folder.glob(".brolly-*"))
+        assert lines[0].startswith("rainproof: error: ")
+    assert not list(folder.glob(".rainproof-*"))

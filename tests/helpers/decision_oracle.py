@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-import brolly
+import rainproof
 
 
 def best_action(payoffs, p):
@@ -77,4 +77,4 @@ def tasks(draw, max_actions=3):
     """Tasks with ties, dominated and equal actions; integer payoffs often cross at a prediction."""
     k = draw(st.integers(2, max_actions))
     payoffs = draw(st.lists(st.tuples(numbers, numbers), min_size=k, max_size=k).filter(lambda u: len(set(u)) > 1))
-    return brolly.DecisionTask.from_payoffs(payoffs)
+    return rainproof.DecisionTask.from_payoffs(payoffs)

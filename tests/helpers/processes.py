@@ -17,11 +17,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """
-SCRIPT = "import sys\nfrom brolly.cli import main\nsys.exit(main())\n"
+SCRIPT = "import sys\nfrom rainproof.cli import main\nsys.exit(main())\n"
 
 
 @contextmanager
-def brolly_process(*arguments, first="", **options):
+def rainproof_process(*arguments, first="", **options):
     """The command, started as its console script starts it; `first` is code that runs before."""
     command = [sys.executable, "-c", f"{RESET}\n{first}\n{SCRIPT}", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options) as process:

@@ -8,10 +8,10 @@ from functools import cache
 
 import numpy as np
 
-import brolly
+import rainproof
 
 SEGMENTS = ["north", "south <b>&amp;</b>", "east", "<script>alert(1)</script>"]
-TASK = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+TASK = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
 QUICK = ["soft_binned_cdl", "expected_calibration_error", "brier_score"]  # intervals of all measures take their time
 FEW = 40  # rows in the last segment: too few to be judged
 
@@ -30,7 +30,7 @@ def rows(n=3000, seed=4):
 @contextmanager
 def quickly():
     """Do not warn."""
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
+    with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):
         yield
 
 
@@ -38,7 +38,7 @@ def quickly():
 def single():
     y, bold, _, segment = rows()
     with quickly():
-        return brolly.assess(y, bold, by={"region": segment}, task=TASK, n_resamples=99, rng=0)
+        return rainproof.assess(y, bold, by={"region": segment}, task=TASK, n_resamples=99, rng=0)
 
 
 @cache
@@ -46,12 +46,12 @@ def several():
     y, bold, calm, segment = rows()
     with quickly():
         forecasts = {"bold": (y, bold), "calm": (y, calm)}
-        return brolly.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)
+        return rainproof.assess_many(forecasts, by={"region": segment}, measures=QUICK, n_resamples=99, rng=0)
 
 
 @cache
 def rare():
     rng = np.random.default_rng(6)
     chance = 1 / (1 + np.exp(rng.normal(4.5, 1, 4000)))
-    with warnings.catch_warnings(action="ignore", category=brolly.BrollyWarning):
-        return brolly.assess(rng.random(4000) < chance, chance, measures=QUICK, n_resamples=19, rng=0)
+    with warnings.catch_warnings(action="ignore", category=rainproof.RainproofWarning):
+        return rainproof.assess(rng.random(4000) < chance, chance, measures=QUICK, n_resamples=19, rng=0)

@@ -1,6 +1,6 @@
-"""Slow, obvious versions of what brolly computes, written straight from the definitions.
+"""Slow, obvious versions of what rainproof computes, written straight from the definitions.
 
-Nothing here is imported by brolly. Where doubles would blur the comparison the oracle counts in
+Nothing here is imported by rainproof. Where doubles would blur the comparison the oracle counts in
 exact fractions.
 """
 

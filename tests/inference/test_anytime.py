@@ -8,11 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-import brolly
-from brolly import guarantee, switch_guarantee
-from brolly.inference import bounds
+import rainproof
+from rainproof import guarantee, switch_guarantee
+from rainproof.inference import bounds
 
-few = pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+few = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 EACH = 2.0 ** -np.arange(22)
 PRIORS = 1 / ((np.arange(22) + 1) * (np.arange(22) + 2))
 
@@ -36,7 +36,7 @@ def plain(charged, n, delta):
 
 def test_a_rounded_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.BoundInputs.of(brolly.Sample(y, p), 8)
+    inputs = bounds.BoundInputs.of(rainproof.Sample(y, p), 8)
     found = guarantee(y, p, grid=8, anytime=True, confidence_level=0.9)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.1), abs=2e-5)
     assert found.anytime
@@ -45,7 +45,7 @@ def test_a_rounded_bound_is_its_definition():
 
 def test_an_as_is_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.AsIsInputs.of(brolly.Sample(y, p), 400, 400)
+    inputs = bounds.AsIsInputs.of(rainproof.Sample(y, p), 400, 400)
     found = guarantee(y, p, response="as_is", anytime=True)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.05), abs=2e-5)
 
@@ -94,14 +94,14 @@ def test_the_price_is_small():
 def test_the_grids_do_not_depend_on_the_number_of_rows():
     for n in (100, 5000):
         assert guarantee(*rows(n), anytime=True).grids.tolist() == [8, 32, 128, 512]
-    compressed = brolly.Sample(*rows()).compress(64)
+    compressed = rainproof.Sample(*rows()).compress(64)
     assert guarantee(compressed, anytime=True).grids.tolist() == [8, 32]
-    assert guarantee(brolly.Sample(*rows()).compress(4), anytime=True).grids.tolist() == [4]
+    assert guarantee(rainproof.Sample(*rows()).compress(4), anytime=True).grids.tolist() == [4]
 
 
 def test_a_compressed_sample_gives_the_same_bound():
     y, p = rows()
-    whole, small = (guarantee(s, anytime=True) for s in (brolly.Sample(y, p), brolly.Sample(y, p).compress(512)))
+    whole, small = (guarantee(s, anytime=True) for s in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress(512)))
     assert small.bound == pytest.approx(whole.bound, abs=1e-9)
 
 
@@ -109,7 +109,7 @@ def test_equal_groups_count_as_draws():
     y, p = rows()
     group = np.repeat(np.arange(100), 4)
     found = guarantee(y, p, groups=group, anytime=True)
-    inputs = bounds.BoundInputs.of(brolly.Sample(y, p), 32)
+    inputs = bounds.BoundInputs.of(rainproof.Sample(y, p), 32)
     inputs = bounds.replace(inputs, n=100, effective_n=100)
     assert found.bounds[1] == pytest.approx(bounds.anytime_loss(inputs.charged_loss, 100, 0.05 / 4), abs=1e-9)
 
@@ -126,16 +126,16 @@ def test_weights_scale_and_max_weight_serves_unequal_ones():
 
 def test_what_is_not_proven_is_refused():
     y, p = rows()
-    with pytest.raises(brolly.InputError, match=r"with max_weight\): 400 draws count as"):
+    with pytest.raises(rainproof.InputError, match=r"with max_weight\): 400 draws count as"):
         guarantee(y, p, sample_weight=1 + p, anytime=True)
-    with pytest.raises(brolly.InputError, match="sizes of groups differ"):
+    with pytest.raises(rainproof.InputError, match="sizes of groups differ"):
         guarantee(y, p, groups=np.minimum(np.arange(400), 390), anytime=True)
-    with pytest.raises(brolly.InputError, match="where weights or sizes of groups differ"):
+    with pytest.raises(rainproof.InputError, match="where weights or sizes of groups differ"):
         switch_guarantee(y, p, p**2, sample_weight=1 + p, anytime=True)
-    with pytest.raises(brolly.InputError, match="method must be 'adaptive' with anytime=True"):
+    with pytest.raises(rainproof.InputError, match="method must be 'adaptive' with anytime=True"):
         guarantee(y, p, method="hoeffding", anytime=True)
     for call in (lambda: guarantee(y, p, anytime=1), lambda: switch_guarantee(y, p, p, anytime="yes")):
-        with pytest.raises(brolly.InputError, match="anytime must be True or False"):
+        with pytest.raises(rainproof.InputError, match="anytime must be True or False"):
             call()
 
 

@@ -13,17 +13,17 @@ from helpers.strategies import probabilities, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly import guarantee
-from brolly.inference import bounds
-from brolly.inference.bounds import AsIsInputs
+import rainproof
+from rainproof import guarantee
+from rainproof.inference import bounds
+from rainproof.inference.bounds import AsIsInputs
 
-few = pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+few = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 tilts = st.floats(1e-3, 1e3)
 
 
 def inputs_of(y, p, w=None):
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     return AsIsInputs.of(sample, sample.n, sample.effective_n)
 
 
@@ -191,7 +191,7 @@ def forecasts(seed=0, n=2000, bend=1.0):
 def test_the_result_is_the_bound_of_these_rows(rows, method, confidence_level):
     y, p, w = rows
     g = guarantee(y, p, sample_weight=w, response="as_is", method=method, confidence_level=confidence_level)
-    loss = brolly.calibration_decision_loss(y, p, sample_weight=w, swaps="monotone")
+    loss = rainproof.calibration_decision_loss(y, p, sample_weight=w, swaps="monotone")
     simple = min(1, loss + math.sqrt(2 * math.log(1 / (1 - confidence_level)) / g.effective_n))
     assert g.plug_in == pytest.approx(loss, abs=1e-12)
     assert g.hoeffding == pytest.approx(simple, abs=1e-12)
@@ -204,7 +204,7 @@ def test_the_result_is_the_bound_of_these_rows(rows, method, confidence_level):
 def test_a_compressed_sample_is_of_predictions_rounded_down(rows, grid, stated):
     y, p, w = rows
     most = {"max_weight": 2e9} if stated else {}
-    cells = guarantee(brolly.Sample(y, p, sample_weight=w).compress(grid), response="as_is", **most)
+    cells = guarantee(rainproof.Sample(y, p, sample_weight=w).compress(grid), response="as_is", **most)
     down = guarantee(y, np.floor(p * grid) / grid, sample_weight=w, response="as_is", **most)
     assert (cells.grid, cells.n, down.grid) == (grid, down.n, None)
     assert cells.plug_in == pytest.approx(down.plug_in, abs=1e-9)
@@ -214,7 +214,7 @@ def test_a_compressed_sample_is_of_predictions_rounded_down(rows, grid, stated):
 def test_a_compressed_sample_with_weights():
     y, p = forecasts(9, 500)
     w = np.random.default_rng(9).exponential(size=500)
-    cells = guarantee(brolly.Sample(y, p, sample_weight=w).compress(64), response="as_is")
+    cells = guarantee(rainproof.Sample(y, p, sample_weight=w).compress(64), response="as_is")
     down = guarantee(y, np.floor(64 * p) / 64, sample_weight=w, response="as_is")
     assert cells.bound == pytest.approx(down.bound, abs=1e-9)
     assert abs(cells.bound - guarantee(y, p, sample_weight=w, response="as_is").bound) < 4 / 64
@@ -270,7 +270,7 @@ def test_it_is_sharp_and_blind_to_what_is_not_rising():
     pairs = (cell + 0.1 * high) / 64
     y = rng.random(10_000) < np.where(high, pairs - 0.2, pairs + 0.2)
     # All swaps: at 1/2 the rows within 0.2 of it on the wrong side lose 0.02 above and below, so CDL is at least 0.08.
-    assert guarantee(y, pairs, response="as_is").bound < 0.06 < 0.08 < brolly.calibration_decision_loss(y, pairs)
+    assert guarantee(y, pairs, response="as_is").bound < 0.06 < 0.08 < rainproof.calibration_decision_loss(y, pairs)
 
 
 def test_what_it_says():
@@ -294,7 +294,7 @@ def test_what_it_says():
     assert (shown["response"], shown["grid"], shown["grids"]) == ("as_is", None, [])
     assert "<table>" not in g._repr_html_()
     assert repr(g).startswith(f"Guarantee(bound={g.bound:.6g}, response='as_is', plug_in=")
-    small = guarantee(brolly.Sample(y, p).compress(64), response="as_is")
+    small = guarantee(rainproof.Sample(y, p).compress(64), response="as_is")
     assert "probabilities, rounded down to multiples of 1/64, is at most" in str(small)
     assert "response='as_is', grid=64, plug_in=" in repr(small)
     assert "that no row can weigh more than 2. Weights may" in str(guarantee(y, p, response="as_is", max_weight=2))
@@ -302,7 +302,7 @@ def test_what_it_says():
 
 
 def test_too_few_rows():
-    with pytest.warns(brolly.FewRowsWarning, match="1 row is too few for a guarantee at this confidence"):
+    with pytest.warns(rainproof.FewRowsWarning, match="1 row is too few for a guarantee at this confidence"):
         assert guarantee([1], [0.5], response="as_is").bound == 1
 
 
@@ -315,6 +315,6 @@ def test_too_few_rows():
     ],
 )
 def test_bad_calls_are_told_what_is_wrong(options, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         guarantee([0, 1], [0.2, 0.7], **{"response": "as_is", **options})
     assert str(caught.value) == message

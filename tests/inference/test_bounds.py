@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import brolly
-from brolly.inference import bounds
-from brolly.inference.bounds import BoundInputs
+import rainproof
+from rainproof.inference import bounds
+from rainproof.inference.bounds import BoundInputs
 
 
 def evidence_of(y, p, w=None, m=8, grid=None):
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     sample = sample if grid is None else sample.compress(grid)
     return BoundInputs.of(sample, m)
 

@@ -9,12 +9,12 @@ import pickle
 import numpy as np
 import pytest
 
-import brolly
-from brolly.inference.calibration_test import quick_test
-from brolly.inference.combined import Combined, with_fewer_cells
-from brolly.inference.resampling_units import Atoms, as_atoms
-from brolly.inference.statistic import as_test_statistic
-from brolly.measures.catalogue import CATALOGUE
+import rainproof
+from rainproof.inference.calibration_test import quick_test
+from rainproof.inference.combined import Combined, with_fewer_cells
+from rainproof.inference.resampling_units import Atoms, as_atoms
+from rainproof.inference.statistic import as_test_statistic
+from rainproof.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]
 
@@ -26,7 +26,7 @@ def test_the_null_is_that_of_all_outcomes(name):
     statistic = as_test_statistic(name).function
 
     def measure(outcome, p):
-        return statistic(brolly.Sample(outcome, p))
+        return statistic(rainproof.Sample(outcome, p))
 
     value, tail = measure(y, p), 0.0
     for outcome in itertools.product([0, 1], repeat=4):
@@ -34,9 +34,9 @@ def test_the_null_is_that_of_all_outcomes(name):
         if name == "log_score" or measure(outcome, p) >= value - 1e-9:
             worse = measure(outcome, p) >= value - 1e-9
             tail += worse * float(np.prod(np.where(outcome, p, 1 - p)))
-    test = brolly.calibration_test(y, p, statistic=name, n_resamples=1000, rng=1)
+    test = rainproof.calibration_test(y, p, statistic=name, n_resamples=1000, rng=1)
     assert test.p_value == pytest.approx(tail, abs=4 * np.sqrt(0.25 / 1000))
-    assert (test.statistic, test.measure, test.value) == (name, "soft_binned_cdl", brolly.soft_binned_cdl(y, p))
+    assert (test.statistic, test.measure, test.value) == (name, "soft_binned_cdl", rainproof.soft_binned_cdl(y, p))
 
 
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
@@ -47,21 +47,21 @@ def test_the_size_is_at_most_alpha(n):
     rejected = np.zeros(2)
     for k in range(150):
         y = (rng.random(n) < p).astype(int)
-        test = brolly.calibration_test(y, p, n_resamples=39, rng=k)
+        test = rainproof.calibration_test(y, p, n_resamples=39, rng=k)
         rejected += [test.rejects(0.1), test.rejects(0.025)]
     assert (rejected / 150 <= np.array([0.1, 0.025]) + 3 * np.sqrt([0.09 / 150, 0.025 / 150])).all()
 
 
 def test_certain_predictions_that_come_true_are_never_rejected():
-    test = brolly.calibration_test([0, 1, 1], [0.0, 1.0, 1.0], n_resamples=19, rng=0)
+    test = rainproof.calibration_test([0, 1, 1], [0.0, 1.0, 1.0], n_resamples=19, rng=0)
     assert test.p_value == 1.0
     assert test.value == test.null_mean == 0.0
 
 
 def test_a_certain_prediction_that_fails_is_impossible_under_calibration():
-    assert brolly.calibration_test([1, 1], [0.0, 1.0], n_resamples=99, rng=0).p_value == 0.01
+    assert rainproof.calibration_test([1, 1], [0.0, 1.0], n_resamples=99, rng=0).p_value == 0.01
     y, p = [0, 1, 0, 1, 1], [0.2, 0.6, 0.3, 0.9, 0.0]
-    assert brolly.calibration_test(y, p, n_resamples=99, rng=0).p_value == 0.01
+    assert rainproof.calibration_test(y, p, n_resamples=99, rng=0).p_value == 0.01
 
 
 def test_a_statistic_that_is_nan_is_no_evidence():
@@ -69,9 +69,9 @@ def test_a_statistic_that_is_nan_is_no_evidence():
         return float("nan") if sample.event_rate > 0.5 else 1.0
 
     y, p = [0, 1, 1, 1], [0.1, 0.2, 0.3, 0.4]
-    assert brolly.calibration_test(y, p, statistic=lambda _: float("nan"), n_resamples=19, rng=0).p_value == 1.0
-    assert brolly.calibration_test(y, p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
-    assert brolly.calibration_test([0, 0, 0, 1], p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
+    assert rainproof.calibration_test(y, p, statistic=lambda _: float("nan"), n_resamples=19, rng=0).p_value == 1.0
+    assert rainproof.calibration_test(y, p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
+    assert rainproof.calibration_test([0, 0, 0, 1], p, statistic=sometimes, n_resamples=19, rng=0).p_value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_compressed_and_row_level_nulls_agree(name, weighted):
     p = (rng.random(n) ** 2).round(3)
     y = (rng.random(n) < p).astype(int)
     w = rng.exponential(size=n) if weighted else None
-    sample = brolly.Sample(y, p, sample_weight=w)
-    a = brolly.calibration_test(sample, measure=name, n_resamples=800, rng=0)
-    b = brolly.calibration_test(sample.compress(4096), measure=name, n_resamples=800, rng=1)
+    sample = rainproof.Sample(y, p, sample_weight=w)
+    a = rainproof.calibration_test(sample, measure=name, n_resamples=800, rng=0)
+    b = rainproof.calibration_test(sample.compress(4096), measure=name, n_resamples=800, rng=1)
     spread = a.null.std()
     assert a.null_mean == pytest.approx(b.null_mean, abs=5 * spread / np.sqrt(400))
     for share in (0.1, 0.5, 0.9, 0.95):
@@ -100,7 +100,7 @@ def test_the_result_says_it_all():
     p = rng.random(500)
     y = rng.random(500) < p**2
     done = []
-    test = brolly.calibration_test(y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n)))
+    test = rainproof.calibration_test(y, p, n_resamples=99, rng=3, progress=lambda k, n: done.append((k, n)))
     assert 0 < done[0][0] < 99  # by how much depends on the number of threads
     assert done[-1] == (99, 99)
     assert test.rejects()
@@ -111,7 +111,7 @@ def test_the_result_says_it_all():
     with pytest.raises(ValueError, match="read-only"):
         test.null[0] = 1
     told = json.loads(json.dumps(test.to_dict(), allow_nan=False))
-    assert (told["seed"], told["statistic"], told["value"]) == (3, "combined", brolly.soft_binned_cdl(y, p))
+    assert (told["seed"], told["statistic"], told["value"]) == (3, "combined", rainproof.soft_binned_cdl(y, p))
     assert repr(test).startswith(
         "CalibrationTest(p_value=0.01, statistic='combined', measure='soft_binned_cdl', value=0.0"
     )
@@ -119,20 +119,20 @@ def test_the_result_says_it_all():
         "Calibration is rejected at the 5% level (p = 0.01, statistic: combined, 500 rows).\nsoft_binned_cdl = 0.0"
     )
     assert "<p>" in test._repr_html_()
-    calm = brolly.calibration_test([1], [0.5], n_resamples=19, rng=0)
+    calm = rainproof.calibration_test([1], [0.5], n_resamples=19, rng=0)
     assert str(calm).startswith("Calibration is not rejected (p = 1, statistic: combined, 1 row).")
-    endless = brolly.calibration_test([0, 1], [1.0, 0.5], measure="log_score", n_resamples=19, rng=0)
+    endless = rainproof.calibration_test([0, 1], [1.0, 0.5], measure="log_score", n_resamples=19, rng=0)
     assert endless.to_dict()["value"] is None
 
 
 def test_one_seed_one_result():
     y, p = [0, 1, 1, 0, 1], [0.1, 0.4, 0.8, 0.6, 0.7]
-    one, two = (brolly.calibration_test(y, p, n_resamples=50, rng=7) for _ in range(2))
+    one, two = (rainproof.calibration_test(y, p, n_resamples=50, rng=7) for _ in range(2))
     np.testing.assert_array_equal(one.null, two.null)
-    made = brolly.calibration_test(y, p, n_resamples=50, rng=np.random.default_rng(7))
+    made = rainproof.calibration_test(y, p, n_resamples=50, rng=np.random.default_rng(7))
     np.testing.assert_array_equal(one.null, made.null)
     assert made.seed is None
-    assert brolly.calibration_test(y, p, n_resamples=50).seed is None
+    assert rainproof.calibration_test(y, p, n_resamples=50).seed is None
 
 
 def test_an_interrupt_comes_through():
@@ -140,7 +140,7 @@ def test_an_interrupt_comes_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        brolly.calibration_test([0, 1], [0.1, 0.8], rng=0, progress=interrupt)
+        rainproof.calibration_test([0, 1], [0.1, 0.8], rng=0, progress=interrupt)
 
 
 @pytest.mark.parametrize(
@@ -155,25 +155,27 @@ def test_an_interrupt_comes_through():
     ],
 )
 def test_options_that_cannot_be(options, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.calibration_test([0, 1], [0.1, 0.8], **options)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.calibration_test([0, 1], [0.1, 0.8], **options)
 
 
 def test_levels_that_cannot_be():
-    test = brolly.calibration_test([0, 1], [0.1, 0.8], n_resamples=19, rng=0)
-    with pytest.raises(brolly.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
+    test = rainproof.calibration_test([0, 1], [0.1, 0.8], n_resamples=19, rng=0)
+    with pytest.raises(rainproof.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
         test.rejects(1)
 
 
 def test_cells_too_coarse_to_redraw_scdl_are_warned_of():
     rng = np.random.default_rng(0)
     p = rng.random(2000)
-    sample = brolly.Sample((rng.random(2000) < p).astype(int), p)
-    with pytest.warns(brolly.ResolutionWarning, match="SCDL redrawn from cells is about .*, too small for grid = 64"):
-        test = brolly.calibration_test(sample.compress(64), n_resamples=19, rng=0)
+    sample = rainproof.Sample((rng.random(2000) < p).astype(int), p)
+    with pytest.warns(
+        rainproof.ResolutionWarning, match="SCDL redrawn from cells is about .*, too small for grid = 64"
+    ):
+        test = rainproof.calibration_test(sample.compress(64), n_resamples=19, rng=0)
     assert "too small" in test.to_dict()["warnings"][0]
-    assert brolly.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
-    assert brolly.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()
+    assert rainproof.calibration_test(sample.compress(2**16), n_resamples=19, rng=0).warnings == ()
+    assert rainproof.calibration_test(sample.compress(64), measure="smooth_ece", n_resamples=19, rng=0).warnings == ()
 
 
 def alternatives(p):
@@ -190,7 +192,7 @@ def alternatives(p):
 def test_the_default_statistic_finds_errors_of_every_kind(kind):
     """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first three."""
     p = np.sort(np.random.default_rng(0).random(400))
-    atoms = as_atoms(brolly.Sample(np.zeros(400), p))
+    atoms = as_atoms(rainproof.Sample(np.zeros(400), p))
     evaluate, rng = Combined(atoms), np.random.default_rng(1)
     coin, wrong = atoms.coin(p), atoms.coin(alternatives(p)[kind])
     critical = np.quantile([evaluate(atoms.redraw(rng, coin)) for _ in range(400)], 0.95)
@@ -209,7 +211,7 @@ def test_residuals_along_the_functions_have_variance_1(kind):
     )
     p = p if kind in ("ties", "certain") else rng.random(n)
     w = rng.exponential(size=n) if kind in ("weights", "uneven cells") else None
-    sample = brolly.Sample((rng.random(n) < p).astype(int), p, sample_weight=w)
+    sample = rainproof.Sample((rng.random(n) < p).astype(int), p, sample_weight=w)
     atoms = as_atoms(sample.compress(64) if "cells" in kind else sample)
     combined, coin = Combined(atoms), atoms.coin(atoms.prob)
     z = []
@@ -224,10 +226,10 @@ def test_residuals_along_the_functions_have_variance_1(kind):
 def test_few_predictions_are_looked_at_in_every_direction():
     """Three predictions, symmetric: the log odds and the first cosine say the same, the next one does not."""
     p = np.repeat([0.2, 0.5, 0.8], 50)
-    atoms = as_atoms(brolly.Sample(np.zeros(150), p))
+    atoms = as_atoms(rainproof.Sample(np.zeros(150), p))
     assert Combined(atoms)._along.shape == (3, 3)
     y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)  # up, down, up
-    assert brolly.calibration_test(y, p, rng=0).p_value < 0.01
+    assert rainproof.calibration_test(y, p, rng=0).p_value < 0.01
 
 
 def test_several_statistics_share_their_draws():
@@ -236,11 +238,11 @@ def test_several_statistics_share_their_draws():
     p = rng.random(300)
     y = (rng.random(300) < p**1.2).astype(int)
     names = ["combined", "smooth_calibration_error", "brier_score"]
-    together = brolly.calibration_test(y, p, statistic=names, n_resamples=99, rng=7)
+    together = rainproof.calibration_test(y, p, statistic=names, n_resamples=99, rng=7)
     assert list(together) == names
     for name, found in together.items():
         measure = "soft_binned_cdl" if name == "combined" else name
-        alone = brolly.calibration_test(y, p, statistic=name, measure=measure, n_resamples=99, rng=7)
+        alone = rainproof.calibration_test(y, p, statistic=name, measure=measure, n_resamples=99, rng=7)
         assert found.to_dict() == alone.to_dict()
         assert found.null.tolist() == alone.null.tolist()
 
@@ -251,22 +253,22 @@ CELLS = {"uniform": (0, 2**16), "rare": (0, 3000), "narrow": (2**15, 2**15 + 300
 def test_functions_of_one_name_are_told_apart():
     rng = np.random.default_rng(9)
     p = rng.random(300)
-    sample = brolly.Sample((rng.random(300) < p**2).astype(int), p)
+    sample = rainproof.Sample((rng.random(300) < p**2).astype(int), p)
 
-    def combined(sample):  # as the statistic of brolly is called
-        return brolly.brier_score(sample)
+    def combined(sample):  # as the statistic of rainproof is called
+        return rainproof.brier_score(sample)
 
     bias, nothing = (lambda s: abs(s.event_rate - s.y_prob.mean())), (lambda _: 0.0)
-    found = brolly.calibration_test(sample, statistic=bias, measure=nothing, n_resamples=99, rng=0)
+    found = rainproof.calibration_test(sample, statistic=bias, measure=nothing, n_resamples=99, rng=0)
     assert (found.p_value, found.value, found.null.max()) == (0.01, 0.0, 0.0)
-    brier = brolly.calibration_test(sample.compress(2**12), statistic="brier_score", n_resamples=99, rng=0)
-    assert brolly.calibration_test(sample.compress(2**12), statistic=combined, n_resamples=99, rng=0).p_value == (
+    brier = rainproof.calibration_test(sample.compress(2**12), statistic="brier_score", n_resamples=99, rng=0)
+    assert rainproof.calibration_test(sample.compress(2**12), statistic=combined, n_resamples=99, rng=0).p_value == (
         brier.p_value
     )
-    one = brolly.calibration_test(sample, statistic=["brier_score", brolly.brier_score], n_resamples=99, rng=0)
+    one = rainproof.calibration_test(sample, statistic=["brier_score", rainproof.brier_score], n_resamples=99, rng=0)
     assert list(one) == ["brier_score"]
-    with pytest.raises(brolly.InputError, match="statistic must have a different name for each"):
-        brolly.calibration_test(sample, statistic=[bias, nothing])
+    with pytest.raises(rainproof.InputError, match="statistic must have a different name for each"):
+        rainproof.calibration_test(sample, statistic=[bias, nothing])
 
 
 @pytest.mark.parametrize("kind", CELLS)
@@ -298,7 +300,7 @@ def test_atoms_that_cannot_be_pooled_are_kept():
     p = rng.random(20_000)
     uneven, even = rng.exponential(size=20_000), np.full(20_000, 2.0)
     for weight, grid in ((None, None), (uneven, 2**12), (even, 2**12), (None, 64)):
-        sample = brolly.Sample((rng.random(20_000) < p).astype(int), p, sample_weight=weight)
+        sample = rainproof.Sample((rng.random(20_000) < p).astype(int), p, sample_weight=weight)
         atoms = as_atoms(sample if grid is None else sample.compress(grid))
         assert with_fewer_cells(atoms) is atoms
 
@@ -307,9 +309,9 @@ def test_atoms_that_cannot_be_pooled_are_kept():
 def test_what_is_drawn_when_asked_for_is_what_would_have_been_drawn(source):
     rng = np.random.default_rng(7)
     p = rng.random(500)
-    sample = brolly.Sample((rng.random(500) < p**1.2).astype(int), p)
+    sample = rainproof.Sample((rng.random(500) < p**1.2).astype(int), p)
     found = quick_test(sample, 99, np.random.Generator(source(3)))
-    again = brolly.calibration_test(sample, n_resamples=99, rng=np.random.Generator(source(3)))
+    again = rainproof.calibration_test(sample, n_resamples=99, rng=np.random.Generator(source(3)))
     stored = pickle.loads(pickle.dumps(found))
     for one in (found, stored):
         assert one.to_dict() == again.to_dict()

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-import brolly
-from brolly.inference import change_points
-from brolly.inference.change_points import find_changes
+import rainproof
+from rainproof.inference import change_points
+from rainproof.inference.change_points import find_changes
 
 
 def periods(rates, *, n=150, seed=0, m=1024, draw=None):
@@ -18,7 +18,7 @@ def periods(rates, *, n=150, seed=0, m=1024, draw=None):
     out = []
     for period, rate in enumerate(rates):
         p = rng.random(n) if draw is None else draw(rng, period, n)
-        out.append((f"day {period}", brolly.Sample(rng.random(n) < rate(p), p).compress(m)))
+        out.append((f"day {period}", rainproof.Sample(rng.random(n) < rate(p), p).compress(m)))
     return out
 
 
@@ -134,7 +134,7 @@ def stormy_days(seed, n_days=20, n=200):
     for day in range(n_days):
         p = rng.random(n)
         q = np.clip(p + rng.normal(0, 0.15), 0, 1)
-        out.append((f"day {day}", brolly.Sample(rng.random(n) < q, p).compress(1024)))
+        out.append((f"day {day}", rainproof.Sample(rng.random(n) < q, p).compress(1024)))
     return out
 
 
@@ -174,7 +174,7 @@ def days_like_the_day_before(seed, rho, n_days=40, n=80):
     for day in range(n_days):
         effect = rho * effect + np.sqrt(1 - rho**2) * rng.normal(0, 0.1)
         p = rng.random(n)
-        out.append((f"day {day}", brolly.Sample(rng.random(n) < np.clip(p + effect, 0, 1), p).compress(64)))
+        out.append((f"day {day}", rainproof.Sample(rng.random(n) < np.clip(p + effect, 0, 1), p).compress(64)))
     return out
 
 
@@ -200,40 +200,44 @@ def test_nothing_to_divide():
 
 def test_refusals():
     samples = periods([honest] * 2)
-    with pytest.raises(brolly.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
+    with pytest.raises(rainproof.InputError, match="alpha must be a number between 0 and 1, both excluded; it is 1"):
         find_changes(samples, alpha=1)
     for wrong in ("days", 0, True, 1.5):
         message = f"shuffle must be 'periods', 'rows' or a number of periods, at least 1; it is {wrong!r}"
-        with pytest.raises(brolly.InputError, match=message):
+        with pytest.raises(rainproof.InputError, match=message):
             find_changes(samples, shuffle=wrong)
-    with pytest.raises(brolly.InputError, match=r"n_resamples must be at least 99 for a test at alpha = 0\.01"):
+    with pytest.raises(rainproof.InputError, match=r"n_resamples must be at least 99 for a test at alpha = 0\.01"):
         find_changes(samples, n_resamples=50)
-    with pytest.raises(brolly.InputError, match=r"samples must be compressed: call compress\(\) on each first"):
-        find_changes([("a", brolly.Sample([0, 1], [0.1, 0.9]))])
+    with pytest.raises(rainproof.InputError, match=r"samples must be compressed: call compress\(\) on each first"):
+        find_changes([("a", rainproof.Sample([0, 1], [0.1, 0.9]))])
 
 
-COMPRESSED = brolly.Sample([0, 1], [0.1, 0.9]).compress(8)
+COMPRESSED = rainproof.Sample([0, 1], [0.1, 0.9]).compress(8)
 
 
-@pytest.mark.parametrize("function", [find_changes, brolly.monitor])
+@pytest.mark.parametrize("function", [find_changes, rainproof.monitor])
 @pytest.mark.parametrize("wrong", [None, 5, COMPRESSED, iter([("a", COMPRESSED)])])
 def test_samples_are_a_mapping_or_a_sequence(function, wrong):
-    with pytest.raises(brolly.InputError, match=r"samples must be a mapping of labels to Samples, or .* pairs; it is "):
+    with pytest.raises(
+        rainproof.InputError, match=r"samples must be a mapping of labels to Samples, or .* pairs; it is "
+    ):
         function(wrong)
 
 
-@pytest.mark.parametrize("function", [find_changes, brolly.monitor])
+@pytest.mark.parametrize("function", [find_changes, rainproof.monitor])
 @pytest.mark.parametrize(
     "wrong", [{"a": 1}, {"a": ([0, 1], [0.1, 0.9])}, [COMPRESSED], ["ab"], [("a", COMPRESSED, 1)], "ab"]
 )
 def test_each_period_has_a_label_and_a_sample(function, wrong):
-    with pytest.raises(brolly.InputError, match="samples must have a label and a Sample for each period; period 0 is "):
+    with pytest.raises(
+        rainproof.InputError, match="samples must have a label and a Sample for each period; period 0 is "
+    ):
         function(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["a", 99.5, True, 10**9])
 def test_resamples_are_a_whole_number(wrong):
-    with pytest.raises(brolly.InputError, match="n_resamples must be an integer from 1 to 10,000,000; it is "):
+    with pytest.raises(rainproof.InputError, match="n_resamples must be an integer from 1 to 10,000,000; it is "):
         find_changes({"a": COMPRESSED}, n_resamples=wrong)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-import brolly
-from brolly.inference.influence import Entries
-from brolly.inference.performance import brier, observed_expected
+import rainproof
+from rainproof.inference.influence import Entries
+from rainproof.inference.performance import brier, observed_expected
 
 VALUES = json.loads((Path(__file__).parents[1] / "reference" / "clinical_values.json").read_text())
 Z = float(ndtri(0.975))
@@ -20,23 +20,23 @@ Z = float(ndtri(0.975))
 @pytest.mark.parametrize("case", VALUES["cases"], ids=range(len(VALUES["cases"])))
 class TestPublishedSoftware:
     def test_net_benefit_is_that_of_dcurves(self, case):
-        found = brolly.net_benefit(case["y"], case["p"], VALUES["thresholds"])
+        found = rainproof.net_benefit(case["y"], case["p"], VALUES["thresholds"])
         assert found.value[0] == pytest.approx(case["net_benefit"], abs=1e-9)
         assert found.treat_all == pytest.approx(case["treat_all"], abs=1e-9)
 
     def test_intercept_and_slope_are_those_of_statsmodels(self, case):
-        found = brolly.clinical_performance(case["y"], case["p"], rng=0)
+        found = rainproof.clinical_performance(case["y"], case["p"], rng=0)
         for name, values in case["statsmodels"].items():
             estimate = getattr(found, name)
             assert [estimate.value, estimate.low, estimate.high] == pytest.approx(values, abs=1e-7)
 
     def test_val_prob_of_r_gives_the_same(self, case):
-        found = brolly.clinical_performance(case["y"], case["p"], rng=0)
+        found = rainproof.clinical_performance(case["y"], case["p"], rng=0)
         for name in ("auroc", "brier_score", "calibration_slope"):
             assert getattr(found, name).value == pytest.approx(case["r"][name], abs=1e-6)
 
     def test_the_interval_of_the_auroc_is_delongs_on_the_logit_scale(self, case):
-        found, area = brolly.discrimination(case["y"], case["p"]), case["r"]["auroc_proc"]
+        found, area = rainproof.discrimination(case["y"], case["p"]), case["r"]["auroc_proc"]
         half = Z * case["r"]["auroc_variance"] ** 0.5 / (area * (1 - area))
         middle = np.log(area / (1 - area))
         ends = [1 / (1 + np.exp(half - middle)), 1 / (1 + np.exp(-half - middle))]
@@ -52,28 +52,28 @@ def test_the_auroc_is_the_share_of_pairs_in_order():
         for wj, pj in zip(w[y == 0], p[y == 0], strict=True)
     ]
     weight, order = np.array(pairs).T
-    assert brolly.discrimination(y, p, sample_weight=w).value == pytest.approx(weight @ order / weight.sum())
+    assert rainproof.discrimination(y, p, sample_weight=w).value == pytest.approx(weight @ order / weight.sum())
 
 
 @pytest.mark.parametrize(("y", "low", "high"), [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)])
 def test_perfect_order_has_the_exact_interval_of_independent_pairs(y, low, high):
-    found = brolly.discrimination(y, [0.1, 0.2, 0.8, 0.9])
+    found = rainproof.discrimination(y, [0.1, 0.2, 0.8, 0.9])
     assert (found.low, found.high) == pytest.approx((low, high))
-    grouped = brolly.discrimination(y, [0.1, 0.2, 0.8, 0.9], groups=[1, 2, 1, 2])
+    grouped = rainproof.discrimination(y, [0.1, 0.2, 0.8, 0.9], groups=[1, 2, 1, 2])
     assert min(1 - grouped.low, grouped.high) == pytest.approx(0.975)  # two groups make one pair
 
 
 def test_the_auroc_needs_both_outcomes():
-    with pytest.raises(brolly.InputError, match="y_true must have both outcomes; all rows with weight have 1"):
-        brolly.discrimination([1, 1], [0.2, 0.3])
+    with pytest.raises(rainproof.InputError, match="y_true must have both outcomes; all rows with weight have 1"):
+        rainproof.discrimination([1, 1], [0.2, 0.3])
 
 
 def test_rows_alone_in_their_groups_are_rows():
     rng = np.random.default_rng(2)
     p = rng.random(300)
     y = rng.random(300) < p
-    alone = brolly.clinical_performance(y, p, groups=np.arange(300), rng=0)
-    plain = brolly.clinical_performance(y, p, rng=0)
+    alone = rainproof.clinical_performance(y, p, groups=np.arange(300), rng=0)
+    plain = rainproof.clinical_performance(y, p, rng=0)
     assert alone.groups == 300
     assert plain.groups is None
     for name in ("auroc", "observed_expected", "brier_score", "brier_skill"):
@@ -87,8 +87,8 @@ def test_copies_of_rows_in_one_group_say_no_more_than_the_rows():
     rng = np.random.default_rng(3)
     p = rng.random(200)
     y = rng.random(200) < p
-    plain = brolly.clinical_performance(y, p, groups=np.arange(200), thresholds=[0.3], rng=0)
-    copied = brolly.clinical_performance(
+    plain = rainproof.clinical_performance(y, p, groups=np.arange(200), thresholds=[0.3], rng=0)
+    copied = rainproof.clinical_performance(
         np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(np.arange(200), 3), thresholds=[0.3], rng=0
     )
     for name in ("observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill"):
@@ -101,8 +101,8 @@ def test_weights_are_repetitions_and_weight_zero_is_absence():
     rng = np.random.default_rng(4)
     p = np.append(rng.random(99), 1.0)
     y, w = np.append(rng.random(99) < p[:99], True), np.append(rng.integers(0, 3, 99), 0)
-    weighted = brolly.clinical_performance(y, p, sample_weight=w, rng=0)
-    repeated = brolly.clinical_performance(np.repeat(y, w), np.repeat(p, w), rng=0)
+    weighted = rainproof.clinical_performance(y, p, sample_weight=w, rng=0)
+    repeated = rainproof.clinical_performance(np.repeat(y, w), np.repeat(p, w), rng=0)
     for name in (
         "auroc",
         "observed_expected",
@@ -119,7 +119,7 @@ def test_the_standard_errors_are_those_of_the_definition():
     rng = np.random.default_rng(5)
     p, w = rng.random(80), rng.random(80)
     y = rng.random(80) < p
-    found = brolly.net_benefit(y, p, [0.25], sample_weight=w)
+    found = rainproof.net_benefit(y, p, [0.25], sample_weight=w)
     gain = (p >= 0.25) * (y - (1 - y) / 3)
     share = w / w.sum()
     value = share @ gain
@@ -158,7 +158,7 @@ def test_net_benefit_is_that_of_the_definition(kind, grouped):
         w = 10.0 ** rng.integers(-6, 7, n)
     groups = np.arange(n) // 2 * 3 if kind != "two rows" else np.arange(n)
     thresholds = [0.9, 0.1, 1e-12, 0.3, 0.1]  # in no order, one twice
-    found = brolly.net_benefit(y, p, thresholds, sample_weight=w, groups=groups if grouped else None)
+    found = rainproof.net_benefit(y, p, thresholds, sample_weight=w, groups=groups if grouped else None)
     for k, mu in enumerate(thresholds):
         value, error = slow_net_benefit(y, p, w, mu, groups if grouped else None)
         scale = mu / (1 - mu)
@@ -186,7 +186,7 @@ def test_net_benefit_is_that_of_the_definition(kind, grouped):
     ],
 )
 def test_what_does_not_exist_is_none_and_a_note_says_why(y, p, missing, note):
-    found = brolly.clinical_performance(y, p, rng=0)
+    found = rainproof.clinical_performance(y, p, rng=0)
     names = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
     assert {name for name in names if getattr(found, name) is None} == missing
     assert note in " ".join(found.notes)
@@ -201,7 +201,7 @@ def test_one_class_is_found_whatever_the_rounding_of_shares(n, weighted):
     rng = np.random.default_rng(n)
     p, w = rng.random(n), rng.exponential(size=n) if weighted else None
     for outcome in (0, 1):
-        found = brolly.clinical_performance(np.full(n, outcome), p, sample_weight=w, rng=0)
+        found = rainproof.clinical_performance(np.full(n, outcome), p, sample_weight=w, rng=0)
         missing = found.auroc, found.calibration_intercept, found.calibration_slope, found.brier_skill
         assert missing == (None,) * 4
 
@@ -212,26 +212,26 @@ def test_predictions_that_separate_weighted_outcomes(n):
     p = np.append([0.1, 0.9], rng.random(n - 2))
     w = rng.exponential(size=n)
     for outcome, area in ((p > 0.5, 1.0), (p < 0.5, 0.0)):
-        found = brolly.clinical_performance(outcome, p, sample_weight=w, rng=0)
+        found = rainproof.clinical_performance(outcome, p, sample_weight=w, rng=0)
         assert found.auroc.value == area
         assert found.auroc.high - found.auroc.low > 1 / n
         assert found.calibration_slope is None
 
 
 def test_an_intercept_too_far_away_is_not_computed():
-    found = brolly.clinical_performance([0, 1] * 50, [1e-300] * 100, rng=0)
+    found = rainproof.clinical_performance([0, 1] * 50, [1e-300] * 100, rng=0)
     assert found.calibration_intercept is None
     assert "nearly so" in found.notes[0]
 
 
 def test_no_event_has_an_upper_limit():
-    found = brolly.clinical_performance([0] * 50, [0.1] * 50, rng=0).observed_expected
+    found = rainproof.clinical_performance([0] * 50, [0.1] * 50, rng=0).observed_expected
     assert (found.value, found.low) == (0.0, 0.0)
     assert found.high == pytest.approx((1 - 0.025 ** (1 / 50)) / 0.1)
 
 
 def test_a_single_group_proves_nothing():
-    found = brolly.clinical_performance([0, 1, 1, 0], [0.2, 0.4, 0.3, 0.3], groups=[1, 1, 1, 1], rng=0)
+    found = rainproof.clinical_performance([0, 1, 1, 0], [0.2, 0.4, 0.3, 0.3], groups=[1, 1, 1, 1], rng=0)
     assert found.brier_score.low == 0.0
     assert found.brier_score.high == 1.0
     assert found.calibration_intercept.to_dict()["low"] is None
@@ -242,12 +242,12 @@ def test_a_compressed_sample_is_taken_but_not_with_groups():
     rng = np.random.default_rng(6)
     p = rng.random(500)
     y = rng.random(500) < p
-    sample = brolly.Sample(y, p)
-    found, exact = brolly.discrimination(sample.compress(1024)), brolly.discrimination(sample)
+    sample = rainproof.Sample(y, p)
+    found, exact = rainproof.discrimination(sample.compress(1024)), rainproof.discrimination(sample)
     assert found.value == pytest.approx(exact.value, abs=2e-3)
     assert found.high - found.low == pytest.approx(exact.high - exact.low, rel=0.02)
-    with pytest.raises(brolly.InputError, match="groups need rows"):
-        brolly.discrimination(sample.compress(64), groups=np.arange(500))
+    with pytest.raises(rainproof.InputError, match="groups need rows"):
+        rainproof.discrimination(sample.compress(64), groups=np.arange(500))
 
 
 @pytest.mark.parametrize(
@@ -264,20 +264,20 @@ def test_a_compressed_sample_is_taken_but_not_with_groups():
     ],
 )
 def test_bad_thresholds_are_refused(thresholds, match):
-    with pytest.raises(brolly.InputError, match=match):
-        brolly.net_benefit([0, 1], [0.1, 0.9], thresholds)
+    with pytest.raises(rainproof.InputError, match=match):
+        rainproof.net_benefit([0, 1], [0.1, 0.9], thresholds)
 
 
 def test_several_models_share_a_table():
     y, a, b = [0, 1, 1, 0], [0.2, 0.7, 0.6, 0.4], [0.5, 0.5, 0.5, 0.5]
-    found = brolly.net_benefit(y, {"new": a, "old": b}, [0.3, 0.5])
+    found = rainproof.net_benefit(y, {"new": a, "old": b}, [0.3, 0.5])
     assert found.names == ("new", "old")
     assert found.value == pytest.approx(np.array([[0.5 - 3 / 28, 0.5], [0.5 - 3 / 14, 0.0]]))
     assert "new" in str(found)
     assert "<th>old</th>" in found._repr_html_()
     assert found.to_dict()["names"] == ["new", "old"]
-    with pytest.raises(brolly.InputError, match="at least one model"):
-        brolly.net_benefit(y, {})
+    with pytest.raises(rainproof.InputError, match="at least one model"):
+        rainproof.net_benefit(y, {})
 
 
 def test_intervals_cover_the_population():
@@ -294,10 +294,10 @@ def test_intervals_cover_the_population():
     for _ in range(400):
         p = rng.random(300)
         y = rng.random(300) < p**2
-        entries = Entries.of(brolly.Sample(y, p))
-        benefit = brolly.net_benefit(y, p, [0.4])
+        entries = Entries.of(rainproof.Sample(y, p))
+        benefit = rainproof.net_benefit(y, p, [0.4])
         ends = {
-            "auroc": brolly.discrimination(y, p),
+            "auroc": rainproof.discrimination(y, p),
             "observed_expected": observed_expected(entries, 0.95),
             **dict(zip(("brier_score", "brier_skill"), brier(entries, 0.95), strict=True)),
         }

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaincc, logit
 
-import brolly
-from brolly.inference.combined import Combined, sequential_p_value, with_fewer_cells
-from brolly.inference.resampling_units import Coin, as_atoms
+import rainproof
+from rainproof.inference.combined import Combined, sequential_p_value, with_fewer_cells
+from rainproof.inference.resampling_units import Coin, as_atoms
 
 
 def rows(kind, n, rng):
@@ -81,7 +81,7 @@ def test_the_statistic_by_its_definition(kind, n, grid):
     rng = np.random.default_rng(n)
     p, weight = rows(kind, n, rng)
     for y in (rng.random(n) < p, rng.random(n) < np.minimum(1, 2 * p + 0.02), np.ones(n, bool)):
-        sample = brolly.Sample(y.astype(int), p, sample_weight=weight)
+        sample = rainproof.Sample(y.astype(int), p, sample_weight=weight)
         atoms = as_atoms(sample if grid is None else sample.compress(grid))
         prob, draw = atoms.distinct, atoms.observed()
         expected = slowly(prob, atoms.squares * prob * (1 - prob), atoms.weight, draw.positive, n)
@@ -95,7 +95,7 @@ def test_orders_that_are_odd_have_their_tails():
     for many in range(1, 41):
         p = np.repeat((np.arange(many) + 0.5) / many, 4)
         y = (rng.random(len(p)) < p**1.5).astype(int)
-        atoms = as_atoms(brolly.Sample(y, p))
+        atoms = as_atoms(rainproof.Sample(y, p))
         prob, draw = atoms.distinct, atoms.observed()
         combined = Combined(atoms)
         assert combined._along.shape[1] == max(2, min(many, len(p) // 2)) - (many == 1)
@@ -122,7 +122,7 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
         rng = np.random.default_rng(seed)
         p, weight = rows(kind, 60, rng)
         wrong = p if seed % 2 else p**2
-        sample = brolly.Sample((rng.random(60) < wrong).astype(int), p, sample_weight=weight)
+        sample = rainproof.Sample((rng.random(60) < wrong).astype(int), p, sample_weight=weight)
         atoms = as_atoms(sample if grid is None else sample.compress(grid))
         p_value = sequential_p_value(atoms, 400, np.random.default_rng(seed))
         if isinstance(atoms.coin(atoms.prob), Coin):
@@ -134,7 +134,7 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
 @pytest.mark.parametrize("weight", [None, [2.0, 1.0, 0.5, 3.0]])
 def test_an_impossible_outcome_has_the_smallest_p_value(weight):
     """And takes no draws."""
-    atoms = as_atoms(brolly.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
+    atoms = as_atoms(rainproof.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
     assert sequential_p_value(atoms, 10**7, np.random.default_rng(0)) == 1 / (10**7 + 1)
 
 
@@ -147,8 +147,8 @@ def test_what_has_next_to_no_variance_is_not_certain(tiny):
         p[0], y[0] = 5e-324, False
     else:
         weight = np.append(1e-170, np.ones(299))  # its square is 0
-    sample = brolly.Sample(y.astype(int), p, sample_weight=weight)
-    rest = brolly.Sample(y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:])
+    sample = rainproof.Sample(y.astype(int), p, sample_weight=weight)
+    rest = rainproof.Sample(y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:])
     combined, without = (Combined(as_atoms(one))(as_atoms(one).observed()) for one in (sample, rest))
     assert combined == pytest.approx(without, rel=1e-6)
     assert sequential_p_value(as_atoms(sample), 199, np.random.default_rng(0)) > 0.05
@@ -162,7 +162,7 @@ def test_sequential_p_values_are_valid(kind):
     p = np.repeat(p, 30) if kind == "many rows a cell" else p
     found = []
     for _ in range(times):
-        sample = brolly.Sample((rng.random(len(p)) < p).astype(int), p, sample_weight=weight)
+        sample = rainproof.Sample((rng.random(len(p)) < p).astype(int), p, sample_weight=weight)
         atoms = as_atoms(sample.compress(1024) if "cell" in kind else sample)
         found.append(sequential_p_value(with_fewer_cells(atoms), 999, rng))
     for x in (0.002, 0.01, 0.05, 0.2, 0.5):
@@ -172,7 +172,7 @@ def test_sequential_p_values_are_valid(kind):
 def test_p_values_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     rng = np.random.default_rng(8)
     p = rng.random(50)
-    samples = [brolly.Sample((rng.random(50) < p).astype(int), p, sample_weight=w) for w in (None, p + 0.5)]
+    samples = [rainproof.Sample((rng.random(50) < p).astype(int), p, sample_weight=w) for w in (None, p + 0.5)]
     before = [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples]
-    monkeypatch.setattr("brolly.inference.combined._AT_ONCE", 150)
+    monkeypatch.setattr("rainproof.inference.combined._AT_ONCE", 150)
     assert [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples] == before

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-import brolly
-from brolly.inference._draws import repeats
-from brolly.inference.comparison import _p_value, _together
-from brolly.inference.statistic import as_statistic
-from brolly.measures.catalogue import CATALOGUE
+import rainproof
+from rainproof.inference._draws import repeats
+from rainproof.inference.comparison import _p_value, _together
+from rainproof.inference.statistic import as_statistic
+from rainproof.measures.catalogue import CATALOGUE
 
 
 def rows(n=500, seed=0):
@@ -22,9 +22,11 @@ def rows(n=500, seed=0):
 
 def test_the_interval_is_that_of_both_intervals():
     y, p, _ = rows()
-    found = brolly.compare(y, p, p**2, confidence_level=0.9, n_resamples=99, rng=3)
+    found = rainproof.compare(y, p, p**2, confidence_level=0.9, n_resamples=99, rng=3)
     generator = np.random.default_rng(3)
-    a, b = (brolly.confidence_interval(y, x, confidence_level=0.95, n_resamples=99, rng=generator) for x in (p, p**2))
+    a, b = (
+        rainproof.confidence_interval(y, x, confidence_level=0.95, n_resamples=99, rng=generator) for x in (p, p**2)
+    )
     assert (found.low, found.high) == (a.low - b.high, a.high - b.low)
     assert found.difference == pytest.approx(a.estimate - b.estimate)
     assert found.method == "both intervals of confidence_interval at once (Bonferroni)"
@@ -38,7 +40,7 @@ def test_biases_that_differ_decide_nothing(mirrored):
         y, p, _ = rows(200, seed=k)
         pair = (0.9 * p + 0.1, 0.9 * p) if mirrored else (p, np.full(200, 0.5))
         options = {"measure": "cutoff_calibration_error", "confidence_level": 0.9, "n_resamples": 39, "rng": k}
-        wrong += brolly.compare(y, *pair, **options).better is not None
+        wrong += rainproof.compare(y, *pair, **options).better is not None
     assert wrong <= 4
 
 
@@ -50,18 +52,18 @@ def test_the_p_value_is_where_the_interval_reaches_0():
     assert _p_value(lambda level: (1.0, 2.0), 0.04) == 0.04
     assert _p_value(lambda level: (-1.0, 2.0), 0.04) == 1.0
     y, p, _ = rows(400)
-    found = brolly.compare(y, p, p**1.3, measure="brier_score", rng=0)
-    at = brolly.compare(y, p, p**1.3, measure="brier_score", confidence_level=1 - found.p_value, rng=0)
+    found = rainproof.compare(y, p, p**1.3, measure="brier_score", rng=0)
+    at = rainproof.compare(y, p, p**1.3, measure="brier_score", confidence_level=1 - found.p_value, rng=0)
     assert min(abs(at.low), abs(at.high)) < 0.1 * (at.high - at.low)
 
 
 def test_a_better_forecaster_is_found():
     y, p, _ = rows(1500)
-    found = brolly.compare(y, p, p**2, measure="smooth_calibration_error", n_resamples=199, rng=0)
+    found = rainproof.compare(y, p, p**2, measure="smooth_calibration_error", n_resamples=199, rng=0)
     assert found.better == "a"
     assert found.high < 0
     assert found.p_value == 4 / 200
-    turned = brolly.compare(y, p**2, p, measure="smooth_calibration_error", n_resamples=199, rng=0)
+    turned = rainproof.compare(y, p**2, p, measure="smooth_calibration_error", n_resamples=199, rng=0)
     assert turned.better == "b"
     assert turned.difference == -found.difference
 
@@ -69,9 +71,9 @@ def test_a_better_forecaster_is_found():
 def test_equal_forecasters_are_not_told_apart():
     y, p, rng = rows(400)
     noisy = [np.clip(p + rng.normal(0, 0.02, 400), 0, 1) for _ in range(2)]
-    found = brolly.compare(y, *noisy, measure="brier_score", n_resamples=99, rng=0)
+    found = rainproof.compare(y, *noisy, measure="brier_score", n_resamples=99, rng=0)
     assert found.better is None
-    same = brolly.compare(y, p, p, measure="brier_score", n_resamples=99, rng=0)
+    same = rainproof.compare(y, p, p, measure="brier_score", n_resamples=99, rng=0)
     assert (same.difference, same.low, same.high, same.p_value) == (0, 0, 0, 1)
 
 
@@ -79,14 +81,14 @@ def test_pairing_narrows_the_interval_and_groups_widen_it():
     y, p, rng = rows(300)
     other = np.clip(p + rng.normal(0, 0.05, 300), 0, 1)
     options = {"measure": "brier_score", "n_resamples": 199, "rng": 0}
-    paired = brolly.compare(y, p, other, **options)
-    apart = brolly.compare(brolly.Sample(y, p), brolly.Sample(y, other), paired=False, **options)
+    paired = rainproof.compare(y, p, other, **options)
+    apart = rainproof.compare(rainproof.Sample(y, p), rainproof.Sample(y, other), paired=False, **options)
     assert paired.high - paired.low < 0.6 * (apart.high - apart.low)
     groups = np.tile(np.arange(300), 4)
     four = (np.tile(y, 4), np.tile(p, 4), np.tile(other, 4))
-    grouped = brolly.compare(*four, groups=groups, **options)
+    grouped = rainproof.compare(*four, groups=groups, **options)
     assert grouped.high - grouped.low == pytest.approx(paired.high - paired.low, rel=0.3)
-    assert brolly.compare(*four, **options).high < grouped.high
+    assert rainproof.compare(*four, **options).high < grouped.high
 
 
 def test_weights_count():
@@ -94,8 +96,8 @@ def test_weights_count():
     other = 0.25 + p / 2
     w = (np.arange(200) < 100).astype(float)
     options = {"measure": "cutoff_calibration_error", "n_resamples": 99, "rng": 0}
-    some = brolly.compare(y, p, other, sample_weight=w, **options)
-    half = brolly.compare(y[:100], p[:100], other[:100], **options)
+    some = rainproof.compare(y, p, other, sample_weight=w, **options)
+    half = rainproof.compare(y[:100], p[:100], other[:100], **options)
     assert some.difference == pytest.approx(half.difference)
     assert some.high - some.low == pytest.approx(half.high - half.low, rel=0.3)
 
@@ -108,7 +110,9 @@ def test_rows_of_weight_zero_change_nothing(measure, grouped):
     some = w > 0
     options = {"measure": measure, "n_resamples": 39, "rng": 0}
     both = [
-        brolly.compare(y[at], p[at], p[at] ** 2, sample_weight=w[at], groups=groups[at] if grouped else None, **options)
+        rainproof.compare(
+            y[at], p[at], p[at] ** 2, sample_weight=w[at], groups=groups[at] if grouped else None, **options
+        )
         for at in (slice(None), some)
     ]
     assert (both[0].low, both[0].high, both[0].p_value) == (both[1].low, both[1].high, both[1].p_value)
@@ -122,7 +126,7 @@ def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, group
     y, p, rng = rows(90)
     other, groups = 0.2 + 0.6 * p, rng.integers(0, 20, 90)
     w = rng.exponential(size=90) if weighted else None
-    a, b = (brolly.Sample(y, forecast, sample_weight=w) for forecast in (p, other))
+    a, b = (rainproof.Sample(y, forecast, sample_weight=w) for forecast in (p, other))
     one, units = _together(a, b, as_statistic(measure), groups if grouped else None)
     assert units == (len(set(groups)) if grouped else 90)
     for seed in range(10):
@@ -138,15 +142,15 @@ def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, group
 def test_what_is_not_finite_claims_nothing():
     y, p = np.array([0, 1] * 20), np.tile([1.0, 0.4], 20)
     for a, b in ((p, p), (p, np.full(40, 0.5))):
-        found = brolly.compare(y, a, b, measure="log_score", n_resamples=39, rng=0)
+        found = rainproof.compare(y, a, b, measure="log_score", n_resamples=39, rng=0)
         assert (found.low, found.high, found.p_value, found.better) == (-np.inf, np.inf, 1.0, None)
         told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert told["low"] is told["difference"] is told["value_a"] is None
     rare = np.where(np.arange(40) == 0, 1.0, 0.4)  # infinite in the samples that contain the first row
-    assert brolly.compare(y, rare, rare / 2 + 0.25, measure="log_score", n_resamples=39, rng=0).better is None
-    nan = brolly.compare(y, p, p / 2, measure=lambda sample: float("nan"), n_resamples=39, rng=0)
+    assert rainproof.compare(y, rare, rare / 2 + 0.25, measure="log_score", n_resamples=39, rng=0).better is None
+    nan = rainproof.compare(y, p, p / 2, measure=lambda sample: float("nan"), n_resamples=39, rng=0)
     assert (nan.low, nan.high, nan.p_value, nan.better) == (-np.inf, np.inf, 1.0, None)
-    sometimes = brolly.compare(
+    sometimes = rainproof.compare(
         y, p, p / 2, measure=lambda s: float("nan") if s.event_rate > 0.5 else 0.1, n_resamples=39, rng=0
     )
     assert sometimes.better is None
@@ -154,11 +158,11 @@ def test_what_is_not_finite_claims_nothing():
 
 def test_few_rows_get_a_wide_interval():
     y, p, _ = rows(4)
-    with pytest.warns(brolly.FewRowsWarning, match="4 rows are too few"):
-        found = brolly.compare(y, p, p**2, rng=0)
+    with pytest.warns(rainproof.FewRowsWarning, match="4 rows are too few"):
+        found = rainproof.compare(y, p, p**2, rng=0)
     assert (found.low, found.high, found.p_value) == (-0.5, 0.5, 1.0)
     y, p, _ = rows(5)
-    score = brolly.compare(y, p, p**2, measure="brier_score", n_resamples=199, rng=0)
+    score = rainproof.compare(y, p, p**2, measure="brier_score", n_resamples=199, rng=0)
     draws = 2 * score.difference - np.array([score.low, score.high])
     assert score.low < score.difference < score.high
     assert np.ptp(draws) > 1.5 * np.ptp((p - y) ** 2 - (p**2 - y) ** 2) / np.sqrt(5)
@@ -167,35 +171,35 @@ def test_few_rows_get_a_wide_interval():
 def test_independent_and_compressed_samples():
     y, p, _ = rows(2000)
     y2, p2, _ = rows(1000, seed=1)
-    a, b = brolly.Sample(y, p), brolly.Sample(y2, p2**2)
+    a, b = rainproof.Sample(y, p), rainproof.Sample(y2, p2**2)
     options = {"measure": "smooth_calibration_error", "n_resamples": 199, "rng": 0, "paired": False}
-    found = brolly.compare(a, b, **options)
-    small = brolly.compare(a.compress(1024), b.compress(1024), **options)
+    found = rainproof.compare(a, b, **options)
+    small = rainproof.compare(a.compress(1024), b.compress(1024), **options)
     assert found.better == small.better == "a"
     assert found.p_value <= 0.02
     assert small.high == pytest.approx(found.high, abs=0.25 * (found.high - found.low))
     assert (found.n_a, found.n_b) == (2000, 1000)
-    same = brolly.compare(a, brolly.Sample(*rows(2000, seed=3)[:2]), **options)
+    same = rainproof.compare(a, rainproof.Sample(*rows(2000, seed=3)[:2]), **options)
     assert same.p_value > 0.05
 
 
 def test_the_result_says_it_all():
     y, p, _ = rows(200)
     done = []
-    found = brolly.compare(y, p, p**2, n_resamples=39, rng=5, progress=lambda k, n: done.append((k, n)))
+    found = rainproof.compare(y, p, p**2, n_resamples=39, rng=5, progress=lambda k, n: done.append((k, n)))
     said = json.loads(json.dumps(found.to_dict()))
     assert (said["seed"], said["confidence_level"], said["n_a"], said["paired"]) == (5, 0.95, 200, True)
     assert done[-1] == (78, 78)
     assert done == sorted(done)
     assert repr(found).startswith("Comparison(difference=")
     assert str(found).startswith("soft_binned_cdl: ")
-    assert "no difference is established" in str(brolly.compare(y, p, p, n_resamples=19, rng=0))
+    assert "no difference is established" in str(rainproof.compare(y, p, p, n_resamples=19, rng=0))
     assert "<p>" in found._repr_html_()
-    again = brolly.compare(y, p, p**2, n_resamples=39, rng=5)
+    again = rainproof.compare(y, p, p**2, n_resamples=39, rng=5)
     assert again.to_dict() == found.to_dict()
 
 
-SAMPLE = brolly.Sample([0, 1], [0.2, 0.7])
+SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
 
 
 @pytest.mark.parametrize(
@@ -215,11 +219,11 @@ SAMPLE = brolly.Sample([0, 1], [0.2, 0.7])
     ],
 )
 def test_arguments_that_cannot_be(arguments, options, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.compare(*arguments, **options)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.compare(*arguments, **options)
 
 
 def test_predictions_that_repeat_have_measures_that_can_be_tested():
     y, p, _ = rows(400)
-    found = brolly.compare(y, p.round(1), (p**2).round(1), measure="expected_calibration_error", rng=0)
+    found = rainproof.compare(y, p.round(1), (p**2).round(1), measure="expected_calibration_error", rng=0)
     assert found.better == "a"

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import brolly
-from brolly import guarantee
-from brolly.core.text import at_most
-from brolly.inference.bounds import BoundInputs, adaptive
+import rainproof
+from rainproof import guarantee
+from rainproof.core.text import at_most
+from rainproof.inference.bounds import BoundInputs, adaptive
 
 
 def forecasts(seed=0, n=2000, bend=1.0):
@@ -26,17 +26,17 @@ def forecasts(seed=0, n=2000, bend=1.0):
     return rng.random(n) < p**bend, p
 
 
-@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 @given(samples(), st.sampled_from(["adaptive", "hoeffding"]), st.floats(0.01, 0.999))
 def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, confidence_level):
     y, p, w = rows
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     g = guarantee(sample, confidence_level=confidence_level, method=method)
     grids, delta = g.grids.tolist(), (1 - confidence_level) / len(g.grids)
     assert g.n == sample.n
     assert g.effective_n == sample.effective_n
     for m, bound, plug_in in zip(grids, g.bounds, g.plug_ins, strict=True):
-        loss = brolly.choose_grid(sample, max_grid=m).losses[-1]
+        loss = rainproof.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
         expected = simple if method == "hoeffding" else adaptive(BoundInputs.of(sample, m), delta)
@@ -49,7 +49,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
 
 @pytest.mark.parametrize(("n", "last"), [(1, 8), (64, 8), (65, 16), (256, 16), (257, 32), (10_000, 128)])
 def test_the_grids_are_fixed_by_the_number_of_rows(n, last):
-    with pytest.warns(brolly.FewRowsWarning) if n == 1 else _nothing():
+    with pytest.warns(rainproof.FewRowsWarning) if n == 1 else _nothing():
         g = guarantee(*forecasts(1, n))
     assert g.grids.tolist() == [2**k for k in range(2, last.bit_length())]
 
@@ -98,16 +98,16 @@ def test_it_is_several_times_sharper_than_hoeffding():
 @pytest.mark.parametrize("method", ["adaptive", "hoeffding"])
 def test_a_compressed_sample_promises_the_same(method):
     y, p = forecasts(5, 3000, bend=1.5)
-    rows, cells = guarantee(y, p, method=method), guarantee(brolly.Sample(y, p).compress(2**10), method=method)
+    rows, cells = guarantee(y, p, method=method), guarantee(rainproof.Sample(y, p).compress(2**10), method=method)
     assert (rows.grid, rows.n, rows.effective_n) == (cells.grid, cells.n, cells.effective_n)
     assert_allclose(cells.bounds, rows.bounds, atol=1e-9)
-    assert guarantee(brolly.Sample(y, p).compress(2), method=method).grids.tolist() == [2]
+    assert guarantee(rainproof.Sample(y, p).compress(2), method=method).grids.tolist() == [2]
 
 
 def test_weights_cost_and_compression_of_them_a_little_more():
     y, p = forecasts(6, 4000)
     w = np.random.default_rng(6).exponential(size=4000)
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     plain, weighted = guarantee(y, p), guarantee(sample)
     assert weighted.effective_n < 0.6 * weighted.n
     assert weighted.slack > plain.slack
@@ -141,7 +141,7 @@ def test_copies_of_rows_are_no_new_rows():
     assert (grouped.n, grouped.groups, grouped.effective_n) == (3000, 300, pytest.approx(300))
     assert guarantee(*copied).bound < once.bound / 2
     assert "the 300 groups of rows were drawn independently" in str(grouped)
-    with pytest.warns(brolly.FewRowsWarning, match="1 group is too few for a guarantee at this confidence"):
+    with pytest.warns(rainproof.FewRowsWarning, match="1 group is too few for a guarantee at this confidence"):
         guarantee([0, 0], [0.5, 0.5], groups=["a", "a"])
     uneven = guarantee(y, p, groups=np.minimum(np.arange(300), 290))
     assert "given fixed sizes and weights of the groups, the 291 groups of rows were drawn" in str(uneven)
@@ -153,15 +153,17 @@ def test_groups_by_enumeration(weight):
     """Three groups of 1, 2 and 3 rows that are copies of each other: all samples with their chances."""
     group, delta, truth, wrong = [0, 1, 1, 2, 2, 2], 0.3, None, {"adaptive": 0.0, "hoeffding": 0.0}
     atoms = [(0.25, 1, 0.4), (0.25, 0, 0.1), (0.6, 1, 0.1), (0.6, 0, 0.4)]
-    population = brolly.Sample([y for _, y, _ in atoms], [x for x, *_ in atoms], sample_weight=[c for *_, c in atoms])
-    truth = brolly.choose_grid(population, max_grid=4).losses[-1]
+    population = rainproof.Sample(
+        [y for _, y, _ in atoms], [x for x, *_ in atoms], sample_weight=[c for *_, c in atoms]
+    )
+    truth = rainproof.choose_grid(population, max_grid=4).losses[-1]
     for rows in product(atoms, repeat=3):
         chance = math.prod(c for *_, c in rows)
         y, p = [rows[k][1] for k in group], [rows[k][0] for k in group]
         for method in wrong:
             options = {"grid": 4, "confidence_level": 1 - delta, "method": method, "sample_weight": weight}
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", brolly.FewRowsWarning)
+                warnings.simplefilter("ignore", rainproof.FewRowsWarning)
                 wrong[method] += chance * (guarantee(y, p, groups=group, **options).bound < truth)
     assert truth > 0.2
     assert max(wrong.values()) <= delta
@@ -226,7 +228,7 @@ def test_it_goes_into_json():
 @pytest.mark.parametrize(("n", "words"), [(1, "1 row is"), (2, "2 rows are")])
 def test_too_few_rows_guarantee_nothing(n, words):
     message = f"{words} too few for a guarantee at this confidence: the bound is 100%"
-    with pytest.warns(brolly.FewRowsWarning, match=message):
+    with pytest.warns(rainproof.FewRowsWarning, match=message):
         g = guarantee([0] * n, [0.5] * n)
     assert g.bound == 1
     assert g.warnings == (message,)
@@ -246,8 +248,8 @@ def test_too_few_rows_guarantee_nothing(n, words):
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):
-    sample = brolly.Sample([0, 1], [0.25, 0.5]).compress(64)
-    with pytest.raises(brolly.InputError) as caught:
+    sample = rainproof.Sample([0, 1], [0.25, 0.5]).compress(64)
+    with pytest.raises(rainproof.InputError) as caught:
         guarantee(sample, **options)
     assert str(caught.value) == message
 
@@ -261,7 +263,7 @@ def test_bad_options_are_told_what_is_wrong(options, message):
     ],
 )
 def test_bad_groups_are_told_what_is_wrong(groups, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         guarantee([0, 1], [0.25, 0.5], groups=groups)
     assert str(caught.value) == message
 
@@ -276,7 +278,7 @@ def test_importance_weights_need_their_largest_value():
         truth = 0.5  # the heavy rows are half of the weight, and nobody should act on them
         for cap in failed:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", brolly.FewRowsWarning)  # an honest bound of 1
+                warnings.simplefilter("ignore", rainproof.FewRowsWarning)  # an honest bound of 1
                 found = guarantee(y, p, sample_weight=np.where(heavy, 200.0, 1.0), max_weight=cap, grid=8)
             failed[cap] += found.bound < truth * 0.9
     assert failed[200.0] == 0
@@ -290,7 +292,7 @@ def test_a_largest_weight_of_one_costs_equal_rows_little():
     plain, capped = guarantee(y, p), guarantee(y, p, max_weight=1)
     assert plain.bound <= capped.bound < 1.1 * plain.bound
     assert capped.max_weight == 1
-    assert guarantee(brolly.Sample(y, p).compress(), max_weight=1).bound == pytest.approx(capped.bound, abs=1e-9)
+    assert guarantee(rainproof.Sample(y, p).compress(), max_weight=1).bound == pytest.approx(capped.bound, abs=1e-9)
     assert guarantee(y, p, max_weight=1, method="hoeffding").bound == pytest.approx(guarantee(y, p).hoeffding)
     assert "no row can weigh more than 1" in str(capped)
     grouped = guarantee(y, p, groups=np.arange(4000) // 4, max_weight=4)
@@ -299,7 +301,7 @@ def test_a_largest_weight_of_one_costs_equal_rows_little():
 
 
 def test_a_largest_weight_that_is_too_small_is_refused():
-    with pytest.raises(brolly.InputError, match="must be finite, and at least the largest weight 2; it is 1"):
+    with pytest.raises(rainproof.InputError, match="must be finite, and at least the largest weight 2; it is 1"):
         guarantee([0, 1], [0.5, 0.5], sample_weight=[1, 2], max_weight=1)
-    with pytest.raises(brolly.InputError, match=r"at least the largest weight 2; it is 1.5"):
+    with pytest.raises(rainproof.InputError, match=r"at least the largest weight 2; it is 1.5"):
         guarantee([0, 1], [0.5, 0.5], groups=[1, 1], max_weight=1.5)

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-import brolly
-from brolly.inference import bets
-from brolly.inference.detector import Detector
-from brolly.inference.monitoring import _sliding
+import rainproof
+from rainproof.inference import bets
+from rainproof.inference.detector import Detector
+from rainproof.inference.monitoring import _sliding
 
 
 def days(n_days=12, n=150, change=None, seed=0):
@@ -20,7 +20,7 @@ def days(n_days=12, n=150, change=None, seed=0):
     for day in range(n_days):
         p = rng.random(n)
         q = p if change is None or day < change else p**3
-        out[f"2026-03-{day + 1:02}"] = brolly.Sample(rng.random(n) < q, p).compress(1024)
+        out[f"2026-03-{day + 1:02}"] = rainproof.Sample(rng.random(n) < q, p).compress(1024)
     return out
 
 
@@ -38,13 +38,13 @@ def test_windows_are_the_merged_periods(length):
 def test_each_line_is_what_its_rows_say():
     samples = days(4)
     first, second, third, _ = samples.values()
-    line = brolly.monitor(samples, window=2, confidence_level=0.9).windows[2]
-    promise = brolly.guarantee(first + second + third, confidence_level=0.9, anytime=True)
+    line = rainproof.monitor(samples, window=2, confidence_level=0.9).windows[2]
+    promise = rainproof.guarantee(first + second + third, confidence_level=0.9, anytime=True)
     assert line.label == "2026-03-03"
     assert (line.n, line.event_rate) == (300, (second + third).event_rate)
-    assert line.value == brolly.soft_binned_cdl(second + third)
+    assert line.value == rainproof.soft_binned_cdl(second + third)
     assert (line.bound, line.grid) == (promise.bound, promise.grid)
-    test = brolly.SequentialTest()
+    test = rainproof.SequentialTest()
     for sample in (first, second, third):
         test.update(sample)
     assert line.e_value == pytest.approx(test.e_value)
@@ -74,7 +74,7 @@ def test_alarms_are_those_of_the_definition(independent):
             found.append((t, t + 1 - alarm[1], alarm[2]))
     assert found == expected
     assert found
-    line = brolly.monitor(samples, alpha=0.2, independent_rows=independent)
+    line = rainproof.monitor(samples, alpha=0.2, independent_rows=independent)
     assert (line.changes[0].alarm_index, line.changes[0].index) == expected[0][:2]
     assert line.changes[0].bet == bets.bet(expected[0][2])
     assert sum(change.alarms for change in line.changes) == len(expected)
@@ -83,21 +83,21 @@ def test_alarms_are_those_of_the_definition(independent):
 def test_where_nothing_is_won_there_is_no_alarm_however_long_it_takes():
     """Predictions of 1 that always come true, and of 1/2 that are right every other time."""
     for y, p in (([1, 1], [1.0, 1.0]), ([0, 1], [0.5, 0.5])):
-        sample = brolly.Sample(y, p).compress(64)
-        line = brolly.monitor([(str(day), sample) for day in range(60)], alpha=0.05)
+        sample = rainproof.Sample(y, p).compress(64)
+        line = rainproof.monitor([(str(day), sample) for day in range(60)], alpha=0.05)
         assert line.changes == ()
         assert line.windows[-1].evidence == pytest.approx(1)
 
 
 def test_alarms_in_a_row_are_one_change_and_the_guarantee_starts_anew():
-    line = brolly.monitor(days(14, change=6, n=400), independent_rows=True)
+    line = rainproof.monitor(days(14, change=6, n=400), independent_rows=True)
     (change,) = line.changes
     assert (change.label, change.alarm, change.last_alarm) == ("2026-03-07", "2026-03-07", "2026-03-14")
     assert change.alarms == 8
-    assert line.windows[7].bound == brolly.guarantee(list(days(14, change=6, n=400).values())[7], anytime=True).bound
+    assert line.windows[7].bound == rainproof.guarantee(list(days(14, change=6, n=400).values())[7], anytime=True).bound
     far = {**days(2, change=0, n=400), **{f"x{k}": sample for k, sample in enumerate(days(12, n=60, seed=9).values())}}
     far |= {f"y{k}": sample for k, sample in enumerate(days(2, change=0, n=400).values())}
-    assert [c.label for c in brolly.monitor(far, alpha=0.1, independent_rows=True).changes] == ["2026-03-01", "y0"]
+    assert [c.label for c in rainproof.monitor(far, alpha=0.1, independent_rows=True).changes] == ["2026-03-01", "y0"]
 
 
 def test_no_bet_on_independent_rows_gains_in_expectation():
@@ -107,10 +107,10 @@ def test_no_bet_on_independent_rows_gains_in_expectation():
     for y in product((0, 1), repeat=5):
         chance = np.prod(np.where(y, p, 1 - p))
         if chance:
-            total += chance * np.exp(bets.independent_bets(brolly.Sample(np.array(y), p).compress(256)))
+            total += chance * np.exp(bets.independent_bets(rainproof.Sample(np.array(y), p).compress(256)))
     assert total.max() <= 1 + 1e-12
     assert total.min() > 0.98
-    single = brolly.Sample([1], [0.26]).compress(256)
+    single = rainproof.Sample([1], [0.26]).compress(256)
     shifts = [k for k in range(bets.COUNT) if bets.bet(k).slope == 1]
     expected = bets.row_bets(np.array([0.26]), np.ones(1))[0]
     np.testing.assert_allclose(bets.independent_bets(single)[shifts], expected[shifts], rtol=1e-9, atol=1e-12)
@@ -122,24 +122,26 @@ def test_one_storm_is_no_change():
     samples = {}
     for day in range(30):
         p = rng.beta(2, 8, 200)
-        samples[f"{day:02}"] = brolly.Sample(np.ones(200, int) if day == 15 else rng.random(200) < p, p).compress(1024)
-    assert brolly.monitor(samples).changes == ()
-    assert brolly.monitor(samples, independent_rows=True).changes != ()  # as if the storm were 200 surprises
+        samples[f"{day:02}"] = rainproof.Sample(np.ones(200, int) if day == 15 else rng.random(200) < p, p).compress(
+            1024
+        )
+    assert rainproof.monitor(samples).changes == ()
+    assert rainproof.monitor(samples, independent_rows=True).changes != ()  # as if the storm were 200 surprises
 
 
 def test_unequal_weights_have_no_guarantee():
     rng = np.random.default_rng(0)
     p = rng.random(50)
-    sample = brolly.Sample(rng.random(50) < p, p, sample_weight=1 + p).compress(64)
-    line = brolly.monitor({"a": sample})
+    sample = rainproof.Sample(rng.random(50) < p, p, sample_weight=1 + p).compress(64)
+    line = rainproof.monitor({"a": sample})
     assert (line.windows[0].bound, line.windows[0].grid) == (None, None)
     assert " - " in str(line)
-    with pytest.raises(brolly.InputError, match="unequal weights, as in a"):
-        brolly.monitor({"a": sample}, independent_rows=True)
+    with pytest.raises(rainproof.InputError, match="unequal weights, as in a"):
+        rainproof.monitor({"a": sample}, independent_rows=True)
 
 
 def test_it_prints_a_table_with_the_alarms_in_it():
-    text = str(brolly.monitor(days(8, change=4, n=300), independent_rows=True))
+    text = str(rainproof.monitor(days(8, change=4, n=300), independent_rows=True))
     head, *lines = text.splitlines()
     assert head.split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
     assert lines[4].startswith("2026-03-05")
@@ -149,7 +151,7 @@ def test_it_prints_a_table_with_the_alarms_in_it():
 
 
 def test_the_result_is_small_and_ready_for_json():
-    line = brolly.monitor(days(3, change=1, n=400), independent_rows=True)
+    line = rainproof.monitor(days(3, change=1, n=400), independent_rows=True)
     assert repr(line).startswith("Timeline(3 periods, 1 changes, last=0.")
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
     assert (told["length"], told["alpha"], told["independent_rows"]) == (1, 0.01, True)
@@ -160,18 +162,18 @@ def test_the_result_is_small_and_ready_for_json():
 
 def test_progress_is_told():
     calls = []
-    brolly.monitor(days(3), progress=lambda done, total: calls.append((done, total)))
+    rainproof.monitor(days(3), progress=lambda done, total: calls.append((done, total)))
     assert calls == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_refusals():
     for wrong in (0, True, "a"):
         message = f"window must be a whole number of periods, at least 1; it is {wrong!r}"
-        with pytest.raises(brolly.InputError, match=message):
-            brolly.monitor(days(2), window=wrong)
-    with pytest.raises(brolly.InputError, match="samples must not be empty"):
-        brolly.monitor({})
-    with pytest.raises(brolly.InputError, match="alpha must be"):
-        brolly.monitor(days(1), alpha=0)
-    with pytest.raises(brolly.InputError, match="independent_rows must be True or False"):
-        brolly.monitor(days(1), independent_rows="yes")
+        with pytest.raises(rainproof.InputError, match=message):
+            rainproof.monitor(days(2), window=wrong)
+    with pytest.raises(rainproof.InputError, match="samples must not be empty"):
+        rainproof.monitor({})
+    with pytest.raises(rainproof.InputError, match="alpha must be"):
+        rainproof.monitor(days(1), alpha=0)
+    with pytest.raises(rainproof.InputError, match="independent_rows must be True or False"):
+        rainproof.monitor(days(1), independent_rows="yes")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 from studies import blocks, comparison, coverage, coverage_table, power
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
@@ -19,15 +19,15 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-@pytest.mark.filterwarnings("ignore:expected_calibration_error compares:brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore:expected_calibration_error compares:rainproof.FewRowsWarning")
 @pytest.mark.parametrize("measure", ["cutoff_calibration_error", "expected_calibration_error"])
 def test_the_shortcut_of_the_study_agrees_with_the_intervals(measure):
     """Where the true value is well inside or outside the interval, the study says so too."""
     population = coverage.cases()["overconfident"]
     agreed = 0
     for k in range(6):
-        sample = brolly.Sample(*population.draw(200, np.random.default_rng(k)))
-        interval = brolly.confidence_interval(sample, measure=measure, n_resamples=39, rng=k)
+        sample = rainproof.Sample(*population.draw(200, np.random.default_rng(k)))
+        interval = rainproof.confidence_interval(sample, measure=measure, n_resamples=39, rng=k)
         values = [interval.low * 0.4, interval.corrected, interval.high * 1.5]
         said = [coverage.held(sample, measure, value, np.random.default_rng(k))[-1] for value in values]
         agreed += said == [interval.low == 0, True, False]
@@ -114,7 +114,7 @@ def test_the_committed_comparisons_cover_as_the_issue_asks():
 
 def test_the_committed_blocks_are_those_of_the_docstring():
     found = {(int(x["block"]), float(x["rho"]), float(x["change"])): x for x in read("blocks.csv")}
-    words = " ".join(brolly.find_changes.__doc__.split())
+    words = " ".join(rainproof.find_changes.__doc__.split())
     for block in blocks.BLOCKS:
         lines = [found[block, rho, change] for rho, change in blocks.CASES]
         shares = [f"{100 * int(x['alarms']) / int(x['simulations']):.0f}%" for x in lines]

@@ -8,9 +8,9 @@ from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly.inference._draws import binomials, multinomial, repeats, tosses
-from brolly.inference.resampling_units import Chances, Coin, Draw, UnevenCells, as_atoms
+import rainproof
+from rainproof.inference._draws import binomials, multinomial, repeats, tosses
+from rainproof.inference.resampling_units import Chances, Coin, Draw, UnevenCells, as_atoms
 
 
 def random_rows(n=400, seed=0, decimals=None, weighted=False):
@@ -32,16 +32,18 @@ def outcomes(atoms, rng, repeated, chance):
 
 
 KINDS = {
-    "rows": lambda: brolly.Sample(*random_rows()[:2]),
-    "ties": lambda: brolly.Sample(*random_rows(decimals=1)[:2]),
-    "some ties": lambda: brolly.Sample(*random_rows(decimals=2)[:2]),
-    "weights": lambda: brolly.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]),
-    "weights and ties": lambda: brolly.Sample(
+    "rows": lambda: rainproof.Sample(*random_rows()[:2]),
+    "ties": lambda: rainproof.Sample(*random_rows(decimals=1)[:2]),
+    "some ties": lambda: rainproof.Sample(*random_rows(decimals=2)[:2]),
+    "weights": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]),
+    "weights and ties": lambda: rainproof.Sample(
         *random_rows(decimals=1)[:2], sample_weight=random_rows(weighted=True)[2]
     ),
-    "cells": lambda: brolly.Sample(*random_rows()[:2]).compress(64),
-    "cells of doubled rows": lambda: brolly.Sample(*random_rows()[:2], sample_weight=np.full(400, 2.0)).compress(64),
-    "uneven cells": lambda: brolly.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]).compress(16),
+    "cells": lambda: rainproof.Sample(*random_rows()[:2]).compress(64),
+    "cells of doubled rows": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=np.full(400, 2.0)).compress(64),
+    "uneven cells": lambda: rainproof.Sample(*random_rows()[:2], sample_weight=random_rows(weighted=True)[2]).compress(
+        16
+    ),
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -111,7 +113,7 @@ def test_repeated_predictions_with_drawn_outcomes(kind):
 
 def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
     y, p, _ = random_rows(n=5000, decimals=1)
-    atoms, rng = as_atoms(brolly.Sample(y, p)), np.random.default_rng(4)
+    atoms, rng = as_atoms(rainproof.Sample(y, p)), np.random.default_rng(4)
     assert len(atoms.prob) == 11
     repeated = atoms.repeat(rng)
     assert repeated.sum() == 5000
@@ -123,7 +125,7 @@ def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
 def test_groups_come_whole():
     y, p, w = random_rows(60, weighted=True)
     groups = np.repeat(list("edcba"), 12)
-    atoms = as_atoms(brolly.Sample(y, p, sample_weight=w), groups)
+    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w), groups)
     assert atoms.units == 5
     rng = np.random.default_rng(0)
     position = np.argsort(p)
@@ -140,7 +142,7 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     y, p, w = random_rows(20, weighted=True)
     w[::2] = 0
     groups = np.array([7, 8] * 5 + [7, 9] * 5)  # the rows of 7 have no weight
-    atoms = as_atoms(brolly.Sample(y, p, sample_weight=w), groups)
+    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w), groups)
     assert atoms.n == 10
     assert atoms.units == 2
 
@@ -155,13 +157,13 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     ],
 )
 def test_groups_that_cannot_be(groups, message):
-    with pytest.raises(brolly.InputError, match=message):
-        as_atoms(brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]), groups)
+    with pytest.raises(rainproof.InputError, match=message):
+        as_atoms(rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]), groups)
 
 
 def test_compressed_samples_have_no_groups():
-    sample = brolly.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
-    with pytest.raises(brolly.InputError, match="groups need rows: a compressed sample does not keep them"):
+    sample = rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
+    with pytest.raises(rainproof.InputError, match="groups need rows: a compressed sample does not keep them"):
         as_atoms(sample, [0, 0, 1, 1])
 
 
@@ -189,8 +191,8 @@ def test_a_coin_looks_past_its_first_bits():
 
 def test_uneven_cells_are_told_from_even_ones():
     y, p, w = random_rows(weighted=True)
-    assert isinstance(as_atoms(brolly.Sample(y, p, sample_weight=w).compress(16)), UnevenCells)
-    even = as_atoms(brolly.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
+    assert isinstance(as_atoms(rainproof.Sample(y, p, sample_weight=w).compress(16)), UnevenCells)
+    even = as_atoms(rainproof.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
     assert not isinstance(even, UnevenCells)
     assert set(even.unit.tolist()) == {1.0, 3.0}
 
@@ -199,7 +201,7 @@ def test_uneven_cells_are_told_from_even_ones():
 @settings(max_examples=60)
 def test_any_sample_can_be_redrawn(sample, m):
     y, p, w = sample
-    made = brolly.Sample(y, p, sample_weight=w)
+    made = rainproof.Sample(y, p, sample_weight=w)
     atoms = as_atoms(made if m is None else made.compress(m))
     rng = np.random.default_rng(0)
     draws = [atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly import guarantee, sample_size
-from brolly.inference import bounds
-from brolly.inference import sample_size as module
-from brolly.inference.guarantee import default_grids
+import rainproof
+from rainproof import guarantee, sample_size
+from rainproof.inference import bounds
+from rainproof.inference import sample_size as module
+from rainproof.inference.guarantee import default_grids
 
 
 def bound(n, loss, confidence_level, which):
@@ -67,7 +67,7 @@ def test_weights_and_groups_do_not_make_the_smallest_bound_smaller(weight, group
     perfect = np.arange(n) % 2
     options = {"sample_weight": weight, "groups": np.arange(n) // 2 if grouped else None, "grid": 4}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", brolly.FewRowsWarning)
+        warnings.simplefilter("ignore", rainproof.FewRowsWarning)
         found = guarantee(perfect, perfect, confidence_level=1 - delta, **options).bound
     assert found >= bounds.extremes(n, 0.0, delta)[0] - 1e-9
 
@@ -92,7 +92,7 @@ def test_rows_like_these_need_fewer():
     rng = np.random.default_rng(0)
     p = rng.random(40_000)
     y = rng.random(40_000) < p
-    pilot = brolly.Sample(y[:4000], p[:4000])
+    pilot = rainproof.Sample(y[:4000], p[:4000])
     found = sample_size(0.02, like=pilot)
     assert found.minimum < found.n < sample_size(0.02).n / 4
     assert found.like == 4000
@@ -122,7 +122,7 @@ def test_how_it_prints():
         "loss": 0.01,
         "like": None,
     }
-    pilot = brolly.Sample([0, 1] * 50, [0.0, 1.0] * 50)
+    pilot = rainproof.Sample([0, 1] * 50, [0.0, 1.0] * 50)
     words = "if they are like the 100 rows given (whose loss is 0.00%). With fewer than"
     assert words in str(sample_size(0.05, like=pilot))
 
@@ -141,7 +141,7 @@ def test_how_it_prints():
     ],
 )
 def test_bad_options_are_told_what_is_wrong(options, message):
-    with pytest.raises(brolly.InputError) as caught:
+    with pytest.raises(rainproof.InputError) as caught:
         sample_size(**options)
     assert str(caught.value) == message
 
@@ -152,7 +152,7 @@ def test_the_search_on_made_up_bounds():
         assert search(lambda n: 1 / n, 0.001) == 1000
         assert search(lambda _: 0.0, 0.001) == 1
         assert search(lambda n: float(n <= 256), 0.5) == 257
-        with pytest.raises(brolly.InputError, match=r"rows would not be enough; it is 1e-13"):
+        with pytest.raises(rainproof.InputError, match=r"rows would not be enough; it is 1e-13"):
             search(lambda _: 1.0, 1e-13)
     assert module._first(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 200
     assert module._always(lambda n: float(n < 200 or 256 < n < 300), 0.5) == 300

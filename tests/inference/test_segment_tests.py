@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-import brolly
-from brolly.core.sample.segments import Segments
-from brolly.inference import segments as module
-from brolly.inference.calibration_test import redrawn
-from brolly.inference.combined import sequential_p_value
-from brolly.inference.resampling_units import as_atoms
-from brolly.inference.segments import adjusted
-from brolly.inference.statistic import as_statistic
+import rainproof
+from rainproof.core.sample.segments import Segments
+from rainproof.inference import segments as module
+from rainproof.inference.calibration_test import redrawn
+from rainproof.inference.combined import sequential_p_value
+from rainproof.inference.resampling_units import as_atoms
+from rainproof.inference.segments import adjusted
+from rainproof.inference.statistic import as_statistic
 
 rng = np.random.default_rng(64)
 N, K = 4000, 12
@@ -27,7 +27,7 @@ P = rng.random(N)
 S = rng.integers(0, K, N)
 S[:60] = K  # a segment of 60 rows
 Y = (rng.random(N) < np.where((S == 3) | (S == K), P**6, P)).astype(int)
-SEGMENTS = brolly.scan({"p": P, "y": Y, "s": S}, by="s", grid=1024)
+SEGMENTS = rainproof.scan({"p": P, "y": Y, "s": S}, by="s", grid=1024)
 
 
 def slowly(p, method):
@@ -68,13 +68,13 @@ def test_false_alarms_are_as_rare_as_promised():
 
 
 def test_the_segment_that_is_off_is_found():
-    result = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=479)
+    result = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=479)
     assert result.found == [3]
     assert result.small == [K]
     assert result.segments == tuple(range(K + 1))
     assert (result.by, result.seed, result.n_resamples, result.min_rows) == (("s",), 1, 479, 100)
     np.testing.assert_array_equal(result.n, np.bincount(S))
-    np.testing.assert_array_equal(result.value, list(SEGMENTS.map(brolly.soft_binned_cdl).values()))
+    np.testing.assert_array_equal(result.value, list(SEGMENTS.map(rainproof.soft_binned_cdl).values()))
     assert np.isnan(result.p_value[K])
     assert np.isnan(result.q_value[K])
     assert result.p_value[3] == 1 / 480
@@ -83,30 +83,30 @@ def test_the_segment_that_is_off_is_found():
 
 
 def test_options_have_their_effect():
-    one = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239)
-    again = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    one = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    again = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239)
     np.testing.assert_array_equal(one.p_value, again.p_value)
-    assert (brolly.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
-    every = brolly.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
+    assert (rainproof.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
+    every = rainproof.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
     assert every.small == []
     assert every.found == [3, K]
     calls = []
-    by = brolly.segment_tests(
+    by = rainproof.segment_tests(
         SEGMENTS, rng=1, method="by", measure="brier_score", n_resamples=799, progress=lambda *c: calls.append(c)
     )
     assert by.measure == "brier_score"
     assert calls == [(i + 1, K + 1) for i in range(K + 1)]
     np.testing.assert_allclose(by.q_value, adjusted(by.p_value, "by"))
-    strict = brolly.segment_tests(SEGMENTS, rng=1, fdr=0.0249, n_resamples=481)
+    strict = rainproof.segment_tests(SEGMENTS, rng=1, fdr=0.0249, n_resamples=481)
     assert strict.found == [3]
 
 
 def test_too_few_draws_are_said():
     message = "with n_resamples=99 one segment alone among 12 could not be found: that takes n_resamples=239 or more"
-    with pytest.warns(brolly.BrollyWarning, match=f"^{message}$"):
-        result = brolly.segment_tests(SEGMENTS, rng=1, n_resamples=99)
+    with pytest.warns(rainproof.RainproofWarning, match=f"^{message}$"):
+        result = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=99)
     assert result.warnings == (message,)
-    assert brolly.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
+    assert rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
 
 
 def test_p_values_are_those_of_the_sequential_test():
@@ -114,15 +114,15 @@ def test_p_values_are_those_of_the_sequential_test():
     draw = np.random.default_rng(2)
     p = draw.random((40, 100))
     y = (draw.random((40, 100)) < p).astype(int)
-    segments = {k: brolly.Sample(y[k], p[k]) for k in range(40)}
-    found = brolly.segment_tests(segments, rng=5, n_resamples=1999)
+    segments = {k: rainproof.Sample(y[k], p[k]) for k in range(40)}
+    found = rainproof.segment_tests(segments, rng=5, n_resamples=1999)
     streams = np.random.default_rng(5).spawn(2)
     expected = [sequential_p_value(as_atoms(segments[k]), 1999, streams[k // 32]) for k in range(40)]
     assert found.p_value.tolist() == expected
     assert len(set(expected)) > 20
-    default = brolly.segment_tests({k: segments[k] for k in range(3)}, rng=5)
+    default = rainproof.segment_tests({k: segments[k] for k in range(3)}, rng=5)
     assert default.n_resamples == 999
-    three = brolly.segment_tests({k: segments[k] for k in range(3)}, fdr=0.001, rng=5)
+    three = rainproof.segment_tests({k: segments[k] for k in range(3)}, fdr=0.001, rng=5)
     assert three.n_resamples == 2 * 2999  # one of three needs 2999
 
 
@@ -131,10 +131,10 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     draw = np.random.default_rng(3)
     p = draw.random(300)
     y = (draw.random(300) < p).astype(int)
-    samples = {"a": brolly.Sample(y, p), "b": SEGMENTS[1], "few": SEGMENTS[K]}
-    kept = {"a": brolly.Sample(y.copy(), p.copy()), "b": SEGMENTS[1]}
-    found = brolly.segment_tests(samples, rng=1)
-    again = pickle.loads(pickle.dumps(brolly.segment_tests(samples, rng=1)))
+    samples = {"a": rainproof.Sample(y, p), "b": SEGMENTS[1], "few": SEGMENTS[K]}
+    kept = {"a": rainproof.Sample(y.copy(), p.copy()), "b": SEGMENTS[1]}
+    found = rainproof.segment_tests(samples, rng=1)
+    again = pickle.loads(pickle.dumps(rainproof.segment_tests(samples, rng=1)))
     p[:], y[:] = 0.5, 0
     samples["b"] = samples["few"]
     stream = np.random.default_rng(1).spawn(2)[1]
@@ -146,7 +146,7 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     assert b"_draw" not in pickle.dumps(found)
 
 
-@pytest.mark.filterwarnings("ignore:with n_resamples=99 one segment alone:brolly.BrollyWarning")
+@pytest.mark.filterwarnings("ignore:with n_resamples=99 one segment alone:rainproof.RainproofWarning")
 def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
     """60 calibrated segments: at the plain level most of the intervals shown exclude 0, the population's value."""
     missed = 0
@@ -154,9 +154,9 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
         draw = np.random.default_rng(seed)
         p = draw.integers(1, 4, (60, 100)) / 4
         y = (draw.random((60, 100)) < p).astype(int)
-        segments = {k: brolly.Sample(y[k], p[k]) for k in range(60)}
+        segments = {k: rainproof.Sample(y[k], p[k]) for k in range(60)}
         options = {"measure": "cutoff_calibration_error", "n_resamples": 99, "rng": seed}
-        found = brolly.segment_tests(segments, fdr=0.1, intervals=6, **options)
+        found = rainproof.segment_tests(segments, fdr=0.1, intervals=6, **options)
         assert found.interval_level == pytest.approx(1 - 0.1 * 6 / 60)
         shown = ~np.isnan(found.low)
         assert set(np.flatnonzero(shown)) == set(np.argsort(found.p_value, kind="stable")[:6])
@@ -166,21 +166,21 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
 
 
 def test_grids_too_coarse_for_the_mean_are_counted():
-    coarse = {"a": brolly.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8), "b": SEGMENTS[1]}
-    result = brolly.segment_tests(coarse, rng=1)
+    coarse = {"a": rainproof.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8), "b": SEGMENTS[1]}
+    result = rainproof.segment_tests(coarse, rng=1)
     assert result.by == ("segment",)
     message = "1 of null_mean come with a warning, the first: SCDL redrawn from cells is about "
-    with pytest.warns(brolly.ResolutionWarning, match=f"^{message}"):
+    with pytest.warns(rainproof.ResolutionWarning, match=f"^{message}"):
         assert (result.null_mean > 0).all()
     assert len(result.warnings) == 1
     assert result.warnings[0].startswith(message)
-    assert brolly.segment_tests(coarse, measure="brier_score", rng=1).warnings == ()
+    assert rainproof.segment_tests(coarse, measure="brier_score", rng=1).warnings == ()
 
 
 def test_words_and_json(monkeypatch):
     day = datetime.date(2026, 5, 17)
     samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
-    result = brolly.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
+    result = rainproof.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
     assert repr(result) == "SegmentTests(1 found of 2 tested, fdr=0.05, measure='soft_binned_cdl')"
     lines = str(result).splitlines()
     assert lines[0] == (
@@ -210,5 +210,5 @@ def test_words_and_json(monkeypatch):
     ],
 )
 def test_bad_options(options, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.segment_tests(SEGMENTS, **options)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.segment_tests(SEGMENTS, **options)

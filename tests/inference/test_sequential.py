@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly import InputError, SequentialTest
-from brolly.inference import bets
+import rainproof
+from rainproof import InputError, SequentialTest
+from rainproof.inference import bets
 
 
 def rows(n=300, seed=0):
@@ -64,7 +64,7 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     weight = np.array([1.0, 2, 1, 1, 5, 1])
     total, least = np.zeros(bets.COUNT), np.inf
     for y in product((0, 1), repeat=6):
-        sample = brolly.Sample(np.array(y), p, sample_weight=weight)
+        sample = rainproof.Sample(np.array(y), p, sample_weight=weight)
         factor = np.exp(bets.batch_bets(sample if grid is None else sample.compress(grid)))
         total += factor * np.prod(np.where(y, p, 1 - p))
         least = min(least, factor.min())
@@ -73,7 +73,7 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     together = np.zeros(bets.COUNT)
     edges = np.concatenate([[0], p, [1]])
     for low, high in pairwise(edges):  # one uniform number u for all: y = u < p
-        sample = brolly.Sample((p >= high).astype(int), p, sample_weight=weight)
+        sample = rainproof.Sample((p >= high).astype(int), p, sample_weight=weight)
         together += (high - low) * np.exp(bets.batch_bets(sample if grid is None else sample.compress(grid)))
     assert_allclose(together, 1, rtol=1e-9)
 
@@ -83,14 +83,14 @@ def test_a_batch_by_hand():
     p = np.full(8, 0.25)
     y = np.array([1, 1, 1, 1, 0, 0, 0, 0])
     k = next(k for k in range(bets.COUNT) if bets.bet(k) == (1, 1.6, 0, 1))
-    factor = np.exp(bets.batch_bets(brolly.Sample(y, p)))[k]
+    factor = np.exp(bets.batch_bets(rainproof.Sample(y, p)))[k]
     assert factor == pytest.approx(1 + 15 / 16 * (0.5 - 0.25) / 0.25)
 
 
 def test_pieces_and_blocks_do_not_matter(monkeypatch):
     y, p = rows()
     whole = SequentialTest().update(y, p)
-    monkeypatch.setattr("brolly.inference.sequential._BLOCK", 7)
+    monkeypatch.setattr("rainproof.inference.sequential._BLOCK", 7)
     pieces = SequentialTest()
     for part in np.array_split(np.arange(300), 11):
         pieces.update(y[part], p[part])
@@ -105,7 +105,7 @@ def test_pieces_and_blocks_do_not_matter(monkeypatch):
 def test_a_sample_is_a_batch_and_stored_ones_give_the_same():
     y, p = rows()
     one = SequentialTest().update(y, p, batch=True).update(y, p, batch=True)
-    two = SequentialTest().update(brolly.Sample(y, p)).update(brolly.Sample(y, p).compress(256))
+    two = SequentialTest().update(rainproof.Sample(y, p)).update(rainproof.Sample(y, p).compress(256))
     assert_array_equal(one.log_wealth, two.log_wealth)
     assert one.n == two.n == 600
 

@@ -10,7 +10,7 @@ import pytest
 from helpers.regret_oracle import exact_loss
 from numpy.testing import assert_allclose
 
-import brolly
+import rainproof
 from studies import anytime, detection, online, rates, sequential, switching, tables, violation, violation_as_is
 from studies.populations import populations
 
@@ -33,7 +33,7 @@ def test_populations_are_what_they_say():
         assert p.mean() == pytest.approx(population.mass @ population.prob, abs=0.006)
         assert y.mean() == pytest.approx(population.mass @ population.rate, abs=0.006)
     assert populations()["rare"].sample.event_rate == pytest.approx(0.01, abs=0.001)
-    assert brolly.expected_calibration_error(everything["calibrated"].sample) == 0
+    assert rainproof.expected_calibration_error(everything["calibrated"].sample) == 0
 
 
 def test_their_losses_are_exact():
@@ -46,7 +46,7 @@ def test_their_losses_are_exact():
     assert population.losses(4)[4] == pytest.approx(float(expected), abs=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_the_bounds_fail_no_more_often_than_they_may(tmp_path):
     path = tmp_path / "violation.csv"
     violation.main([str(path), "--repeats", "20", "--sizes", "200"])
@@ -73,7 +73,7 @@ def test_the_committed_counts_are_below_what_is_allowed():
     assert {key: str(value) for key, value in again.items()} == first
 
 
-@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_the_bounds_without_rounding_fail_no_more_often_than_they_may(tmp_path):
     path = tmp_path / "as-is.csv"
     violation_as_is.main([str(path), "--repeats", "20", "--sizes", "200"])
@@ -126,7 +126,7 @@ def test_rates_in_short(tmp_path):
     rates.main([str(path), "--repeats", "30", "--sizes", "100", "400", "1600", "--points", "32768"])
     with path.with_name("rates-slopes.csv").open(encoding="utf-8") as file:
         found = {(line["forecaster"], line["measure"]): float(line["slope"]) for line in csv.DictReader(file)}
-    assert len(found) == 2 * (len(brolly.list_measures()) + 1)
+    assert len(found) == 2 * (len(rainproof.list_measures()) + 1)
     assert -0.7 < found["calibrated", "soft_binned_cdl"] < -0.35
     assert abs(found["calibrated", "calibration_decision_loss"]) < 0.1
     assert -0.45 < found["calibrated", rates.CUBE_ROOT] < -0.2
@@ -134,7 +134,7 @@ def test_rates_in_short(tmp_path):
 
 def test_the_committed_rates_show_table_1():
     lines = {(line["forecaster"], line["measure"]): line for line in read("rates-slopes.csv")}
-    known = {(f, m) for f in rates.FORECASTERS for m in (*brolly.list_measures(), rates.CUBE_ROOT)}
+    known = {(f, m) for f in rates.FORECASTERS for m in (*rainproof.list_measures(), rates.CUBE_ROOT)}
     assert set(lines) <= known  # a measure may be newer than the study
     expected = {"soft_binned_cdl": -1 / 2, "cutoff_calibration_error": -1 / 2, "smooth_calibration_error": -1 / 2,
                 rates.CUBE_ROOT: -1 / 3, "calibration_decision_loss": 0, "expected_calibration_error": 0}  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog
 
-import brolly
+import rainproof
 
 
 def sides(y, a, b, grid=None):
@@ -68,7 +68,7 @@ def test_harm_bound_is_its_definition(seed, kind):
     y, delta = rng.integers(0, 2, n), rng.choice([0.05, 0.3])
     w = rng.choice([0.3, 1.0, 9.0], n) if "weights" in kind else np.ones(n)
     group = {"groups": rng.integers(0, 7, n), "equal groups": np.arange(n) // 2}.get(kind.removeprefix("weights and "))
-    found = brolly.switch_guarantee(y, a, b, sample_weight=w, groups=group, confidence_level=1 - delta, rng=0)
+    found = rainproof.switch_guarantee(y, a, b, sample_weight=w, groups=group, confidence_level=1 - delta, rng=0)
     assert found.harm_bound == pytest.approx(harm_by_definition(y, a, b, w, group, delta), abs=1e-9)
 
 
@@ -78,8 +78,8 @@ def test_harm_bound_of_a_compressed_sample_is_its_definition(seed, kind):
     rng = np.random.default_rng(seed)
     a, b = rng.random((2, 50))
     y, w = rng.integers(0, 2, 50), rng.choice([0.3, 1.0, 9.0], 50) if kind == "weights" else np.full(50, 0.7)
-    sample = brolly.scan({"a": a, "b": b, "y": y, "w": w}, ["a", "b"], weight="w", grid=8)
-    found = brolly.switch_guarantee(sample, rng=0)
+    sample = rainproof.scan({"a": a, "b": b, "y": y, "w": w}, ["a", "b"], weight="w", grid=8)
+    found = rainproof.switch_guarantee(sample, rng=0)
     assert found.harm_bound == pytest.approx(harm_by_definition(y, a, b, w, None, 0.05, grid=8), abs=1e-9)
 
 
@@ -126,7 +126,7 @@ def test_gain_at_least_is_its_definition(seed, kind):
     group = np.unique(rng.integers(0, 150, 400), return_inverse=True)[1] if "groups" in kind else None
     draw = np.arange(400) if group is None else group
     first = coins(seed).integers(0, 2, draw.max() + 1)[draw] == 1
-    found = brolly.switch_guarantee(y, a, b, sample_weight=w, groups=group, confidence_level=0.8, rng=seed)
+    found = rainproof.switch_guarantee(y, a, b, sample_weight=w, groups=group, confidence_level=0.8, rng=seed)
     expected = gain_by_definition(y, a, b, w, draw, first, 0.2)
     assert expected > 0.01
     assert found.gain_at_least == pytest.approx(expected, abs=1e-8)
@@ -139,8 +139,8 @@ def test_gain_of_a_compressed_sample_is_its_definition(seed):
     a = rng.random(400)
     y = (rng.random(400) < 0.5).astype(int)
     b = np.where(rng.random(400) < 0.8, np.where(y, 0.9, 0.1), a)
-    sample = brolly.scan({"a": a, "b": b, "y": y, "w": np.full(400, 0.7)}, ["a", "b"], weight="w", grid=8)
-    found = brolly.switch_guarantee(sample, confidence_level=0.8, rng=seed)
+    sample = rainproof.scan({"a": a, "b": b, "y": y, "w": np.full(400, 0.7)}, ["a", "b"], weight="w", grid=8)
+    found = rainproof.switch_guarantee(sample, confidence_level=0.8, rng=seed)
     (old, new, event), (count, *_) = sample._cells(), sample._sums()
     assert count.max() > 20
     heads = coins(seed).binomial(count, 0.5)
@@ -165,7 +165,7 @@ def test_the_chance_of_a_harm_bound_to_fail_by_enumeration(seed, draws):
     old, new = np.repeat(atoms, 2, axis=0).T
     y = np.array([0, 1, 0, 1])
     chance = np.array([mass[k] * (rate[k] if y_ else 1 - rate[k]) for k in range(2) for y_ in (0, 1)])
-    truth = brolly.switch_guarantee(y, old, new, sample_weight=np.maximum(chance, 1e-300), rng=0).harm
+    truth = rainproof.switch_guarantee(y, old, new, sample_weight=np.maximum(chance, 1e-300), rng=0).harm
     n, size = (5, 1) if draws == "equal" else (4, 1) if draws == "weights" else (4, 3)
     weight = None if draws != "weights" else np.array([1.0, 4.0, 0.5, 1.0])
     failed = dict.fromkeys((0.05, 0.2, 0.5), 0.0)
@@ -173,7 +173,7 @@ def test_the_chance_of_a_harm_bound_to_fail_by_enumeration(seed, draws):
         rows = np.repeat(sample, size)
         orders = 1 if weight is not None else _orders(sample)
         for delta in failed:
-            found = brolly.switch_guarantee(
+            found = rainproof.switch_guarantee(
                 y[rows],
                 old[rows],
                 new[rows],

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-import brolly
+import rainproof
 
 
 def difference(y, a, b, w, mu, side):
@@ -40,7 +40,7 @@ def draw(rng, n):
 def test_harm_and_gain_are_those_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     y, a, b, w = draw(rng, int(rng.integers(1, 25)))
-    found = brolly.switch_guarantee(y, a, b, sample_weight=w, rng=0)
+    found = rainproof.switch_guarantee(y, a, b, sample_weight=w, rng=0)
     assert found.harm == pytest.approx(worst_by_program(y, a, b, w), abs=1e-9)
     assert found.gain == pytest.approx(worst_by_program(y, b, a, w), abs=1e-9)
     for task, value, (first, second) in ((found.worst_task, found.harm, (a, b)), (found.best_task, found.gain, (b, a))):
@@ -56,7 +56,7 @@ def test_the_curve_and_its_standard_error_are_those_of_their_definition(seed):
     rng = np.random.default_rng(seed)
     y, a, b, w = draw(rng, int(rng.integers(2, 30)))
     groups = rng.integers(0, 5, len(y)) if seed % 2 else None
-    found = brolly.switch_guarantee(y, a, b, sample_weight=w if seed % 4 > 1 else None, groups=groups, rng=0)
+    found = rainproof.switch_guarantee(y, a, b, sample_weight=w if seed % 4 > 1 else None, groups=groups, rng=0)
     w = w if seed % 4 > 1 else np.ones(len(y))
     band, v = found.band(), w / w.sum()
     together = v if groups is None else np.array([v[groups == g].sum() for g in groups])
@@ -87,14 +87,14 @@ def test_the_bounds_fail_as_rarely_as_they_say(name):
     rate, old, new = POPULATIONS[name]
     x = (np.arange(200) + 0.5) / 200
     weight = np.r_[1 - rate(x), rate(x)]
-    truth = brolly.switch_guarantee(
+    truth = rainproof.switch_guarantee(
         np.repeat([0, 1], 200), np.tile(old(x), 2), np.tile(new(x), 2), sample_weight=weight
     )
     rng, wrong = np.random.default_rng(1), np.zeros(2)
     for _ in range(40):
         z = rng.choice(x, 400)
         y = rng.random(400) < rate(z)
-        found = brolly.switch_guarantee(y, old(z), new(z), confidence_level=0.8, rng=rng)
+        found = rainproof.switch_guarantee(y, old(z), new(z), confidence_level=0.8, rng=rng)
         wrong += found.harm_bound < truth.harm, found.gain_at_least > truth.gain
     assert (wrong <= 14).all()  # 8 expected at most; 14 has a chance of 1 in 200
 
@@ -103,17 +103,17 @@ def test_groups_and_weights():
     rng = np.random.default_rng(2)
     p = rng.random(2000)
     y = rng.random(2000) < p**2
-    plain = brolly.switch_guarantee(y, p, p**2, rng=0)
+    plain = rainproof.switch_guarantee(y, p, p**2, rng=0)
     groups = np.repeat(np.arange(2000), 3)
-    grouped = brolly.switch_guarantee(np.repeat(y, 3), np.repeat(p, 3), np.repeat(p, 3) ** 2, groups=groups, rng=0)
+    grouped = rainproof.switch_guarantee(np.repeat(y, 3), np.repeat(p, 3), np.repeat(p, 3) ** 2, groups=groups, rng=0)
     assert (grouped.groups, grouped.effective_n) == (2000, pytest.approx(2000))
     assert grouped.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
     assert grouped.gain_at_least > 0.01
     rows = np.r_[np.arange(2000), 0]
     w = np.r_[np.ones(2000), 0.0]
-    zero = brolly.switch_guarantee(y[rows], p[rows], p[rows] ** 2, sample_weight=w, rng=0)
+    zero = rainproof.switch_guarantee(y[rows], p[rows], p[rows] ** 2, sample_weight=w, rng=0)
     assert zero.harm_bound == pytest.approx(plain.harm_bound, rel=1e-6)
-    assert brolly.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n < 1200
+    assert rainproof.switch_guarantee(y, p, p**2, sample_weight=rng.exponential(size=2000)).effective_n < 1200
 
 
 EDGES = {  # rows, then harm and gain by hand
@@ -131,7 +131,7 @@ EDGES = {  # rows, then harm and gain by hand
 @pytest.mark.parametrize("name", EDGES)
 def test_edge_cases(name):
     rows, expected = EDGES[name]
-    found = brolly.switch_guarantee(*rows, rng=0)
+    found = rainproof.switch_guarantee(*rows, rng=0)
     assert (found.harm, found.gain) == pytest.approx(expected, abs=1e-12)
     assert found.gain_at_least == 0
     assert found.harm <= found.harm_bound <= 1
@@ -141,14 +141,14 @@ def test_edge_cases(name):
 def test_weights_count_by_their_ratio_even_if_their_squares_are_no_doubles():
     rng = np.random.default_rng(5)
     y, a, b, w = draw(rng, 40)
-    plain = brolly.switch_guarantee(y, a, b, sample_weight=w, rng=0)
+    plain = rainproof.switch_guarantee(y, a, b, sample_weight=w, rng=0)
     for factor in (1e-200, 1e200, 3.0):
-        scaled = brolly.switch_guarantee(y, a, b, sample_weight=w * factor, rng=0)
+        scaled = rainproof.switch_guarantee(y, a, b, sample_weight=w * factor, rng=0)
         for name in ("harm", "gain", "harm_bound", "gain_at_least", "effective_n"):
             assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, abs=1e-12)
-    equal = brolly.switch_guarantee(y, a, b, sample_weight=np.full(40, 1e-310), rng=0)
-    assert equal.harm_bound == pytest.approx(brolly.switch_guarantee(y, a, b, rng=0).harm_bound, abs=1e-9)
-    heavy = brolly.switch_guarantee([1, 0, 1], [0.9, 0.2, 0.3], [0.1, 0.2, 0.4], sample_weight=[1e300, 1e280, 1.0])
+    equal = rainproof.switch_guarantee(y, a, b, sample_weight=np.full(40, 1e-310), rng=0)
+    assert equal.harm_bound == pytest.approx(rainproof.switch_guarantee(y, a, b, rng=0).harm_bound, abs=1e-9)
+    heavy = rainproof.switch_guarantee([1, 0, 1], [0.9, 0.2, 0.3], [0.1, 0.2, 0.4], sample_weight=[1e300, 1e280, 1.0])
     assert (heavy.harm, heavy.harm_bound) == (pytest.approx(1), 1)
 
 
@@ -157,22 +157,22 @@ def test_threads_give_the_same_bits(weighted, monkeypatch):
     rng = np.random.default_rng(9)
     y, a, b, w = draw(rng, 500)
     options = {"sample_weight": w if weighted else None, "rng": 0}
-    one = brolly.switch_guarantee(y, a, b, **options)
-    monkeypatch.setattr("brolly.decisions.switch_curve._ROWS_PER_THREAD", 1)
-    two = brolly.switch_guarantee(y, a, b, **options)
+    one = rainproof.switch_guarantee(y, a, b, **options)
+    monkeypatch.setattr("rainproof.decisions.switch_curve._ROWS_PER_THREAD", 1)
+    two = rainproof.switch_guarantee(y, a, b, **options)
     assert one.to_dict() == two.to_dict()
 
 
 def test_one_group_proves_nothing():
     rng = np.random.default_rng(6)
     p = rng.random(500)
-    found = brolly.switch_guarantee(rng.random(500) < p**2, p, p**2, groups=["all"] * 500, rng=0)
+    found = rainproof.switch_guarantee(rng.random(500) < p**2, p, p**2, groups=["all"] * 500, rng=0)
     assert (found.groups, found.effective_n, found.gain_at_least) == (1, 1, 0)
     assert found.harm_bound > 0.9
 
 
 def test_nothing_changes_where_the_forecasts_agree():
-    found = brolly.switch_guarantee([0, 1], [0.2, 0.7], [0.2, 0.7], rng=0)
+    found = rainproof.switch_guarantee([0, 1], [0.2, 0.7], [0.2, 0.7], rng=0)
     assert (found.harm, found.gain, found.gain_at_least, found.worst_task) == (0, 0, 0, None)
     assert "do not prove a gain in any decision" in str(found)
 
@@ -181,7 +181,7 @@ def test_the_result_is_ready_for_json():
     rng = np.random.default_rng(3)
     p = rng.random(3000)
     y = rng.random(3000) < p**2
-    found = brolly.switch_guarantee(y, p, p**2, rng=4)
+    found = rainproof.switch_guarantee(y, p, p**2, rng=4)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert (told["seed"], told["n"], told["harm_bound"]) == (4, 3000, found.harm_bound)
     assert len(told["threshold"]) == len(told["loss"])
@@ -208,8 +208,8 @@ def test_the_result_is_ready_for_json():
     ],
 )
 def test_bad_rows_are_named(arguments, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.switch_guarantee(*arguments)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.switch_guarantee(*arguments)
 
 
 @pytest.mark.parametrize(
@@ -228,11 +228,11 @@ def test_bad_rows_are_named(arguments, message):
     ],
 )
 def test_bad_options_are_named(options, message):
-    with pytest.raises(brolly.InputError, match=message):
-        brolly.switch_guarantee(pd.Series([0, 1]), pd.Series([0.5, 0.6]), pd.Series([0.5, 0.7]), **options)
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.switch_guarantee(pd.Series([0, 1]), pd.Series([0.5, 0.6]), pd.Series([0.5, 0.7]), **options)
 
 
 def test_confidence_may_be_as_large_as_a_double_allows():
-    found = brolly.switch_guarantee([0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0)
+    found = rainproof.switch_guarantee([0, 1], [0.2, 0.7], [0.3, 0.4], confidence_level=1 - 2**-53, rng=0)
     assert found.harm_bound == 1
     json.dumps(found.to_dict(), allow_nan=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brolly.inference.forecasts import Forecasts
-from brolly.inference.worth import _bound, worth, worth_of_choice
+from rainproof.inference.forecasts import Forecasts
+from rainproof.inference.worth import _bound, worth, worth_of_choice
 
 
 def true_value(p, rate, mu, *, relative):

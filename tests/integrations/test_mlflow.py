@@ -9,8 +9,8 @@ import mlflow
 import numpy as np
 import pytest
 
-import brolly
-import brolly.mlflow
+import rainproof
+import rainproof.mlflow
 
 
 @pytest.fixture
@@ -27,21 +27,21 @@ def test_numbers_grade_and_report_are_logged(client, tmp_path):
     p = rng.random(600)
     y = rng.random(600) < p
     y[0], p[0] = 0, 1.0  # the log score is infinite
-    a = brolly.assess(
-        y, p, task=brolly.DecisionTask.from_costs(false_positive=1, false_negative=9), n_resamples=19, rng=0
+    a = rainproof.assess(
+        y, p, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9), n_resamples=19, rng=0
     )
     with mlflow.start_run() as run:
-        brolly.mlflow.log(a)
+        rainproof.mlflow.log(a)
     logged = client.get_run(run.info.run_id).data
-    assert logged.tags["brolly.grade"] == a.verdict.grade
-    assert logged.tags["brolly.headline"] == a.verdict.headline
-    assert logged.metrics["brolly/rows"] == 600
-    assert logged.metrics["brolly/loss_bound_as_is"] == a.guarantee.bound
-    assert logged.metrics["brolly/cost"] == a.task.cost.mean
-    assert logged.metrics["brolly/soft_binned_cdl"] == a["soft_binned_cdl"].value
-    assert logged.metrics["brolly/soft_binned_cdl.hard"] == a["soft_binned_cdl[hard]"].value
-    assert "brolly/log_score" not in logged.metrics
-    files = {file.path for file in client.list_artifacts(run.info.run_id, "brolly")}
-    assert files == {"brolly/report.html", "brolly/assessment.json"}
-    stored = client.download_artifacts(run.info.run_id, "brolly/assessment.json", str(tmp_path))
+    assert logged.tags["rainproof.grade"] == a.verdict.grade
+    assert logged.tags["rainproof.headline"] == a.verdict.headline
+    assert logged.metrics["rainproof/rows"] == 600
+    assert logged.metrics["rainproof/loss_bound_as_is"] == a.guarantee.bound
+    assert logged.metrics["rainproof/cost"] == a.task.cost.mean
+    assert logged.metrics["rainproof/soft_binned_cdl"] == a["soft_binned_cdl"].value
+    assert logged.metrics["rainproof/soft_binned_cdl.hard"] == a["soft_binned_cdl[hard]"].value
+    assert "rainproof/log_score" not in logged.metrics
+    files = {file.path for file in client.list_artifacts(run.info.run_id, "rainproof")}
+    assert files == {"rainproof/report.html", "rainproof/assessment.json"}
+    stored = client.download_artifacts(run.info.run_id, "rainproof/assessment.json", str(tmp_path))
     assert json.loads(Path(stored).read_text())["verdict"]["grade"] == a.verdict.grade

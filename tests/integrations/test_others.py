@@ -10,17 +10,17 @@ import pytest
 from fairlearn.metrics import MetricFrame
 from sklearn.linear_model import LogisticRegression
 
-import brolly
-import brolly.sklearn
+import rainproof
+import rainproof.sklearn
 
 
 def test_a_metric_frame_of_fairlearn_takes_measures():
     rng = np.random.default_rng(0)
     p, group = rng.random(300), np.array(["a", "b", "c"] * 100)
     y = (rng.random(300) < np.where(group == "c", p**2, p)).astype(int)
-    frame = MetricFrame(metrics=brolly.soft_binned_cdl, y_true=y, y_pred=p, sensitive_features=group)
+    frame = MetricFrame(metrics=rainproof.soft_binned_cdl, y_true=y, y_pred=p, sensitive_features=group)
     for name in "abc":
-        assert frame.by_group[name] == brolly.soft_binned_cdl(y[group == name], p[group == name])
+        assert frame.by_group[name] == rainproof.soft_binned_cdl(y[group == name], p[group == name])
 
 
 def test_a_report_of_skore_takes_scorers():
@@ -30,7 +30,7 @@ def test_a_report_of_skore_takes_scorers():
     X = rng.normal(size=(400, 2))
     y = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
     model = LogisticRegression().fit(X[:200], y[:200])
-    scorer = brolly.sklearn.net_benefit_scorer(0.2)
+    scorer = rainproof.sklearn.net_benefit_scorer(0.2)
 
     def net_benefit(estimator, X, y):  # skore hands scorers of scikit-learn all columns of predict_proba
         return scorer(estimator, X, y)
@@ -43,6 +43,6 @@ def test_a_report_of_skore_takes_scorers():
 
 @pytest.mark.parametrize(("module", "package"), [("mlflow", "mlflow"), ("torchmetrics", "torch")])
 def test_a_missing_library_is_named_with_its_extra(module, package):
-    code = f"import sys; sys.modules['{package}'] = None; import brolly.{module}"
+    code = f"import sys; sys.modules['{package}'] = None; import rainproof.{module}"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert f"pip install {module}" in found.stderr

@@ -1,4 +1,4 @@
-"""brolly inside scikit-learn: scorers, the recalibrated classifier, displays."""
+"""rainproof inside scikit-learn: scorers, the recalibrated classifier, displays."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-import brolly
-import brolly.sklearn as skl
-from brolly.sklearn.classifier import NOT_EQUIVALENT
+import rainproof
+import rainproof.sklearn as skl
+from rainproof.sklearn.classifier import NOT_EQUIVALENT
 
 
 class Stated(ClassifierMixin, BaseEstimator):
@@ -58,7 +58,7 @@ class TestScorers:
 
     def test_expected_cost(self):
         X, y, w = rows()
-        task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+        task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
         found = skl.expected_cost_scorer(task)(Stated().fit(X, y), X, y, sample_weight=w)
         cost = np.where(X[:, 0] >= 0.1, 1 - y, 9 * y)
         assert found == pytest.approx(-(w * cost).sum() / w.sum())
@@ -67,7 +67,7 @@ class TestScorers:
         X, y, w = rows(60)
         found = skl.worst_task_scorer()(Stated().fit(X, y), X, y, sample_weight=w)
         outcome = y.astype(float)
-        assert found == -brolly.switch_guarantee(outcome, outcome, X[:, 0], sample_weight=w, rng=0).harm
+        assert found == -rainproof.switch_guarantee(outcome, outcome, X[:, 0], sample_weight=w, rng=0).harm
         thresholds = np.linspace(0.001, 0.999, 997)
         loss = [np.average(np.where(X[:, 0] >= t, t * (1 - y), (1 - t) * y), weights=w) for t in thresholds]
         assert -found >= max(np.array(loss) / np.maximum(thresholds, 1 - thresholds)) - 1e-12
@@ -92,9 +92,9 @@ class TestScorers:
     def test_options_reach_the_measure(self):
         X, y, _ = rows()
         found = skl.calibration_scorer("calibration_decision_loss", swaps="monotone")(Stated().fit(X, y), X, y)
-        assert found == -brolly.calibration_decision_loss(y, X[:, 0], swaps="monotone")
+        assert found == -rainproof.calibration_decision_loss(y, X[:, 0], swaps="monotone")
         found = skl.calibration_scorer("calibration_decision_loss", grid=16)(Stated().fit(X, y), X, y)
-        assert found == -brolly.regret_curve(y, X[:, 0], grid=16).loss
+        assert found == -rainproof.regret_curve(y, X[:, 0], grid=16).loss
 
     def test_they_work_in_searches_with_text_labels(self):
         X, y = make_classification(200, random_state=0)
@@ -116,12 +116,12 @@ class TestScorers:
         [
             (lambda: skl.net_benefit_scorer(1.0), "threshold must be a number between 0 and 1"),
             (lambda: skl.net_benefit_scorer("x"), "threshold must be a number"),
-            (lambda: skl.expected_cost_scorer(brolly.DecisionTask.quadratic()), "task must be a FiniteTask"),
+            (lambda: skl.expected_cost_scorer(rainproof.DecisionTask.quadratic()), "task must be a FiniteTask"),
             (lambda: skl.calibration_scorer("ece"), "measure must be one of"),
         ],
     )
     def test_bad_options_are_refused_at_once(self, make, match):
-        with pytest.raises(brolly.InputError, match=match):
+        with pytest.raises(rainproof.InputError, match=match):
             make()
 
 
@@ -195,7 +195,7 @@ class TestRecalibratedClassifier:
         assert search.predict_proba(X).shape == (300, 2)
 
     def test_three_classes_are_refused(self):
-        with pytest.raises(brolly.InputError, match=r"Only binary classification is supported.*y has 3 classes"):
+        with pytest.raises(rainproof.InputError, match=r"Only binary classification is supported.*y has 3 classes"):
             skl.RecalibratedClassifier().fit(np.zeros((6, 1)), [0, 1, 2, 0, 1, 2])
 
 
@@ -221,16 +221,16 @@ class TestDisplays:
         found = display.from_estimator(model, X, y, pos_label=0, **options).result.to_dict()
         assert found == display.from_predictions(1 - y, 1 - X[:, 0], **options).result.to_dict()
         plt.close("all")
-        with pytest.raises(brolly.InputError, match="pos_label must be a class of the estimator"):
+        with pytest.raises(rainproof.InputError, match="pos_label must be a class of the estimator"):
             display.from_estimator(model, X, y, pos_label=2)
 
     def test_three_classes_are_refused(self, display):
         model = Stated().fit(np.zeros((3, 1)), [0, 1, 2])
-        with pytest.raises(brolly.InputError, match="estimator must have two classes; it has 3"):
+        with pytest.raises(rainproof.InputError, match="estimator must have two classes; it has 3"):
             display.from_estimator(model, np.zeros((3, 1)), [0, 1, 2])
 
 
 def test_without_scikit_learn_the_extra_is_named():
-    code = "import sys; sys.modules['sklearn'] = None; import brolly.sklearn"
+    code = "import sys; sys.modules['sklearn'] = None; import rainproof.sklearn"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install scikit-learn" in found.stderr

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import distributed, multiprocessing
 
-import brolly
-from brolly.torchmetrics import CalibrationMetric
+import rainproof
+from rainproof.torchmetrics import CalibrationMetric
 
 EDGES = [0.0, 1.0, 1e-12, 0.5, 1 - 2**-53, 1 / 64]
 
@@ -27,17 +27,17 @@ def test_batches_give_what_the_compressed_sample_gives(measure):
     metric = CalibrationMetric(measure, grid=64)
     for part in np.array_split(np.arange(len(p)), 7):
         metric.update(torch.tensor(p[part]), torch.tensor(y[part]))
-    found = brolly.list_measures()[measure](brolly.Sample(y, p).compress(64))
+    found = rainproof.list_measures()[measure](rainproof.Sample(y, p).compress(64))
     assert float(metric.compute()) == pytest.approx(found, abs=1e-6)  # a float32, as torchmetrics returns them
     assert metric.sample().n == len(p)
-    assert metric.sample().y_prob == pytest.approx(brolly.Sample(y, p).compress(64).y_prob, abs=1e-12)
+    assert metric.sample().y_prob == pytest.approx(rainproof.Sample(y, p).compress(64).y_prob, abs=1e-12)
 
 
 def test_scdl_is_exact_where_its_grid_is_coarser():
     p, y = rows()
     metric = CalibrationMetric()
     metric.update(torch.tensor(p).reshape(50, 10), torch.tensor(y, dtype=torch.bool).reshape(50, 10))
-    assert float(metric.compute()) == pytest.approx(brolly.soft_binned_cdl(y, p), abs=1e-6)
+    assert float(metric.compute()) == pytest.approx(rainproof.soft_binned_cdl(y, p), abs=1e-6)
 
 
 def test_a_reset_forgets_and_a_copy_remembers():
@@ -50,7 +50,7 @@ def test_a_reset_forgets_and_a_copy_remembers():
     named.update(torch.tensor(p), torch.tensor(y))
     assert float(pickle.loads(pickle.dumps(named)).compute()) == float(named.compute())
     metric.reset()
-    with pytest.raises(brolly.InputError, match="no rows were given yet"):
+    with pytest.raises(rainproof.InputError, match="no rows were given yet"):
         metric.sample()
 
 
@@ -65,14 +65,14 @@ def test_a_reset_forgets_and_a_copy_remembers():
 )
 def test_bad_batches_are_refused_whole(preds, target, match):
     metric = CalibrationMetric(grid=8)
-    with pytest.raises(brolly.InputError, match=match):
+    with pytest.raises(rainproof.InputError, match=match):
         metric.update(torch.tensor(preds), torch.tensor(target))
     assert int(metric.count.sum()) == 0
 
 
 @pytest.mark.parametrize("options", [{"grid": 12}, {"measure": "ece"}])
 def test_bad_options_are_refused(options):
-    with pytest.raises(brolly.InputError):
+    with pytest.raises(rainproof.InputError):
         CalibrationMetric(**options)
 
 
@@ -95,5 +95,5 @@ def test_two_processes_add_their_states(tmp_path):
         process.join(120)
         assert process.exitcode == 0
     p, y = rows()
-    whole = brolly.soft_binned_cdl(brolly.Sample(y, p).compress(64))
+    whole = rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64))
     assert [answers.get(), answers.get()] == pytest.approx([whole, whole], abs=1e-6)

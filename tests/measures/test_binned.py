@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-import brolly
-from brolly import binned_calibration_error, calibration_decision_loss, expected_calibration_error
+import rainproof
+from rainproof import binned_calibration_error, calibration_decision_loss, expected_calibration_error
 
 bins = st.one_of(st.integers(1, 40), st.sampled_from([10, 15, 16, 20]))
 powers = st.integers(1, 20).map(lambda k: 2**k)
@@ -161,7 +161,7 @@ def cut_weight(p, w, m, edges, strictly=False):
 @given(samples(), bins, powers)
 def test_compression(sample, m, cells):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     small = whole.compress(cells)
     inner = np.arange(1, m) / m
     quantiles = [float(edge) for edge in oracle.quantile_edges(y, p, m, w)]
@@ -177,7 +177,7 @@ def test_compression(sample, m, cells):
 @given(samples(), st.integers(1, 5).map(lambda k: 2**k), st.integers(5, 12).map(lambda k: 2**k))
 def test_compression_keeps_what_is_rounded_to_a_power_of_two(sample, m, cells):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     one, two = (binned_calibration_error(s, n_bins=m, form="rounded") for s in (whole, whole.compress(cells)))
     assert one == pytest.approx(two, abs=1e-13)
 
@@ -198,5 +198,5 @@ def test_compression_keeps_what_is_rounded_to_a_power_of_two(sample, m, cells):
     ],
 )
 def test_options_are_checked(options, message):
-    with pytest.raises(brolly.InputError, match=f"^{message}$"):
+    with pytest.raises(rainproof.InputError, match=f"^{message}$"):
         binned_calibration_error([0, 1], [0.1, 0.9], **options)

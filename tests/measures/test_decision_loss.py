@@ -12,10 +12,10 @@ from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly import calibration_decision_loss, u_calibration_error
-from brolly.core.grid.rounded import RoundedSample
-from brolly.core.regret import RegretCurve
+import rainproof
+from rainproof import calibration_decision_loss, u_calibration_error
+from rainproof.core.grid.rounded import RoundedSample
+from rainproof.core.regret import RegretCurve
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)
@@ -135,7 +135,7 @@ def test_rounding_does_not_exceed_one():
 
 
 def test_swaps_are_checked():
-    with pytest.raises(brolly.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'any'$"):
+    with pytest.raises(rainproof.InputError, match=r"^swaps must be 'all', 'monotone' or 'constant'; it is 'any'$"):
         calibration_decision_loss([0, 1], [0.2, 0.7], swaps="any")
 
 
@@ -149,7 +149,7 @@ def test_the_worst_task_attains_the_loss(sample):
     at, weight, events = pooled(y, p, w)
     mass = np.array([weight - events, events])
     for swaps, value in zip(SWAPS, losses(y, p, w), strict=True):
-        chord = RegretCurve.from_table(brolly.Sample(y, p, sample_weight=w)._distinct_table(), swaps).chord
+        chord = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table(), swaps).chord
         a, share = chord.mu_a, chord.share
         payoff = np.array([[1, 0], [1 - 2 * share * a, 2 * share * (1 - a)], [0, 1]])
         assert payoff.min() >= -1e-15
@@ -212,14 +212,14 @@ def test_scdl_is_at_most_cdl(sample, m):
     y, p, w = sample
     value = calibration_decision_loss(y, p, sample_weight=w)
     assert float(soft_binned_oracle.loss(y, p, ones(p, w), m)) <= value + 1e-14
-    assert brolly.soft_binned_cdl(y, p, sample_weight=w) <= value + 1e-14
+    assert rainproof.soft_binned_cdl(y, p, sample_weight=w) <= value + 1e-14
 
 
 @given(samples(max_size=12), powers)
 def test_the_loss_of_the_rounded_response(sample, m):
     """Lemma 4.3: CDL(D_m) <= 2 SCDL_m + 2/m."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w)._cell_sums(m), m)
+    rounded = RoundedSample.from_sums(rainproof.Sample(y, p, sample_weight=w)._cell_sums(m), m)
     value = 2 * RegretCurve.from_rounded(rounded).chord.value
     assert value <= 2 * float(soft_binned_oracle.loss(y, p, ones(p, w), m)) + 2 / m + 1e-14
 
@@ -239,7 +239,7 @@ def shared_cell(p, w, m):
 @given(samples(), powers, classes)
 def test_compression_moves_the_loss_within_its_bounds(sample, m, swaps):
     y, p, w = sample
-    rows = brolly.Sample(y, p, sample_weight=w)
+    rows = rainproof.Sample(y, p, sample_weight=w)
     before = calibration_decision_loss(rows, swaps=swaps)
     after = calibration_decision_loss(rows.compress(m), swaps=swaps)
     assert after <= before + (2 + 2 * before) / m + 1e-14
@@ -255,7 +255,7 @@ def test_compression_moves_the_loss_within_its_bounds(sample, m, swaps):
 def test_compression_changes_nothing_where_cells_hold_one_prediction(swaps):
     rng = np.random.default_rng(5)
     p = rng.choice(np.arange(17) / 16, 300)
-    rows = brolly.Sample(rng.random(300) < p**2, p, sample_weight=rng.random(300))
+    rows = rainproof.Sample(rng.random(300) < p**2, p, sample_weight=rng.random(300))
     assert calibration_decision_loss(rows.compress(16), swaps=swaps) == pytest.approx(
         calibration_decision_loss(rows, swaps=swaps), abs=1e-15
     )
@@ -264,10 +264,10 @@ def test_compression_changes_nothing_where_cells_hold_one_prediction(swaps):
 def test_what_compression_cannot_keep():
     """All swaps tell apart what a cell pools; monotone swaps too, as far as the weight of one cell goes."""
     p = 0.5 + np.arange(200) / 2**20  # all in one cell of 2**10
-    alternating = brolly.Sample(np.arange(200) % 2, p)
+    alternating = rainproof.Sample(np.arange(200) % 2, p)
     assert calibration_decision_loss(alternating) > 0.49
     assert calibration_decision_loss(alternating.compress(2**10)) < 4 / 2**10
-    rising = brolly.Sample(np.arange(200) >= 100, p)
+    rising = rainproof.Sample(np.arange(200) >= 100, p)
     assert calibration_decision_loss(rising, swaps="monotone") > 0.49
     assert calibration_decision_loss(rising.compress(2**10), swaps="monotone") < 4 / 2**10
 
@@ -276,7 +276,7 @@ def test_compression_of_many_rows():
     """With predictions all over [0, 1] cells are light, and the smaller classes hardly notice."""
     rng = np.random.default_rng(8)
     p = rng.random(20_000)
-    rows = brolly.Sample(rng.random(20_000) < 0.2 + 0.5 * p, p)
+    rows = rainproof.Sample(rng.random(20_000) < 0.2 + 0.5 * p, p)
     small = rows.compress(2**8)
     for swaps in ("monotone", "constant"):
         before, after = (calibration_decision_loss(s, swaps=swaps) for s in (rows, small))

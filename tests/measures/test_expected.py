@@ -9,8 +9,8 @@ from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brolly
-from brolly import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
+import rainproof
+from rainproof import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
 
 powers = st.integers(1, 20).map(lambda k: 2**k)
 
@@ -111,7 +111,7 @@ def cell_weights(p, w, m):
 @given(samples(), powers)
 def test_compression(sample, m):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     small = whole.compress(m)
     fallen = expected_calibration_error(whole) - expected_calibration_error(small)
     assert fallen >= -1e-14
@@ -126,12 +126,12 @@ def test_the_bound_for_compression_is_reached():
     """Half events, then the others, in one cell around 1/2: nothing is left of a cutoff error of a quarter."""
     m = 1 << 20
     y, p = [1, 0], [0.5 + 0.1 / m, 0.5 + 0.9 / m]
-    sample = brolly.Sample(y, p)
+    sample = rainproof.Sample(y, p)
     assert cutoff_calibration_error(sample) == pytest.approx(0.25, abs=1 / m)
     assert cutoff_calibration_error(sample.compress(m)) <= 1 / m
     # Events first in one cell, last in another: both ends of the range are lost, and a quarter of each cell.
     y, p = [1, 0, 0, 1], [0.5 + 0.1 / m, 0.5 + 0.9 / m, 0.5 + 2.1 / m, 0.5 + 2.9 / m]
-    sample = brolly.Sample(y, p)
+    sample = rainproof.Sample(y, p)
     assert cutoff_calibration_error(sample) - cutoff_calibration_error(sample.compress(m)) == pytest.approx(
         0.5 * 0.5, abs=4 / m
     )

@@ -8,9 +8,9 @@ from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
+import rainproof
 
-pytestmark = pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 _FINEST = 2**14
 
 
@@ -23,8 +23,8 @@ def scdl(sample, m, rounding):
 @given(samples(), st.sampled_from(["soft", "hard"]))
 def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
     y, p, w = sample
-    ours = brolly.Sample(y, p, sample_weight=w)
-    profile = brolly.soft_binned_profile(ours, rounding=rounding)
+    ours = rainproof.Sample(y, p, sample_weight=w)
+    profile = rainproof.soft_binned_profile(ours, rounding=rounding)
     m = 2
     while m < _FINEST and scdl(ours, 2 * m, rounding) < (1 - 1e-12) / m:
         m *= 2
@@ -42,6 +42,6 @@ def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
 def test_it_needs_few_grids(n, power):
     rng = np.random.default_rng(n)
     p = rng.random(n)
-    sample = brolly.Sample(rng.random(n) < p**power, p)
-    brolly.soft_binned_cdl(sample)
+    sample = rainproof.Sample(rng.random(n) < p**power, p)
+    rainproof.soft_binned_cdl(sample)
     assert len(sample._losses) <= 4

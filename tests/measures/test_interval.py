@@ -9,10 +9,10 @@ from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly import calibration_decision_loss, expected_calibration_error, interval_calibration_error
-from brolly.measures._interval import mean_window_biases
-from brolly.measures.expected import residuals
+import rainproof
+from rainproof import calibration_decision_loss, expected_calibration_error, interval_calibration_error
+from rainproof.measures._interval import mean_window_biases
+from rainproof.measures.expected import residuals
 
 powers = st.integers(1, 20).map(lambda k: 2**k)
 
@@ -28,7 +28,7 @@ def random_interval(sample, width):
 @given(samples(max_size=12), st.integers(0, 53))
 def test_the_mean_over_all_offsets(sample, k):
     y, p, w = sample
-    got = random_interval(brolly.Sample(y, p, sample_weight=w), 2.0**-k)
+    got = random_interval(rainproof.Sample(y, p, sample_weight=w), 2.0**-k)
     assert got == pytest.approx(float(oracle.random_interval(y, p, 2.0**-k, w)), abs=1e-14)
 
 
@@ -60,7 +60,7 @@ def test_by_hand():
     with the width 9/16; with 1/2 it is 2 (1/8 1/4 + 3/8 1/16 + 1/8 5/16) + 1/2 = 11/16. ECE is 9/16 too.
     """
     y, p = [1, 0], [0.5, 0.625]
-    sample = brolly.Sample(y, p)
+    sample = rainproof.Sample(y, p)
     assert random_interval(sample, 0.25) == 5 / 16
     assert random_interval(sample, 0.5) == 3 / 16
     assert random_interval(sample, 2.0**-4) == 9 / 16
@@ -106,7 +106,7 @@ def test_what_it_promises(sample, k, share):
 @given(samples(), st.integers(0, 52))
 def test_narrower_bins_show_no_less(sample, k):
     y, p, w = sample
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     assert random_interval(sample, 2.0**-k) <= random_interval(sample, 2.0 ** -(k + 1)) + 1e-14
 
 
@@ -124,7 +124,7 @@ def test_a_calibrated_sample_moved_by_a_little(sample, seed):
 @given(samples(), powers)
 def test_compression(sample, m):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     small = whole.compress(m)
     e = np.average(np.abs(y - p), weights=w)
     assert abs(interval_calibration_error(whole) - interval_calibration_error(small)) <= 3 * np.sqrt(e / m) + 1e-13
@@ -137,7 +137,7 @@ def test_compression_can_cost_the_root_of_the_cell():
     """Opposite biases in one cell: all of about 2 sqrt(1/(2 m)) is gone."""
     m = 1 << 12
     y, p = [1, 0], [0.5 + 0.01 / m, 0.5 + 0.99 / m]
-    sample = brolly.Sample(y, p)
+    sample = rainproof.Sample(y, p)
     assert interval_calibration_error(sample) > 1.2 / np.sqrt(m)
     assert interval_calibration_error(sample.compress(m)) < 1 / m
 
@@ -152,4 +152,6 @@ def test_random_offsets_agree():
             np.abs(np.bincount(((p - r) / width + 1).astype(int), y - p)).sum() / 400
             for r in rng.uniform(0, width, 4000)
         ]
-        assert random_interval(brolly.Sample(y, p), width) == pytest.approx(np.mean(drawn), abs=5 * np.std(drawn) / 63)
+        assert random_interval(rainproof.Sample(y, p), width) == pytest.approx(
+            np.mean(drawn), abs=5 * np.std(drawn) / 63
+        )

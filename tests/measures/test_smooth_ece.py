@@ -9,9 +9,9 @@ from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import brolly
-from brolly import expected_calibration_error, smooth_ece
-from brolly.measures.smooth_ece import _cosines, _smoothed_error, _split_error
+import rainproof
+from rainproof import expected_calibration_error, smooth_ece
+from rainproof.measures.smooth_ece import _cosines, _smoothed_error, _split_error
 
 GRIDS = [2**k for k in range(3, 15)]
 
@@ -54,7 +54,7 @@ def test_a_smaller_tolerance_is_kept_too(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_error_bound_of_the_grid_holds_and_it_converges(seed):
     y, p, w = make(seed, n=30)
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     ece = expected_calibration_error(sample)
     for s in (0.3, 0.05, 0.01):
         exact = oracle.smoothed(y, p, s, w, points=1000)
@@ -67,9 +67,9 @@ def test_the_error_bound_of_the_grid_holds_and_it_converges(seed):
 
 def test_the_modes_of_one_row():
     """Row (y, p) = (0, j/g): a_k = -p cos(pi k p), and at k past the grid the cosines fold back."""
-    cosines = _cosines(brolly.Sample([0], [0.375]), 8)
+    cosines = _cosines(rainproof.Sample([0], [0.375]), 8)
     np.testing.assert_allclose(cosines, -0.375 * np.cos(np.pi * np.arange(9) * 0.375), atol=1e-15)
-    assert smoothed(brolly.Sample([0], [0.375]), 0.01, 8) == pytest.approx(0.375, abs=1e-12)
+    assert smoothed(rainproof.Sample([0], [0.375]), 0.01, 8) == pytest.approx(0.375, abs=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.3, 1.0])
@@ -119,7 +119,7 @@ def test_many_rows_take_another_way_to_the_same(n):
     rng = np.random.default_rng(n)
     p = rng.random(n)
     for y in (rng.random(n) < p, rng.random(n) < p**2):
-        few = brolly.Sample(y, p).compress(1 << 20)
+        few = rainproof.Sample(y, p).compress(1 << 20)
         assert smooth_ece(y, p) == pytest.approx(smooth_ece(few), abs=1e-13)
         assert smooth_ece(y, p) == pytest.approx(smooth_ece(y, p, tolerance=1e-6), abs=1e-5)
 
@@ -141,7 +141,7 @@ def test_relations(sample):
 @given(samples(), st.floats(0.01, 0.5))
 def test_more_blur_never_adds_error(sample, s):
     y, p, w = sample
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     one, two, three = (smoothed(sample, width, 1 << 12, 1e-6) for width in (s, 1.01 * s, 2 * s))
     assert three - 1e-6 <= two <= one + 1e-6
     assert one <= expected_calibration_error(sample) + 1e-6
@@ -151,7 +151,7 @@ def test_more_blur_never_adds_error(sample, s):
 @settings(max_examples=100)
 def test_compression(sample, m):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     small = whole.compress(m)
     one, two = smooth_ece(whole), smooth_ece(small)
     e = np.average(np.abs(y - p), weights=w)
@@ -163,12 +163,14 @@ def test_compression(sample, m):
 @given(samples(), st.integers(6, 12).map(lambda k: 2**k))
 def test_compression_keeps_every_coarser_grid(sample, m):
     y, p, w = sample
-    whole = brolly.Sample(y, p, sample_weight=w)
+    whole = rainproof.Sample(y, p, sample_weight=w)
     one, two = (_cosines(s, 64) for s in (whole, whole.compress(m)))
     np.testing.assert_allclose(one, two, atol=1e-13)
 
 
 @pytest.mark.parametrize("tolerance", [0, 1e-10, 0.2, -1e-3, "1e-3", True, None])
 def test_a_bad_tolerance_is_refused(tolerance):
-    with pytest.raises(brolly.InputError, match=f"^tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}$"):
+    with pytest.raises(
+        rainproof.InputError, match=f"^tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}$"
+    ):
         smooth_ece([0, 1], [0.1, 0.9], tolerance=tolerance)

@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly.core._fixed_loss import worst_threshold
-from brolly.core.grid.rounded import RoundedSample
+import rainproof
+from rainproof.core._fixed_loss import worst_threshold
+from rainproof.core.grid.rounded import RoundedSample
 
-pytestmark = pytest.mark.filterwarnings("ignore::brolly.BrollyWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 roundings = st.sampled_from(["soft", "hard"])
 
 
 def loss(y, p, m, w=None, rounding="soft"):
     """SCDL_m on one grid, by the production path."""
-    sample = brolly.Sample(y, p, sample_weight=w)
+    sample = rainproof.Sample(y, p, sample_weight=w)
     rounded = RoundedSample.from_sums(sample._cell_sums(m), m, rounding)
     return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
 
@@ -48,7 +48,7 @@ def test_loss_on_a_grid_is_its_definition(sample, m, rounding):
 @given(samples(max_size=12), roundings)
 def test_scdl_is_its_definition(sample, rounding):
     y, p, w = sample
-    got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+    got = rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if got > 1 / 64:
         assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-14)
     else:  # the oracle is O(m^2): check instead that no small grid has an answer
@@ -63,7 +63,7 @@ def test_scdl_is_its_definition_on_larger_samples(seed):
     y = (rng.random(n) < rng.random()).astype(int) if seed % 3 else (rng.random(n) < p**2).astype(int)
     w = rng.choice([1.0, 2.0, 0.1, 1e6], n) if seed % 2 else None
     for rounding in ("soft", "hard"):
-        got = brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+        got = rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
         assert got == pytest.approx(soft_binned_oracle.scdl(y, p, w, rounding, largest=128), abs=1e-13)
 
 
@@ -114,7 +114,7 @@ def test_loss_grows_with_the_grid(sample, m, rounding):
 def test_halving(sample, m):
     """The identity inside Lemma 3.2: coarse bins are fine ones plus half their neighbours."""
     y, p, w = sample
-    sums = brolly.Sample(y, p, sample_weight=w)._cell_sums(2 * m)
+    sums = rainproof.Sample(y, p, sample_weight=w)._cell_sums(2 * m)
 
     def dense(grid):
         rounded = RoundedSample.from_sums(sums, grid)
@@ -131,9 +131,9 @@ def test_halving(sample, m):
 def test_value_lies_where_the_lemma_says(sample, rounding):
     """Lemma 3.3: SCDL in [1/m*, 2/m*), and SCDL_{2m*} >= SCDL; m* infinite exactly when it is 0."""
     y, p, w = sample
-    prof = brolly.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
+    prof = rainproof.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
     at = dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True))
-    assert prof.value == brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
+    assert prof.value == rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if math.isinf(prof.m_star):
         assert prof.value == 0
         assert prof.losses.max() < 2.0**-49
@@ -149,7 +149,7 @@ def test_value_lies_where_the_lemma_says(sample, rounding):
 def test_rounding_twice_is_rounding_once(sample, m):
     """Lemma 4.1: SCDL_m(D_m) = SCDL_m(D)."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(brolly.Sample(y, p, sample_weight=w)._cell_sums(m), m)
+    rounded = RoundedSample.from_sums(rainproof.Sample(y, p, sample_weight=w)._cell_sums(m), m)
     grid = np.repeat(rounded.index / m, 2)
     outcome = np.tile([0, 1], len(rounded.index))
     weight = np.stack([np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1).ravel()
@@ -173,7 +173,7 @@ def test_scdl_is_half_holder_continuous(sample, seed):
     rng = np.random.default_rng(seed)
     moved = np.clip(p + rng.uniform(-1, 1, len(p)) * 10.0 ** rng.uniform(-12, 0), 0, 1)
     distance = np.average(np.abs(moved - p), weights=ones(p, w))
-    one, two = brolly.soft_binned_cdl(y, p, sample_weight=w), brolly.soft_binned_cdl(y, moved, sample_weight=w)
+    one, two = rainproof.soft_binned_cdl(y, p, sample_weight=w), rainproof.soft_binned_cdl(y, moved, sample_weight=w)
     assert abs(one**2 - two**2) <= 16 * distance + 1e-14
 
 
@@ -183,8 +183,8 @@ def test_hard_rounding_is_not_continuous():
     y = np.array([0, 1] * (n // 2))
     above, below = np.full(n, 0.5), np.full(n, 0.5 - 1e-12)
     p = np.where(y == 1, above, below)  # calibrated, but for a hair that tells the outcomes apart
-    hard = [brolly.soft_binned_cdl(y, q, rounding="hard") for q in (above, p)]
-    soft = [brolly.soft_binned_cdl(y, q) for q in (above, p)]
+    hard = [rainproof.soft_binned_cdl(y, q, rounding="hard") for q in (above, p)]
+    soft = [rainproof.soft_binned_cdl(y, q) for q in (above, p)]
     assert hard[0] == 0
     assert hard[1] >= 0.1
     assert soft[0] == 0
@@ -208,51 +208,51 @@ def calibrated(prob, rows):
 )
 def test_a_perfectly_calibrated_sample_is_zero(levels, rounding):
     y, p = map(np.concatenate, zip(*(calibrated(*level) for level in levels), strict=True))
-    prof = brolly.soft_binned_profile(y, p, rounding=rounding)
+    prof = rainproof.soft_binned_profile(y, p, rounding=rounding)
     assert prof.value == 0.0
     assert prof.m_star == math.inf
     assert prof.regret_bound == 0.0
     assert prof.worst_threshold is None
     assert prof.to_dict()["m_star"] is None
     w = np.full(len(y), 0.1)
-    assert brolly.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding) == 0.0
+    assert rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding) == 0.0
 
 
 def test_zero_and_one_are_calibrated_when_they_come_true():
-    assert brolly.soft_binned_cdl([0, 1, 0], [0, 1, 0.0]) == 0.0
+    assert rainproof.soft_binned_cdl([0, 1, 0], [0, 1, 0.0]) == 0.0
 
 
 @pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9, 1e-12, 3e-14])
 def test_tiny_predictions_that_never_come_true(p):
     """With y = 0 all mass sits at p: SCDL_m tends to p from below, so SCDL lies in (p/4, p]."""
-    prof = brolly.soft_binned_profile([0, 0, 0], [p, p, p])
+    prof = rainproof.soft_binned_profile([0, 0, 0], [p, p, p])
     assert p / 4 < prof.value <= p
     assert prof.m_star < 4 / p
-    mirrored = brolly.soft_binned_cdl([1, 1, 1], [1 - p] * 3)
+    mirrored = rainproof.soft_binned_cdl([1, 1, 1], [1 - p] * 3)
     assert mirrored == pytest.approx(prof.value, rel=1.0)
 
 
 def test_what_doubles_cannot_tell_apart_is_zero():
-    assert brolly.soft_binned_cdl([0], [5e-324]) == 0.0
-    assert brolly.soft_binned_cdl([0], [1e-16]) == 0.0
-    assert brolly.soft_binned_cdl([1], [1 - 2**-53]) == 0.0
+    assert rainproof.soft_binned_cdl([0], [5e-324]) == 0.0
+    assert rainproof.soft_binned_cdl([0], [1e-16]) == 0.0
+    assert rainproof.soft_binned_cdl([1], [1 - 2**-53]) == 0.0
 
 
 def test_the_worst_possible_sample():
     """Always sure, always wrong: nothing can lose more, and SCDL is 1/2 at most."""
-    assert brolly.soft_binned_cdl([0], [1.0]) == 0.5
-    assert brolly.soft_binned_cdl([1], [0.0]) == 0.5
-    assert brolly.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
+    assert rainproof.soft_binned_cdl([0], [1.0]) == 0.5
+    assert rainproof.soft_binned_cdl([1], [0.0]) == 0.5
+    assert rainproof.soft_binned_cdl([0, 1], [1.0, 0.0]) == 0.375  # by hand: 1/2 (1 - 2/4) + 1/2 (1/4) at m = 4, i = 1
 
 
 def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
     rng = np.random.default_rng(1)
     p = rng.random(1 << 20)
-    sample = brolly.Sample(rng.random(1 << 20) < p, p)
-    assert brolly.soft_binned_profile(sample).m_star <= 4096
+    sample = rainproof.Sample(rng.random(1 << 20) < p, p)
+    assert rainproof.soft_binned_profile(sample).m_star <= 4096
     assert list(sample._passes) == [8192]
-    weighted = brolly.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
-    assert brolly.soft_binned_cdl(weighted) == pytest.approx(brolly.soft_binned_cdl(sample), abs=1e-13)
+    weighted = rainproof.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
+    assert rainproof.soft_binned_cdl(weighted) == pytest.approx(rainproof.soft_binned_cdl(sample), abs=1e-13)
     assert list(weighted._passes) == [4096, 8192]
 
 
@@ -260,9 +260,9 @@ def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(
     rng = np.random.default_rng(2)
     p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))  # small ones have more digits than a cell's offset keeps
     y, order = rng.random(len(p)) < p, rng.permutation(len(p))
-    one = brolly.soft_binned_profile(y, p)
-    monkeypatch.setattr("brolly.core.grid.cell_accumulator.available_threads", lambda: 1)
-    another = brolly.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
+    one = rainproof.soft_binned_profile(y, p)
+    monkeypatch.setattr("rainproof.core.grid.cell_accumulator.available_threads", lambda: 1)
+    another = rainproof.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
     assert_array_equal(one.losses, another.losses)
 
 
@@ -272,23 +272,23 @@ def test_many_rows_need_a_second_pass():
     n = 1 << 20
     p = rng.beta(1, 99, n)
     y = rng.random(n) < p
-    prof = brolly.soft_binned_profile(y, p)
+    prof = rainproof.soft_binned_profile(y, p)
     assert prof.m_star >= 1 << 13
-    fine = brolly.Sample(y, p).compress(1 << 20)
-    assert brolly.soft_binned_cdl(fine) == pytest.approx(prof.value, abs=1e-13)
-    assert_allclose(brolly.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)
+    fine = rainproof.Sample(y, p).compress(1 << 20)
+    assert rainproof.soft_binned_cdl(fine) == pytest.approx(prof.value, abs=1e-13)
+    assert_allclose(rainproof.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)
 
 
 def test_many_rows_perfectly_calibrated():
     y, p = map(np.concatenate, zip(*(calibrated(k / 16, 1 << 15) for k in range(17)), strict=True))
-    assert brolly.soft_binned_profile(y, p).m_star == math.inf
+    assert rainproof.soft_binned_profile(y, p).m_star == math.inf
 
 
 @given(samples(), roundings, st.integers(7, 20).map(lambda k: 2**k))
 def test_compression_keeps_every_coarser_grid(sample, rounding, m):
     y, p, w = sample
-    whole, small = brolly.Sample(y, p, sample_weight=w), brolly.Sample(y, p, sample_weight=w).compress(m)
-    one, two = (brolly.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
+    whole, small = rainproof.Sample(y, p, sample_weight=w), rainproof.Sample(y, p, sample_weight=w).compress(m)
+    one, two = (rainproof.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
     shared = np.intersect1d(one.grids, two.grids)
     shared = shared[shared <= m]
     assert_allclose(one.losses[np.isin(one.grids, shared)], two.losses[np.isin(two.grids, shared)], atol=1e-13)
@@ -305,22 +305,22 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
     """Two outcomes of one cell told apart by a hair: compression cannot see it, and must not say that all is well."""
     y = np.array([0, 1] * 500)
     p = np.where(y == 1, 0.5001, 0.5005)
-    rows, small = brolly.soft_binned_cdl(y, p), brolly.soft_binned_cdl(brolly.Sample(y, p).compress(64))
+    rows, small = rainproof.soft_binned_cdl(y, p), rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64))
     assert rows <= small == 1 / 64
     rare = np.arange(100_000) < 2
-    profile = brolly.soft_binned_profile(brolly.Sample(rare, np.full(100_000, 1e-9)).compress())
-    assert brolly.soft_binned_cdl(rare, np.full(100_000, 1e-9)) <= profile.value <= 2 / 2**16
+    profile = rainproof.soft_binned_profile(rainproof.Sample(rare, np.full(100_000, 1e-9)).compress())
+    assert rainproof.soft_binned_cdl(rare, np.full(100_000, 1e-9)) <= profile.value <= 2 / 2**16
     assert profile.m_star == 2**16
     assert "the number given is an upper bound" in profile.warnings[0]
 
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions have a fine m*: further passes find it."""
-    monkeypatch.setattr("brolly.core.sample.grid_sums._MANY_ROWS", 1 << 12)
-    monkeypatch.setattr("brolly.core.sample.sample.DistinctTable", None)
+    monkeypatch.setattr("rainproof.core.sample.grid_sums._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("rainproof.core.sample.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)
-    prof = brolly.soft_binned_profile(rng.random(1 << 14) < p, p)
+    prof = rainproof.soft_binned_profile(rng.random(1 << 14) < p, p)
     assert prof.m_star > 16 * 128
 
 
@@ -334,7 +334,7 @@ def make():
 
 
 def test_profile_has_every_grid_up_to_twice_m_star():
-    prof = brolly.soft_binned_profile(*make())
+    prof = rainproof.soft_binned_profile(*make())
     assert_array_equal(prof.grids, 2 ** np.arange(1, len(prof.grids) + 1))
     assert prof.grids[-1] == 2 * prof.m_star
     assert_array_equal(np.diff(prof.losses) >= 0, True)
@@ -347,7 +347,7 @@ def test_profile_has_every_grid_up_to_twice_m_star():
 
 def test_the_worst_threshold_is_where_the_loss_is():
     y, p = make()
-    prof = brolly.soft_binned_profile(y, p)
+    prof = rainproof.soft_binned_profile(y, p)
     pi, s = soft_binned_oracle.rounded(y, p, np.ones(1000), prof.m_star)
     i = round(prof.worst_threshold[0] * prof.m_star)
     at = prof.losses[prof.grids == prof.m_star][0]
@@ -362,8 +362,8 @@ def test_first_crossing_and_definition_1_1(rounding):
         for power in (1, 1.5, 3):
             p = rng.random(n)
             y = rng.random(n) < p**power
-            prof = brolly.soft_binned_profile(y, p, rounding=rounding)
-            crossed = brolly.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
+            prof = rainproof.soft_binned_profile(y, p, rounding=rounding)
+            crossed = rainproof.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
             first = int(np.flatnonzero(prof.losses >= 1 / prof.grids)[0])
             assert crossed.value == prof.losses[first]
             assert prof.value == pytest.approx(min(crossed.value, 2 / prof.grids[first]), abs=1e-15)
@@ -375,21 +375,21 @@ def test_first_crossing_and_definition_1_1(rounding):
 
 def test_first_crossing_of_a_calibrated_sample_and_below_a_compressed_grid():
     y, p = np.repeat([0, 1], 60), np.full(120, 0.5)
-    assert brolly.soft_binned_profile(y, p, rule="first_crossing").value == 0
+    assert rainproof.soft_binned_profile(y, p, rule="first_crossing").value == 0
     y, p = make()
     with (
-        pytest.warns(brolly.ResolutionWarning),
+        pytest.warns(rainproof.ResolutionWarning),
         pytest.raises(
-            brolly.InputError, match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$"
+            rainproof.InputError, match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$"
         ),
     ):
-        brolly.soft_binned_profile(brolly.Sample(y, p).compress(16), rule="first_crossing")
-    with pytest.raises(brolly.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"):
-        brolly.soft_binned_profile(y, p, rule="last")
+        rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(16), rule="first_crossing")
+    with pytest.raises(rainproof.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"):
+        rainproof.soft_binned_profile(y, p, rule="last")
 
 
 def test_profile_prints_and_serialises():
-    prof = brolly.soft_binned_profile(*make())
+    prof = rainproof.soft_binned_profile(*make())
     assert repr(prof) == f"SoftBinnedProfile(value={prof.value:.6g}, m_star={prof.m_star}, rounding='soft', n=1000)"
     assert f"<b>{prof.value:.4g}</b>" in prof._repr_html_()
     back = json.loads(json.dumps(prof.to_dict()))
@@ -403,21 +403,21 @@ def test_profile_prints_and_serialises():
 
 
 def test_the_bound_is_never_more_than_everything():
-    assert brolly.soft_binned_profile([0], [1.0]).regret_bound == 1.0
+    assert rainproof.soft_binned_profile([0], [1.0]).regret_bound == 1.0
 
 
-@pytest.mark.filterwarnings("error::brolly.BrollyWarning")
+@pytest.mark.filterwarnings("error::rainproof.RainproofWarning")
 def test_doubt_is_a_typed_warning_and_kept():
     y, p = make()
-    assert brolly.soft_binned_profile(y, p).warnings == ()
-    with pytest.warns(brolly.FewRowsWarning, match="only 99 rows: much of the value"):
-        prof = brolly.soft_binned_profile(y[:99], p[:99])
+    assert rainproof.soft_binned_profile(y, p).warnings == ()
+    with pytest.warns(rainproof.FewRowsWarning, match="only 99 rows: much of the value"):
+        prof = rainproof.soft_binned_profile(y[:99], p[:99])
     assert prof.warnings == ("only 99 rows: much of the value can be due to chance",)
-    with pytest.warns(brolly.OneClassWarning, match="every outcome is 1: nothing is known about the other outcome"):
-        brolly.soft_binned_profile(np.ones(1000), p)
-    with pytest.warns(brolly.ResolutionWarning, match="grid = 16: the number given is an upper bound"):
-        brolly.soft_binned_profile(brolly.Sample(y, p).compress(16))
-    assert brolly.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
+    with pytest.warns(rainproof.OneClassWarning, match="every outcome is 1: nothing is known about the other outcome"):
+        rainproof.soft_binned_profile(np.ones(1000), p)
+    with pytest.warns(rainproof.ResolutionWarning, match="grid = 16: the number given is an upper bound"):
+        rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(16))
+    assert rainproof.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
 
 
 @pytest.mark.parametrize("m", [4, 16, 64])
@@ -425,7 +425,7 @@ def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
     y = rng.random(3000) < p  # calibrated: m* is finer than m
-    small, rows = brolly.soft_binned_profile(brolly.Sample(y, p).compress(m)), brolly.soft_binned_profile(y, p)
+    small, rows = rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(m)), rainproof.soft_binned_profile(y, p)
     assert small.m_star == small.grids[-1] == m
     assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)
 
@@ -446,16 +446,18 @@ def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
         expected = exact_m_star(y, p, w)
         if expected is not None:
             ties += soft_binned_oracle.loss(y, p, w, 2 * expected) == Fraction(1, expected)
-            assert brolly.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
+            assert rainproof.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
     assert ties > 5
 
 
 def test_classes_are_noticed():
     y = [0, 1] * 20
-    with pytest.warns(brolly.ClassesWarning, match="every prediction is 0 or 1: these are classes, not probabilities"):
-        brolly.soft_binned_profile(brolly.Sample(y * 3, [0.0, 1.0] * 60))
+    with pytest.warns(
+        rainproof.ClassesWarning, match="every prediction is 0 or 1: these are classes, not probabilities"
+    ):
+        rainproof.soft_binned_profile(rainproof.Sample(y * 3, [0.0, 1.0] * 60))
     with warnings.catch_warnings():
-        warnings.simplefilter("error", brolly.ClassesWarning)
-        warnings.simplefilter("ignore", brolly.FewRowsWarning)
-        brolly.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
-        brolly.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
+        warnings.simplefilter("error", rainproof.ClassesWarning)
+        warnings.simplefilter("ignore", rainproof.FewRowsWarning)
+        rainproof.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
+        rainproof.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell

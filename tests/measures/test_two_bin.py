@@ -10,9 +10,9 @@ import pytest
 from helpers.strategies import samples
 from hypothesis import given
 
-import brolly
-from brolly import smooth_calibration_error, two_bin_calibration_error
-from brolly.paper.truthful import JUDGED, best_lie, expected_value, reports
+import rainproof
+from rainproof import smooth_calibration_error, two_bin_calibration_error
+from rainproof.paper.truthful import JUDGED, best_lie, expected_value, reports
 
 
 def by_definition(y, p, w=None):
@@ -77,7 +77,7 @@ def test_compression_moves_it_by_two_cells_at_most(m):
     for _ in range(50):
         n = int(rng.integers(2, 40))
         p = rng.random(n) if rng.random() < 0.5 else 0.5 + rng.random(n) / m
-        sample = brolly.Sample(rng.random(n) < rng.random(n), p)
+        sample = rainproof.Sample(rng.random(n) < rng.random(n), p)
         moved = abs(two_bin_calibration_error(sample) - two_bin_calibration_error(sample.compress(m)))
         assert moved <= 2 / m
 
@@ -116,6 +116,6 @@ def test_others_reward_lies():
 
 
 def test_the_expectation_is_over_all_outcomes():
-    measure = brolly.list_measures()["brier_score"]
+    measure = rainproof.list_measures()["brier_score"]
     q = np.array([0.3, 0.8])
     assert expected_value(measure, q, q) == pytest.approx((0.21 + 0.16) / 2)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from brolly.paper import chunks
-from brolly.paper.chunks import Chunk, Runner, fingerprint, spans
-from brolly.paper.table2 import repeat_table2
+from rainproof.paper import chunks
+from rainproof.paper.chunks import Chunk, Runner, fingerprint, spans
+from rainproof.paper.table2 import repeat_table2
 
 
 def count_up(path, value):

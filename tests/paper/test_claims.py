@@ -9,11 +9,11 @@ import re
 import numpy as np
 import pytest
 
-import brolly
-from brolly.paper.chunks import Runner
-from brolly.paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
-from brolly.paper.claims_actions import Guess, least_error, least_sure_regret
-from brolly.paper.constructions import (
+import rainproof
+from rainproof.paper.chunks import Runner
+from rainproof.paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
+from rainproof.paper.claims_actions import Guess, least_error, least_sure_regret
+from rainproof.paper.constructions import (
     Distribution,
     coins,
     fixed_losses,
@@ -22,7 +22,7 @@ from brolly.paper.constructions import (
     round_rows,
     umbrella,
 )
-from brolly.paper.search import changed, one_moved, paired, random_distribution, ratio, worst_distribution
+from rainproof.paper.search import changed, one_moved, paired, random_distribution, ratio, worst_distribution
 
 
 @pytest.mark.parametrize("name", all_claims())
@@ -66,7 +66,7 @@ def test_a_statement_can_be_checked_alone(tmp_path):
     assert row["fails for"] == "CDL: x 1.1, x 3, square root, + 0.01. SCDL_m: x 0.9, -> Cutoff"
     assert row["holds for"].startswith("CDL: x 0.9, ")
     with pytest.raises(
-        brolly.InputError, match=r"^there is no statement 'Lemma 9\.9'; there are: Example 1, Example 2, "
+        rainproof.InputError, match=r"^there is no statement 'Lemma 9\.9'; there are: Example 1, Example 2, "
     ):
         claims(Runner(folder=tmp_path), repeats=20, seed=0, only=["Lemma 9.9"])
 
@@ -76,7 +76,7 @@ def test_a_false_statement_is_caught():
 
     def objective(dist):
         sample = dist.sample()
-        return ratio(brolly.calibration_decision_loss(sample), brolly.expected_calibration_error(sample))
+        return ratio(rainproof.calibration_decision_loss(sample), rainproof.expected_calibration_error(sample))
 
     value, dist = worst_distribution(objective, np.random.default_rng(0), 200)
     assert value == objective(dist)
@@ -124,9 +124,9 @@ def test_a_distribution_is_its_weighted_sample():
     assert pooled.at.tolist() == [0.25, 0.5]
     assert pooled.frequency.tolist() == [1.0, pytest.approx(1 / 3)]
     for each in (dist, pooled):
-        assert brolly.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
+        assert rainproof.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
         for m in (2, 8, 32):
-            grid = brolly.choose_grid(each.sample(), max_grid=m)
+            grid = rainproof.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
             assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
             assert fixed_losses(each.rounded(m)).max() == pytest.approx(each.soft_loss(m), abs=1e-15)
@@ -171,6 +171,6 @@ def test_the_least_error_is_that_of_the_best_order(rows):
 
 
 def test_constructions_by_hand():
-    assert brolly.soft_binned_cdl(umbrella().sample()) == 0
+    assert rainproof.soft_binned_cdl(umbrella().sample()) == 0
     dist = level_bias(0.1, 1000)
-    assert brolly.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)
+    assert rainproof.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from brolly.paper import Table, all_claims
-from brolly.paper.claims import KNOWN_SLIPS
+from rainproof.paper import Table, all_claims
+from rainproof.paper.claims import KNOWN_SLIPS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

@@ -10,10 +10,10 @@ import pytest
 from scipy.integrate import quad
 from sklearn.linear_model import LogisticRegression
 
-import brolly
-from brolly.measures.catalogue import CATALOGUE
-from brolly.paper import ExampleModel, LogisticPredictor, fit_logistic, population_values
-from brolly.paper.population import Cut
+import rainproof
+from rainproof.measures.catalogue import CATALOGUE
+from rainproof.paper import ExampleModel, LogisticPredictor, fit_logistic, population_values
+from rainproof.paper.population import Cut
 
 ALPHAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 
@@ -35,7 +35,7 @@ def test_conditional_mean_by_hand():
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.5, float("nan")])
 def test_alpha_outside_is_refused(alpha):
-    with pytest.raises(brolly.InputError, match=rf"^alpha must lie in \[0, 1\]; it is {alpha}$"):
+    with pytest.raises(rainproof.InputError, match=rf"^alpha must lie in \[0, 1\]; it is {alpha}$"):
         ExampleModel(alpha)
 
 
@@ -77,7 +77,7 @@ def test_regression_solves_the_score_equations(alpha):
 )
 def test_no_regression_where_none_is_best(x, y):
     with pytest.raises(
-        brolly.BrollyError,
+        rainproof.RainproofError,
         match=r"^the logistic regression has no finite optimum: a threshold on x separates the classes, or x is "
         r"constant$",
     ):
@@ -85,8 +85,8 @@ def test_no_regression_where_none_is_best(x, y):
 
 
 def test_regression_gives_up(monkeypatch):
-    monkeypatch.setattr("brolly.paper.model._STEPS", 1)
-    with pytest.raises(brolly.BrollyError, match=r"^the logistic regression has no finite optimum: "):
+    monkeypatch.setattr("rainproof.paper.model._STEPS", 1)
+    with pytest.raises(rainproof.RainproofError, match=r"^the logistic regression has no finite optimum: "):
         ExampleModel(0.5).fit(100, rng=0)
 
 
@@ -183,7 +183,7 @@ def test_population_and_a_large_sample():
     model = ExampleModel(0.8)
     f = model.fit(500, rng=8)
     x, y = model.sample(400_000, rng=9)
-    sample = brolly.Sample(y, f(x))
+    sample = rainproof.Sample(y, f(x))
     for name in ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "u_calibration_error"):
         assert CATALOGUE[name](sample) == pytest.approx(model.population(f, name)[name].value, abs=0.004)
 

@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-import brolly
-from brolly.paper.claims import all_claims, check_claim, unexpected
-from brolly.paper.claims_rates import exponent_of, loss_limit
-from brolly.paper.constructions import (
+import rainproof
+from rainproof.paper.claims import all_claims, check_claim, unexpected
+from rainproof.paper.claims_rates import exponent_of, loss_limit
+from rainproof.paper.constructions import (
     Distribution,
     calibrated_laws,
     deviation_limit,
     miscalibrated_laws,
     rounds_below,
 )
-from brolly.paper.exact_distance import exact_distance
-from brolly.paper.mutants import MUTANTS, TRUE, Measures
-from brolly.paper.search import random_distribution
+from rainproof.paper.exact_distance import exact_distance
+from rainproof.paper.mutants import MUTANTS, TRUE, Measures
+from rainproof.paper.search import random_distribution
 
 _SCALED = ("x 1.1", "x 0.9", "x 3", "square root")
 
@@ -101,7 +101,7 @@ def test_the_exact_distance_agrees_with_the_grid(seed):
     dist = random_distribution(np.random.default_rng(seed))
     low, high = exact_distance(dist)
     assert 0 <= high - low < 1e-8
-    grid = brolly.lower_distance_to_calibration(dist.sample(), grid=256)
+    grid = rainproof.lower_distance_to_calibration(dist.sample(), grid=256)
     assert grid - 1 / 256 - 1e-8 <= high
     assert low <= grid + 0.5 / 256 + 1e-8
 
@@ -118,7 +118,7 @@ def test_the_exact_distance_of_300_rows_is_below_that_on_a_grid():
     y = rng.random(300) < p**2
     low, high = exact_distance(Distribution.of(p, np.ones(300), y))
     assert high - low < 1e-8
-    assert high == pytest.approx(brolly.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024)
+    assert high == pytest.approx(rainproof.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024)
 
 
 @pytest.mark.parametrize(("m", "rows"), [(2, 3), (4, 4)])
@@ -162,7 +162,7 @@ def test_laws_are_what_they_draw():
             assert drawn.soft_loss(m) == pytest.approx(population.soft_loss(m), abs=0.02)
     tight = rounds_below(8, 0.8, 0.3).population()
     assert tight.decision_loss(8) == pytest.approx(2 * tight.soft_loss(8) + 2 / 8)
-    assert brolly.soft_binned_cdl(tight.sample()) == pytest.approx(tight.soft_loss(8))
+    assert rainproof.soft_binned_cdl(tight.sample()) == pytest.approx(tight.soft_loss(8))
 
 
 def test_an_exponent_of_what_vanishes():

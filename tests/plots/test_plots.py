@@ -12,10 +12,10 @@ import pytest
 from helpers.report_cases import quickly
 from numpy.testing import assert_allclose, assert_array_equal
 
-import brolly
-from brolly import plots
-from brolly.assessment.costs import LABELS
-from brolly.core.sample.segments import Segments
+import rainproof
+from rainproof import plots
+from rainproof.assessment.costs import LABELS
+from rainproof.core.sample.segments import Segments
 
 mpl.use("Agg")
 FAST = {"rng": 0, "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}
@@ -29,42 +29,42 @@ def assessment(kind="overconfident"):
     p = rng.random(n)
     y = rng.random(n) < (0.5 + (p - 0.5) / 3 if kind == "overconfident" else p)
     by = rng.choice(["north", "south $x^2$ <b>", "an endless name of a segment of the data"], n, p=[0.6, 0.38, 0.02])
-    task = brolly.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
     with quickly():
         if kind == "one class":
-            return brolly.assess(np.zeros(n), p, by=by, **FAST)
+            return rainproof.assess(np.zeros(n), p, by=by, **FAST)
         if kind == "compressed":
-            return brolly.assess(Segments.from_samples({"all": brolly.Sample(y, p).compress(64)}, ["s"]), **FAST)
+            return rainproof.assess(Segments.from_samples({"all": rainproof.Sample(y, p).compress(64)}, ["s"]), **FAST)
         if kind == "perfect":
-            return brolly.assess([0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, by=[1] * 200, **FAST)
-        return brolly.assess(y, p, by=by, task=task, **FAST)
+            return rainproof.assess([0] * 100 + [0, 1] * 50, [0.0] * 100 + [0.5] * 100, by=[1] * 200, **FAST)
+        return rainproof.assess(y, p, by=by, task=task, **FAST)
 
 
 @functools.cache
 def results():
-    """One of every result that can be drawn, by the function of `brolly.plots` that draws it."""
+    """One of every result that can be drawn, by the function of `rainproof.plots` that draws it."""
     rng = np.random.default_rng(7)
     p = rng.random(400)
     y = rng.random(400) < p**2
-    days = {f"day {k}": brolly.Sample(y[k::8], p[k::8]).compress() for k in range(8)}
+    days = {f"day {k}": rainproof.Sample(y[k::8], p[k::8]).compress() for k in range(8)}
     return {
-        "reliability": brolly.reliability_curve(y, p, rng=0),
-        "regret": brolly.regret_curve(y, p, grid=16),
-        "decision_curve": brolly.regret_curve(y, p, grid=16).decision_curve(),
-        "forecast_value": brolly.forecast_value(y, p),
-        "net_benefit": brolly.net_benefit(y, {"one": p, "two": p**2}),
-        "risk_coverage": brolly.risk_coverage(y, p),
-        "grades": brolly.grade_table(y, np.ceil(8 * p) / 8),
+        "reliability": rainproof.reliability_curve(y, p, rng=0),
+        "regret": rainproof.regret_curve(y, p, grid=16),
+        "decision_curve": rainproof.regret_curve(y, p, grid=16).decision_curve(),
+        "forecast_value": rainproof.forecast_value(y, p),
+        "net_benefit": rainproof.net_benefit(y, {"one": p, "two": p**2}),
+        "risk_coverage": rainproof.risk_coverage(y, p),
+        "grades": rainproof.grade_table(y, np.ceil(8 * p) / 8),
         "risk_distribution": assessment().histogram,
-        "profile": brolly.soft_binned_profile(y, p),
-        "grid_choice": brolly.choose_grid(y, p),
-        "calibration_test": brolly.calibration_test(y, p, n_resamples=99, rng=0),
-        "comparison": brolly.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
+        "profile": rainproof.soft_binned_profile(y, p),
+        "grid_choice": rainproof.choose_grid(y, p),
+        "calibration_test": rainproof.calibration_test(y, p, n_resamples=99, rng=0),
+        "comparison": rainproof.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
         "costs": assessment().task,
         "segments": assessment().segments,
-        "recalibration": brolly.Recalibrator(rng=0).fit(p, y),
-        "switch": brolly.switch_guarantee(y, p, p**2, rng=0),
-        "timeline": brolly.monitor(days, window=2),
+        "recalibration": rainproof.Recalibrator(rng=0).fit(p, y),
+        "switch": rainproof.switch_guarantee(y, p, p**2, rng=0),
+        "timeline": rainproof.monitor(days, window=2),
     }
 
 
@@ -132,7 +132,7 @@ def test_reliability_draws_the_recalibration_map():
 def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
     y = np.arange(2000) % 100 == 0
     p = np.where(y, 0.2, 0.01) + np.arange(2000) / 1e5
-    ax = brolly.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
+    ax = rainproof.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.child_axes == []
     low, high = ax.get_xlim()
@@ -150,7 +150,7 @@ def test_regret_draws_the_curve_its_band_the_worst_and_ones_own_thresholds():
 
 
 def test_every_threshold_of_a_task_is_marked_and_named_once():
-    task = brolly.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]])
+    task = rainproof.DecisionTask.from_payoffs([[10, -50], [4, 0], [-20, 30]])
     ax = plots.regret(results()["regret"], thresholds=task.thresholds)
     marked = [x.get_xdata()[0] for x in ax.get_lines() if x.get_linestyle() == ":"]
     assert_allclose(marked, task.thresholds)
@@ -165,12 +165,12 @@ def test_the_value_of_a_forecast_draws_its_curves():
         assert_array_equal(line(ax, label).get_xydata(), np.column_stack([v.curve.threshold, getattr(v.curve, name)]))
     assert (ax.get_xlim(), ax.get_title()) == ((0, 1), "Value of the forecast")
     y, p = [0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8]
-    line(brolly.forecast_value(y, p, recalibrated=p).plot(), "recalibrated")
-    ax = brolly.forecast_value(brolly.Sample(np.zeros(4), p).compress(16)).plot()
+    line(rainproof.forecast_value(y, p, recalibrated=p).plot(), "recalibrated")
+    ax = rainproof.forecast_value(rainproof.Sample(np.zeros(4), p).compress(16)).plot()
     assert ax.get_title() == "Value of the forecast, compressed to 1/16"
     assert ax.get_ylim()[1] > 0
     many = np.arange(1, 9001) / 9001
-    drawn = line(brolly.forecast_value(many > 0.3, many).plot(), "forecast as it is").get_xdata()
+    drawn = line(rainproof.forecast_value(many > 0.3, many).plot(), "forecast as it is").get_xdata()
     assert 2048 < len(drawn) <= 4097
     assert (drawn[0], drawn[-1]) == (0, 1)
 
@@ -179,7 +179,7 @@ def test_the_value_of_a_forecast_draws_its_curves():
 def test_the_value_for_rare_events_is_on_a_logit_axis(outcome):
     y = np.arange(1000) >= 990
     p = np.where(y, 0.05, 0.005)
-    v = brolly.forecast_value(y == 1, p) if outcome else brolly.forecast_value(y == 0, 1 - p)
+    v = rainproof.forecast_value(y == 1, p) if outcome else rainproof.forecast_value(y == 0, 1 - p)
     ax = v.plot()
     assert ax.get_xscale() == "logit"
     low, high = ax.get_xlim()
@@ -250,16 +250,16 @@ def test_segments_draws_the_largest_loss_first_and_names_as_text():
 def test_too_many_segments_are_said_to_be_left_out():
     rng = np.random.default_rng(1)
     p = rng.random(450)
-    a = brolly.assess(rng.random(450) < p, p, by=np.arange(450) % 45, **FAST)
+    a = rainproof.assess(rng.random(450) < p, p, by=np.arange(450) % 45, **FAST)
     ax = a.segments.plot()
     assert len(ax.get_yticklabels()) == 40
     assert ax.get_title() == "Segments (5 more not shown)"
 
 
 def test_grades_have_a_marker_for_each_light():
-    found = brolly.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
+    found = rainproof.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
     assert [text.get_text() for text in found.plot().get_legend().get_texts()] == ["as predicted", "green", "red"]
-    assert brolly.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
+    assert rainproof.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
 
 
 def test_several_decision_curves_share_the_lines_of_treating_all_and_none():
@@ -272,14 +272,14 @@ def test_several_decision_curves_share_the_lines_of_treating_all_and_none():
 
 
 def test_the_risk_distribution_has_a_side_for_each_outcome():
-    ax = brolly.plots.risk_distribution(results()["risk_distribution"])
+    ax = rainproof.plots.risk_distribution(results()["risk_distribution"])
     heights = [bar.get_height() for bar in ax.patches]
     assert (max(heights), min(heights)) == (1.0, -1.0)
 
 
 def test_the_clinical_figure_has_its_three_panels():
     y, p = [0, 1, 1, 0, 1, 0], [0.2, 0.7, 0.6, 0.4, 0.3, 0.5]
-    figure = brolly.clinical_performance(y, p, rng=0).plot()
+    figure = rainproof.clinical_performance(y, p, rng=0).plot()
     titles = [ax.get_title() for ax in figure.axes]
     assert titles[1:] == ["Decision curve", "Risk distribution by outcome"]
     assert titles[0].startswith("Reliability diagram")
@@ -315,10 +315,10 @@ def test_switch_shows_the_thresholds_that_matter_and_few_points_of_many():
     rng = np.random.default_rng(8)
     p = rng.random(9000) / 50
     y = rng.random(9000) < p
-    ax = brolly.switch_guarantee(y, 2 * p, p, rng=0).plot()
+    ax = rainproof.switch_guarantee(y, 2 * p, p, rng=0).plot()
     assert 0.03 < ax.get_xlim()[1] < 0.05
     assert len(line(ax, "loss by the switch").get_xdata()) < 5000
-    same = brolly.switch_guarantee(y, p, p, rng=0).plot()
+    same = rainproof.switch_guarantee(y, p, p, rng=0).plot()
     assert same.get_xlim() == (0, 1)
     assert len(same.get_legend().get_texts()) == 2
 
@@ -418,7 +418,7 @@ def test_the_overview_has_four_panels_the_headline_and_the_users_options():
 
 def test_a_name_is_in_the_title():
     p = np.linspace(0, 1, 200)
-    several = brolly.assess_many({"a $b": (p > 0.5, p)}, **FAST)
+    several = rainproof.assess_many({"a $b": (p > 0.5, p)}, **FAST)
     (figure,) = several.plot().values()
     assert figure.get_suptitle().startswith(r"a \$b: ")
     figure.canvas.draw()

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 mpl.use("Agg")
 
@@ -20,7 +20,7 @@ def close():
 
 def fit(p, seed=0, factor=0.7, **options):
     y = np.random.default_rng(seed).random(len(p)) < factor * p
-    return brolly.Recalibrator("bins_8", rng=0).fit(p, y, **options)
+    return rainproof.Recalibrator("bins_8", rng=0).fit(p, y, **options)
 
 
 def lines(ax):
@@ -29,13 +29,13 @@ def lines(ax):
 
 def test_the_map_and_the_rows_held_out():
     r = fit(np.random.default_rng(1).random(2000))
-    ax = brolly.plots.recalibration(r)
+    ax = rainproof.plots.recalibration(r)
     assert ax.get_xscale() == "linear"
     xy = lines(ax)["map (bins_8)"]
     np.testing.assert_array_equal(r.predict(xy[:, 0]), xy[:, 1])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["unchanged", "map (bins_8)", "event rate, rows held out (95%, each by itself)"]
-    again = brolly.Recalibrator.from_dict(r.to_dict()).plot()
+    again = rainproof.Recalibrator.from_dict(r.to_dict()).plot()
     assert len(again.get_legend().get_texts()) == 2
     figure = plt.figure()
     own = figure.add_subplot()
@@ -59,5 +59,5 @@ def test_segments_and_groups():
 
 
 def test_nothing_to_draw_yet():
-    with pytest.raises(brolly.InputError, match="no map yet"):
-        brolly.Recalibrator().plot()
+    with pytest.raises(rainproof.InputError, match="no map yet"):
+        rainproof.Recalibrator().plot()

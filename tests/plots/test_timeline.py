@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-import brolly
+import rainproof
 
 mpl.use("agg")
 
@@ -17,8 +17,8 @@ def line():
     samples = {}
     for day in range(20):
         p = rng.random(200)
-        samples[f"day ${day}$"] = brolly.Sample(rng.random(200) < (p if day < 12 else p**3), p).compress(1024)
-    return brolly.monitor(samples, window=3, independent_rows=True)
+        samples[f"day ${day}$"] = rainproof.Sample(rng.random(200) < (p if day < 12 else p**3), p).compress(1024)
+    return rainproof.monitor(samples, window=3, independent_rows=True)
 
 
 def test_what_is_drawn_is_what_was_found(line):
@@ -39,7 +39,7 @@ def test_what_is_drawn_is_what_was_found(line):
 def test_one_period_and_new_axes():
     import matplotlib.pyplot as plt
 
-    ax = brolly.plots.timeline(brolly.monitor({"Mon": brolly.Sample([0, 1], [0.2, 0.7]).compress()}))
+    ax = rainproof.plots.timeline(rainproof.monitor({"Mon": rainproof.Sample([0, 1], [0.2, 0.7]).compress()}))
     assert ax.get_title() == "SCDL over one period"
     assert len(ax.lines) == 2
     plt.close("all")

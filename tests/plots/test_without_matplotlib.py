@@ -9,15 +9,15 @@ def test_without_matplotlib_the_command_that_installs_it_is_named():
     code = """
 import sys
 sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
-import brolly
-a = brolly.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
+import rainproof
+a = rainproof.assess([0, 1] * 100, [0.2, 0.8] * 100, measures=["soft_binned_cdl"], n_resamples=19, rng=0)
 try:
     a.plot()
-except brolly.MissingExtraError as error:
+except rainproof.MissingExtraError as error:
     print(error)
 try:
     a.reliability.plot()
-except brolly.MissingExtraError as error:
+except rainproof.MissingExtraError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -25,5 +25,5 @@ except brolly.MissingExtraError as error:
 
 
 def test_assessing_does_not_load_matplotlib():
-    code = "import sys, brolly; brolly.assess, brolly.plots.overview; print('matplotlib' in sys.modules)"
+    code = "import sys, rainproof; rainproof.assess, rainproof.plots.overview; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

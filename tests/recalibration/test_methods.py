@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from brolly.core.piecewise import PiecewiseMap
-from brolly.core.sample.distinct import DistinctTable
-from brolly.recalibration.methods import METHODS, correction, expit
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.sample.distinct import DistinctTable
+from rainproof.recalibration.methods import METHODS, correction, expit
 
 
 def table(p, y):

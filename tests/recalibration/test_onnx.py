@@ -9,10 +9,10 @@ import onnx
 import onnxruntime
 import pytest
 
-import brolly
-from brolly.core.piecewise import PiecewiseMap
-from brolly.recalibration.methods import METHODS
-from brolly.recalibration.onnx_model import as_onnx
+import rainproof
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.onnx_model import as_onnx
 
 
 def draw(n, seed=0):
@@ -35,7 +35,7 @@ def predictions(edges):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_it_gives_the_same_bits(method):
-    r = brolly.Recalibrator(method, rng=0).fit(*draw(3000))
+    r = rainproof.Recalibrator(method, rng=0).fit(*draw(3000))
     model = r.to_onnx()
     onnx.checker.check_model(model, full_check=True)
     p = predictions(r.map_.edges)
@@ -52,21 +52,21 @@ def test_any_number_of_pieces(pieces):
 
 
 def test_what_is_no_probability_is_nan():
-    model = brolly.Recalibrator("isotonic", rng=0).fit(*draw(1000)).to_onnx()
+    model = rainproof.Recalibrator("isotonic", rng=0).fit(*draw(1000)).to_onnx()
     assert np.isnan(run(model, [np.nan, -1e-300, np.nextafter(1, 2), np.inf, -np.inf])).all()
     assert run(model, []).shape == (0,)
 
 
 def test_segments_are_refused():
     p, y = draw(400)
-    r = brolly.Recalibrator(rng=0).fit(p, y, by=np.arange(400) % 2)
-    with pytest.raises(brolly.InputError, match="to_onnx needs a map without segments"):
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by=np.arange(400) % 2)
+    with pytest.raises(rainproof.InputError, match="to_onnx needs a map without segments"):
         r.to_onnx()
-    with pytest.raises(brolly.InputError, match="no map yet"):
-        brolly.Recalibrator().to_onnx()
+    with pytest.raises(rainproof.InputError, match="no map yet"):
+        rainproof.Recalibrator().to_onnx()
 
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(brolly.MissingExtraError, match=r"to_onnx needs onnx: pip install onnx"):
-        brolly.Recalibrator("none", rng=0).fit(*draw(100)).to_onnx()
+    with pytest.raises(rainproof.MissingExtraError, match=r"to_onnx needs onnx: pip install onnx"):
+        rainproof.Recalibrator("none", rng=0).fit(*draw(100)).to_onnx()

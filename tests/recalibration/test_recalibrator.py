@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import brolly
-from brolly.errors import FewRowsWarning, InputError, OneClassWarning
-from brolly.recalibration.methods import METHODS
-from brolly.recalibration.selection import Candidate, CrossValidation, choose
-from brolly.recalibration.training import FOLDS, FitRows
+import rainproof
+from rainproof.errors import FewRowsWarning, InputError, OneClassWarning
+from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.selection import Candidate, CrossValidation, choose
+from rainproof.recalibration.training import FOLDS, FitRows
 
 
 def draw(n, seed=0, power=1.5):
@@ -28,7 +28,7 @@ def read(p, y, **options):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return brolly.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
+    return rainproof.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
 
 
 def test_it_finds_the_truth_and_proves_it(fitted):
@@ -44,15 +44,15 @@ def test_it_finds_the_truth_and_proves_it(fitted):
 def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
     p, y = draw(2000, power=2.0)
     weight, groups = 1 + np.arange(2000) % 3, np.arange(2000) // 2
-    r = brolly.Recalibrator(rng=1).fit(p, y, sample_weight=weight, groups=groups)
+    r = rainproof.Recalibrator(rng=1).fit(p, y, sample_weight=weight, groups=groups)
     (rng,) = np.random.default_rng(1).spawn(1)
     held = read(p, y, sample_weight=weight, groups=groups).split(rng)[0].held_out[0]
-    found = brolly.switch_guarantee(
+    found = rainproof.switch_guarantee(
         held.event, held.prob, r.predict(held.prob), sample_weight=held.weight, groups=held.group
     )
     names = ("harm_bound", "harm", "gain", "n", "groups")
     assert [getattr(r.certificate_, name) for name in names] == [getattr(found, name) for name in names]
-    promise = brolly.guarantee(
+    promise = rainproof.guarantee(
         held.event, r.predict(held.prob), sample_weight=held.weight, groups=held.group, response="as_is"
     )
     assert r.certificate_.loss_bound == promise.bound
@@ -60,13 +60,13 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
 
 def test_a_compressed_sample_gives_the_certificate_of_its_rows_rounded_down():
     p, y = draw(4000, power=2.0)
-    sample = brolly.Sample(y, p).compress(256)
-    r = brolly.Recalibrator("logistic", rng=1).fit(sample)
+    sample = rainproof.Sample(y, p).compress(256)
+    r = rainproof.Recalibrator("logistic", rng=1).fit(sample)
     (rng,) = np.random.default_rng(1).spawn(1)
     held = FitRows.read(sample, None, None, None, None, None).split(rng)[0].held_out[0]
     assert (held.prob * 256 % 1 == 0).all()
     each = np.repeat(np.arange(len(held.prob)), held.counts)
-    found = brolly.switch_guarantee(held.event[each], held.prob[each], r.predict(held.prob)[each])
+    found = rainproof.switch_guarantee(held.event[each], held.prob[each], r.predict(held.prob)[each])
     names = ("harm_bound", "harm", "gain", "n")
     assert [getattr(r.certificate_, name) for name in names] == pytest.approx([getattr(found, name) for name in names])
 
@@ -85,7 +85,7 @@ def test_it_prints_what_it_did(fitted):
 
 
 def test_the_same_seed_gives_the_same_map(fitted):
-    again = brolly.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
+    again = rainproof.Recalibrator(rng=0).fit(*draw(16_000, power=2.0))
     assert (again.map_.start == fitted.map_.start).all()
     assert again.certificate_ == fitted.certificate_
 
@@ -121,7 +121,7 @@ def test_groups_stay_together():
 
 def test_rows_of_a_compressed_sample_are_divided_without_losing_any():
     p, y = draw(20_000)
-    sample = brolly.Sample(y, p).compress(1024)
+    sample = rainproof.Sample(y, p).compress(1024)
     whole, none = FitRows.read(sample, None, None, None, None, None).split(np.random.default_rng(0))
     assert none == {}
     held = whole.held_out[0]
@@ -203,7 +203,7 @@ def test_the_first_within_one_standard_error_is_chosen():
 def test_a_constant_is_never_chosen_for_a_good_forecast():
     for seed in range(5):
         p, y = draw(2000, seed=seed, power=1.0)
-        assert brolly.Recalibrator(rng=seed).fit(p, y).method_ != "constant"
+        assert rainproof.Recalibrator(rng=seed).fit(p, y).method_ != "constant"
 
 
 def test_segments_are_corrected_only_where_a_gain_is_proven():
@@ -212,7 +212,7 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     p, segment = rng.random(n), rng.choice(3, n, p=[0.45, 0.4, 0.15])
     truth = np.where(segment == 2, 0.5 + 0.2 * (p - 0.5), p)
     y = rng.random(n) < truth
-    r = brolly.Recalibrator(rng=0).fit(p, y, by={"region": segment})
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by={"region": segment})
     assert [(s.segment, s.corrected) for s in r.segments_] == [(0, False), (1, False), (2, True)]
     assert r.segments_[2].gain_at_least > 0
     assert all(0 < s.harm_bound < 0.2 for s in r.segments_)
@@ -221,8 +221,8 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     assert np.abs(own - truth)[segment == 2].mean() < np.abs(whole - truth)[segment == 2].mean() / 2
     assert (own[segment < 2] == whole[segment < 2]).all()
     assert (r.predict([0.5], by={"region": [7]}) == r.map_([0.5])).all()  # never seen
-    samples = brolly.scan({"p": p, "y": y, "region": segment}, by="region")
-    again = brolly.Recalibrator(rng=0).fit(samples)
+    samples = rainproof.scan({"p": p, "y": y, "region": segment}, by="region")
+    again = rainproof.Recalibrator(rng=0).fit(samples)
     assert [(s.segment, s.corrected) for s in again.segments_] == [(0, False), (1, False), (2, True)]
     with pytest.raises(InputError, match="by is missing: the map was fitted with segments"):
         r.predict(p)
@@ -230,11 +230,11 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
         r.predict(p, by=segment)
 
 
-@pytest.mark.filterwarnings("ignore::brolly.errors.BrollyWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.errors.RainproofWarning")
 def test_nothing_is_fitted_to_a_handful_of_rows():
     p, y = draw(12)
     with pytest.warns(FewRowsWarning, match="p has 12 rows: nothing is fitted to fewer than 20"):
-        r = brolly.Recalibrator(rng=0).fit(p, y)
+        r = rainproof.Recalibrator(rng=0).fit(p, y)
     assert r.method_ == "none"
     assert (r.predict(p) == p).all()
     assert r.certificate_.n == 12
@@ -246,55 +246,55 @@ def test_nothing_is_fitted_to_a_handful_of_rows():
 def test_nothing_is_fitted_to_one_class(outcome):
     p, _ = draw(100)
     with pytest.warns(OneClassWarning, match="y holds one outcome only"):
-        r = brolly.Recalibrator(rng=0).fit(p, np.full(100, outcome))
+        r = rainproof.Recalibrator(rng=0).fit(p, np.full(100, outcome))
     assert r.method_ == "none"
 
 
 def test_a_constant_forecast_is_moved_to_the_event_rate():
     rng = np.random.default_rng(0)
-    r = brolly.Recalibrator(rng=0).fit(np.full(4000, 0.2), rng.random(4000) < 0.35)
+    r = rainproof.Recalibrator(rng=0).fit(np.full(4000, 0.2), rng.random(4000) < 0.35)
     assert r.predict([0.2])[0] == pytest.approx(0.35, abs=0.03)
 
 
 def test_an_inverted_forecast_is_turned_round():
     rng = np.random.default_rng(0)
     p = rng.random(4000)
-    r = brolly.Recalibrator(rng=0).fit(p, rng.random(4000) < 1 - p)
+    r = rainproof.Recalibrator(rng=0).fit(p, rng.random(4000) < 1 - p)
     assert r.predict([0.1])[0] == pytest.approx(0.9, abs=0.05)
     assert r.certificate_.gain_at_least > 0.3
 
 
 def test_samples_are_fitted_like_their_rows():
     p, y = draw(3000)
-    rows = brolly.Recalibrator(rng=0).fit(p, y)
-    sample = brolly.Recalibrator(rng=0).fit(brolly.Sample(y, p))
+    rows = rainproof.Recalibrator(rng=0).fit(p, y)
+    sample = rainproof.Recalibrator(rng=0).fit(rainproof.Sample(y, p))
     assert (sample.map_.start == rows.map_.start).all()
-    compressed = brolly.Recalibrator("logistic", rng=0).fit(brolly.Sample(y, p).compress())
+    compressed = rainproof.Recalibrator("logistic", rng=0).fit(rainproof.Sample(y, p).compress())
     grid = np.linspace(0.05, 0.95, 19)
     np.testing.assert_allclose(compressed.predict(grid), grid**1.5, atol=0.05)
 
 
 BAD = {
-    "methods": (lambda p, y: brolly.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'logistic', "),
-    "no methods": (lambda p, y: brolly.Recalibrator([]).fit(p, y), "methods must name at least one method"),
-    "level": (lambda p, y: brolly.Recalibrator(confidence_level=95).fit(p, y), "confidence_level must"),
-    "rng": (lambda p, y: brolly.Recalibrator(rng=-1).fit(p, y), "rng must be"),
-    "y missing": (lambda p, y: brolly.Recalibrator().fit(p), "y is missing: pass p and y, or one Sample"),
-    "p": (lambda p, y: brolly.Recalibrator().fit(p + 1, y), r"p must lie in \[0, 1\]"),
-    "y": (lambda p, y: brolly.Recalibrator().fit(p, y + 1), "y must be 0 or 1"),
-    "length": (lambda p, y: brolly.Recalibrator().fit(p[1:], y), "y and p must have the same length"),
-    "twice": (lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p), y), "pass it alone"),
+    "methods": (lambda p, y: rainproof.Recalibrator("platt").fit(p, y), "methods must be 'auto' or among 'logistic', "),
+    "no methods": (lambda p, y: rainproof.Recalibrator([]).fit(p, y), "methods must name at least one method"),
+    "level": (lambda p, y: rainproof.Recalibrator(confidence_level=95).fit(p, y), "confidence_level must"),
+    "rng": (lambda p, y: rainproof.Recalibrator(rng=-1).fit(p, y), "rng must be"),
+    "y missing": (lambda p, y: rainproof.Recalibrator().fit(p), "y is missing: pass p and y, or one Sample"),
+    "p": (lambda p, y: rainproof.Recalibrator().fit(p + 1, y), r"p must lie in \[0, 1\]"),
+    "y": (lambda p, y: rainproof.Recalibrator().fit(p, y + 1), "y must be 0 or 1"),
+    "length": (lambda p, y: rainproof.Recalibrator().fit(p[1:], y), "y and p must have the same length"),
+    "twice": (lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p), y), "pass it alone"),
     "groups": (
-        lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p).compress(), groups=y),
+        lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p).compress(), groups=y),
         "groups and by need rows",
     ),
     "weights": (
-        lambda p, y: brolly.Recalibrator().fit(brolly.Sample(y, p, sample_weight=1 + p).compress()),
+        lambda p, y: rainproof.Recalibrator().fit(rainproof.Sample(y, p, sample_weight=1 + p).compress()),
         "unequal weights need rows",
     ),
-    "by": (lambda p, y: brolly.Recalibrator().fit(p, y, by=y[1:]), "by must hold one label for each of the 50 rows"),
-    "no fit": (lambda p, y: brolly.Recalibrator().predict(p), r"call fit\(p, y\) first"),
-    "by later": (lambda p, y: brolly.Recalibrator("none").fit(p, y).predict(p, by=y), "by was not given to fit"),
+    "by": (lambda p, y: rainproof.Recalibrator().fit(p, y, by=y[1:]), "by must hold one label for each of the 50 rows"),
+    "no fit": (lambda p, y: rainproof.Recalibrator().predict(p), r"call fit\(p, y\) first"),
+    "by later": (lambda p, y: rainproof.Recalibrator("none").fit(p, y).predict(p, by=y), "by was not given to fit"),
 }
 
 
@@ -308,7 +308,7 @@ def test_bad_input_is_refused(call, message):
 
 def test_a_failed_fit_leaves_the_fitted_map_alone():
     p, y = draw(400)
-    r = brolly.Recalibrator(rng=0).fit(p, y)
+    r = rainproof.Recalibrator(rng=0).fit(p, y)
     before = r.map_, r.certificate_
     with pytest.raises(InputError):
         r.fit(1 - p, y[1:])
@@ -319,15 +319,15 @@ def test_a_failed_fit_leaves_the_fitted_map_alone():
 def test_nothing_is_fitted_to_a_handful_of_groups(groups):
     p, y = draw(400)
     with pytest.warns(FewRowsWarning, match=f"groups has {groups} groups: nothing is fitted to fewer than 20"):
-        r = brolly.Recalibrator(rng=0).fit(p, y, groups=np.arange(400) % groups, by=np.arange(400) % 2)
+        r = rainproof.Recalibrator(rng=0).fit(p, y, groups=np.arange(400) % groups, by=np.arange(400) % 2)
     assert r.method_ == "none"
     assert r.certificate_.groups == groups
 
 
 def test_a_certificate_of_a_compressed_sample_says_what_it_is_for():
     p, y = draw(4000)
-    rows = brolly.Recalibrator(rng=0).fit(p, y).certificate_
-    cells = brolly.Recalibrator(rng=0).fit(brolly.Sample(y, p).compress(64)).certificate_
+    rows = rainproof.Recalibrator(rng=0).fit(p, y).certificate_
+    cells = rainproof.Recalibrator(rng=0).fit(rainproof.Sample(y, p).compress(64)).certificate_
     assert (rows.grid, cells.grid) == (None, 64)
     assert "for probabilities rounded down to multiples of 1/64 before the map" in str(cells)
     assert "rounded" not in str(rows)
@@ -335,7 +335,7 @@ def test_a_certificate_of_a_compressed_sample_says_what_it_is_for():
 
 def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
     p, y = draw(2000)
-    whole, _ = FitRows.read(brolly.Sample(y, p).compress(32), None, None, None, None, None).split(
+    whole, _ = FitRows.read(rainproof.Sample(y, p).compress(32), None, None, None, None, None).split(
         np.random.default_rng(0)
     )
     assert (whole.prob * 64 % 2 == 1).all()  # the middles of cells
@@ -344,7 +344,7 @@ def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
 def test_segments_that_share_cells_are_pooled():
     rng = np.random.default_rng(0)
     p = rng.integers(0, 8, 400) / 8
-    samples = brolly.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
+    samples = rainproof.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
     whole, parts = FitRows.read(samples, None, None, None, None, None).split(rng)
     assert (np.diff(whole.prob) > 0).all()
     assert whole.weight.sum() == sum(part.weight.sum() for part in parts.values())
@@ -356,12 +356,12 @@ def test_series_in_another_order_are_refused():
     other = pd.Series(np.arange(50) % 2)[::-1]
     for options in ({"groups": other}, {"by": other}, {"by": {"s": other}}):
         with pytest.raises(InputError, match="have the same index in another order"):
-            brolly.Recalibrator(rng=0).fit(p, y, **options)
-    r = brolly.Recalibrator(rng=0).fit(p, y, by={"s": other.to_numpy()})
+            rainproof.Recalibrator(rng=0).fit(p, y, **options)
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by={"s": other.to_numpy()})
     with pytest.raises(InputError, match="have the same index in another order"):
         r.predict(p, by={"s": other})
     with pytest.raises(InputError, match="have the same index in another order"):
-        brolly.forecast_value(y, p, recalibrated=p[::-1])
+        rainproof.forecast_value(y, p, recalibrated=p[::-1])
 
 
 def test_labels_of_several_types_stay_as_they_are():
@@ -369,22 +369,22 @@ def test_labels_of_several_types_stay_as_they_are():
     p = rng.random(8000)
     label = [1 if k % 2 else "a" for k in range(8000)]
     y = rng.random(8000) < np.where(np.arange(8000) % 2, 0.05, 0.95)
-    r = brolly.Recalibrator("logistic", rng=0).fit(p, y, by={"s": label, "t": label})
+    r = rainproof.Recalibrator("logistic", rng=0).fit(p, y, by={"s": label, "t": label})
     assert {s.segment for s in r.segments_ if s.corrected} == {(1, 1), ("a", "a")}
     one = {"s": [1], "t": [1]}
     both = {"t": [1, "a"], "s": [1, "a"]}  # in another order
     assert r.predict([0.3], by=one)[0] == r.predict([0.3, 0.3], by=both)[0] < 0.2
 
 
-@pytest.mark.filterwarnings("ignore::brolly.FewRowsWarning")
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_heavy_weights_do_not_hide_an_outcome():
     p, y = draw(60)
     weight = np.ones(60)
     weight[np.flatnonzero(y == 0)[0]] = 1e17
-    assert brolly.Recalibrator(rng=0).fit(p, y, sample_weight=weight).candidates_
+    assert rainproof.Recalibrator(rng=0).fit(p, y, sample_weight=weight).candidates_
 
 
 @pytest.mark.parametrize("methods", [None, 5])
 def test_methods_are_names(methods):
     with pytest.raises(InputError, match="methods must be 'auto', a name or a list of names"):
-        brolly.Recalibrator(methods).fit(*draw(30))
+        rainproof.Recalibrator(methods).fit(*draw(30))

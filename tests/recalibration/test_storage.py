@@ -10,10 +10,10 @@ import re
 import numpy as np
 import pytest
 
-import brolly
-from brolly.core.json_file import digest_of
-from brolly.errors import FewRowsWarning, InputError
-from brolly.recalibration.methods import METHODS
+import rainproof
+from rainproof.core.json_file import digest_of
+from rainproof.errors import FewRowsWarning, InputError
+from rainproof.recalibration.methods import METHODS
 
 
 def draw(n, seed=0, power=1.5):
@@ -29,7 +29,7 @@ def by_region(labels, n=12_000):
     y = np.where(at == len(labels) - 1, 1 - y, y)
     column = np.empty(n, object)
     column[:] = [labels[i] for i in at]
-    return brolly.Recalibrator("logistic", rng=0).fit(p, y, by={"region": column})
+    return rainproof.Recalibrator("logistic", rng=0).fit(p, y, by={"region": column})
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,9 @@ def segmented():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_saved_is_loaded(tmp_path, method):
-    r = brolly.Recalibrator(method, rng=1).fit(*draw(3000))
+    r = rainproof.Recalibrator(method, rng=1).fit(*draw(3000))
     r.save(tmp_path / "map.json")
-    for again in (brolly.load_recalibrator(str(tmp_path / "map.json")), pickle.loads(pickle.dumps(r))):
+    for again in (rainproof.load_recalibrator(str(tmp_path / "map.json")), pickle.loads(pickle.dumps(r))):
         p = np.concatenate(
             [r.map_.edges, np.nextafter(r.map_.edges[1:], 0), [1e-300], np.random.default_rng(0).random(999)]
         )
@@ -59,7 +59,7 @@ def test_segments_are_kept(tmp_path, segmented):
     assert segmented.segments_[-1].corrected
     segmented.save(tmp_path / "map.json")
     p, by = np.tile([0.1, 0.5], 6), {"region": np.array(["n\u00f6rd \x1f", None, 3, 2.5, True, "new"] * 2, object)}
-    for again in (brolly.load_recalibrator(tmp_path / "map.json"), pickle.loads(pickle.dumps(segmented))):
+    for again in (rainproof.load_recalibrator(tmp_path / "map.json"), pickle.loads(pickle.dumps(segmented))):
         assert again.segments_ == segmented.segments_
         np.testing.assert_array_equal(again.predict(p, by=by), segmented.predict(p, by=by), strict=True)
 
@@ -67,9 +67,9 @@ def test_segments_are_kept(tmp_path, segmented):
 def test_several_columns_and_methods(tmp_path):
     p, y = draw(2000)
     by = {"a": np.arange(2000) % 2, "b": np.tile(["x", "y"], 1000)}
-    r = brolly.Recalibrator(["none", "isotonic"], confidence_level=0.9, rng=0).fit(p, y, by=by)
+    r = rainproof.Recalibrator(["none", "isotonic"], confidence_level=0.9, rng=0).fit(p, y, by=by)
     r.save(tmp_path / "map.json")
-    again = brolly.load_recalibrator(tmp_path / "map.json")
+    again = rainproof.load_recalibrator(tmp_path / "map.json")
     assert again.segments_ == r.segments_
     assert [s.segment for s in again.segments_] == [(0, "x"), (1, "y")]
     assert (again.methods, again.confidence_level) == (["none", "isotonic"], 0.9)
@@ -77,11 +77,11 @@ def test_several_columns_and_methods(tmp_path):
 
 def test_where_nothing_was_fitted(tmp_path):
     with pytest.warns(FewRowsWarning):
-        r = brolly.Recalibrator().fit([0.1, 0.9], [0, 1], groups=[1, 2])
+        r = rainproof.Recalibrator().fit([0.1, 0.9], [0, 1], groups=[1, 2])
     r.save(tmp_path / "map.json")
-    assert brolly.load_recalibrator(tmp_path / "map.json").certificate_ == r.certificate_
+    assert rainproof.load_recalibrator(tmp_path / "map.json").certificate_ == r.certificate_
     with pytest.raises(InputError, match=r"no map yet: call fit\(p, y\) first"):
-        brolly.Recalibrator().save(tmp_path / "no.json")
+        rainproof.Recalibrator().save(tmp_path / "no.json")
 
 
 @pytest.mark.parametrize("label", [datetime.date(2026, 1, 1), float("inf"), b"x"])
@@ -99,7 +99,7 @@ def test_every_flipped_bit_is_noticed(tmp_path):
     path = tmp_path / "map.json"
     p, y = draw(400)
     by = np.where(np.arange(400) % 2, "\x1f", "\u00e9")
-    brolly.Recalibrator(["temperature", "bins_8"], rng=0).fit(p * 1e-4, y * 0 + (p > 0.9), by=by).save(path)
+    rainproof.Recalibrator(["temperature", "bins_8"], rng=0).fit(p * 1e-4, y * 0 + (p > 0.9), by=by).save(path)
     whole = path.read_bytes()
     assert b"e-0" in whole
     assert rb"\u00e9" in whole
@@ -109,21 +109,21 @@ def test_every_flipped_bit_is_noticed(tmp_path):
             changed[place] ^= 1 << bit
             path.write_bytes(changed)
             with pytest.raises(InputError, match=r"holds no recalibrator|is not JSON"):
-                brolly.load_recalibrator(path)
+                rainproof.load_recalibrator(path)
     for cut in range(0, len(whole), 97):
         path.write_bytes(whole[:cut])
         with pytest.raises(InputError):
-            brolly.load_recalibrator(path)
+            rainproof.load_recalibrator(path)
     path.write_bytes(whole.replace(b"\n", b"\r\n"))
-    brolly.load_recalibrator(path)
+    rainproof.load_recalibrator(path)
 
 
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*no\.json: No such file"):
-        brolly.load_recalibrator(tmp_path / "no.json")
-    brolly.RoundingPolicy(brolly.DecisionTask.threshold(0.3), 8).save(tmp_path / "policy.json")
+        rainproof.load_recalibrator(tmp_path / "no.json")
+    rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8).save(tmp_path / "policy.json")
     with pytest.raises(InputError, match="holds no recalibrator: a recalibrator must be an object with 'format'"):
-        brolly.load_recalibrator(tmp_path / "policy.json")
+        rainproof.load_recalibrator(tmp_path / "policy.json")
 
 
 def changes():
@@ -152,16 +152,16 @@ def changes():
 
 @pytest.mark.parametrize(("change", "message"), changes().values(), ids=changes())
 def test_wrong_content_with_a_right_digest(change, message):
-    data = brolly.Recalibrator("none", rng=0).fit(*draw(200)).to_dict() | change
+    data = rainproof.Recalibrator("none", rng=0).fit(*draw(200)).to_dict() | change
     data["digest"] = digest_of({key: value for key, value in data.items() if key != "digest"})
     with pytest.raises(InputError, match=message):
-        brolly.Recalibrator.from_dict(json.loads(json.dumps(data)))
+        rainproof.Recalibrator.from_dict(json.loads(json.dumps(data)))
 
 
 def test_values_that_json_has_not():
-    data = brolly.Recalibrator("none", rng=0).fit(*draw(200)).to_dict()
+    data = rainproof.Recalibrator("none", rng=0).fit(*draw(200)).to_dict()
     for value in (float("nan"), {1}):
         with pytest.raises(InputError, match="it is not in types of JSON"):
-            brolly.Recalibrator.from_dict(data | {"by": value})
+            rainproof.Recalibrator.from_dict(data | {"by": value})
     with pytest.raises(InputError, match="its digest does not fit"):
-        brolly.Recalibrator.from_dict(data | {"method": "isotonic"})
+        rainproof.Recalibrator.from_dict(data | {"method": "isotonic"})

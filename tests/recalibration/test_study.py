@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brolly.recalibration.methods import METHODS
+from rainproof.recalibration.methods import METHODS
 from studies import recalibration, recalibration_table
 from studies.recalibration_data import MADE, Drawn, _made, _real
 from studies.tables import read

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import brolly
-from brolly.errors import FewRowsWarning
-from brolly.inference.forecasts import Forecasts
-from brolly.recalibration.held_out_rates import held_out_rates
-from brolly.recalibration.segments import SegmentMap
-from brolly.recalibration.text import segment_table
+import rainproof
+from rainproof.errors import FewRowsWarning
+from rainproof.inference.forecasts import Forecasts
+from rainproof.recalibration.held_out_rates import held_out_rates
+from rainproof.recalibration.segments import SegmentMap
+from rainproof.recalibration.text import segment_table
 
 
 def draw(n, seed=0):
@@ -20,18 +20,18 @@ def draw(n, seed=0):
 
 
 def test_the_choice_and_why():
-    r = brolly.Recalibrator(["none", "logistic"], rng=0).fit(*draw(4000))
+    r = rainproof.Recalibrator(["none", "logistic"], rng=0).fit(*draw(4000))
     said = str(r)
     assert said.startswith("Method 'logistic': the first whose shortfall is within one standard error of the smallest")
     assert "\n* logistic  " in said
     assert "\n  none  " in said
     assert said.endswith(str(r.certificate_))
-    only = str(brolly.Recalibrator("beta", rng=0).fit(*draw(400)))
+    only = str(rainproof.Recalibrator("beta", rng=0).fit(*draw(400)))
     assert only.startswith("Method 'beta', the only one that was tried.")
     with pytest.warns(FewRowsWarning):
-        none = str(brolly.Recalibrator().fit([0.2, 0.8], [0, 1]))
+        none = str(rainproof.Recalibrator().fit([0.2, 0.8], [0, 1]))
     assert none.startswith("Method 'none': nothing could be fitted to these rows")
-    assert str(brolly.Recalibrator()) == "Recalibrator('auto')"
+    assert str(rainproof.Recalibrator()) == "Recalibrator('auto')"
 
 
 def test_segments_are_listed():
@@ -47,7 +47,7 @@ def test_segments_are_listed():
     assert " ".join(lines[-3:]).endswith("Each column holds for all segments at once.")
     assert max(map(len, lines)) <= 80
     p, y = draw(400)
-    r = brolly.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(400) % 2, "<b>", "c"))
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(400) % 2, "<b>", "c"))
     assert "rows held out\n" in str(r)
     assert "\n<b> " in str(r)
     assert "\n&lt;b&gt; " in r._repr_html_()

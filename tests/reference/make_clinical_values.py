@@ -4,7 +4,7 @@
     apt install r-cran-rms r-cran-proc            # Rscript on the path
     python tests/reference/make_clinical_values.py
 
-They are far heavier than brolly's tests need, so their answers are kept instead, with the inputs.
+They are far heavier than rainproof's tests need, so their answers are kept instead, with the inputs.
 """
 
 from __future__ import annotations

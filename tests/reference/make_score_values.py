@@ -3,7 +3,7 @@
     pip install model-diagnostics==1.5.0 scikit-learn==1.9.1
     python tests/reference/make_score_values.py
 
-Both are far heavier than brolly's tests need, so their answers are kept instead. The inputs are kept
+Both are far heavier than rainproof's tests need, so their answers are kept instead. The inputs are kept
 with them: a random generator may change, a file does not.
 """
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-import brolly
-from brolly.paper.constructions import Distribution, coins, cutoff_gap, regret_of_guessing, smooth_gap
+import rainproof
+from rainproof.paper.constructions import Distribution, coins, cutoff_gap, regret_of_guessing, smooth_gap
 
 
 def weighted_rows(at, weight, frequency):
@@ -21,7 +21,7 @@ def weighted_rows(at, weight, frequency):
 
 
 def loss(y, p, w, swaps="all"):
-    return brolly.calibration_decision_loss(y, p, sample_weight=w, swaps=swaps)
+    return rainproof.calibration_decision_loss(y, p, sample_weight=w, swaps=swaps)
 
 
 def smce(at, weight, frequency):
@@ -51,7 +51,7 @@ def test_example_2(n):
     y = rng.random(n) < p
     assert len(np.unique(p)) == n
     quadratic = np.mean((p - y) ** 2)  # the swap regret of U = 1 - (a - y)^2
-    assert 1 / 9 <= quadratic <= brolly.calibration_decision_loss(y, p)
+    assert 1 / 9 <= quadratic <= rainproof.calibration_decision_loss(y, p)
 
 
 def test_example_2_in_the_limit():
@@ -64,8 +64,8 @@ def test_example_2_in_the_limit():
     n = 200_000
     p = rng.uniform(1 / 3, 2 / 3, n)
     y = rng.random(n) < p
-    assert brolly.calibration_decision_loss(y, p) == pytest.approx(5 / 12, abs=5 / math.sqrt(n))
-    assert brolly.calibration_decision_loss(y, p, swaps="monotone") < 5 / math.sqrt(n)
+    assert rainproof.calibration_decision_loss(y, p) == pytest.approx(5 / 12, abs=5 / math.sqrt(n))
+    assert rainproof.calibration_decision_loss(y, p, swaps="monotone") < 5 / math.sqrt(n)
 
 
 # --- Lemma 8.2: no measure can do better than T^-1/2 --------------------------------------------------

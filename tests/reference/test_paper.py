@@ -11,7 +11,7 @@ from helpers import soft_binned_oracle
 from helpers.strategies import powers, samples
 from hypothesis import given
 
-import brolly
+import rainproof
 
 
 def regret_curve(pi, s, at, mu):
@@ -47,7 +47,7 @@ def test_scdl_is_at_most_cdl(sample, m):
     w = np.ones(len(p)) if w is None else w
     highest = worst_regret(*pooled(y, p, w))
     assert soft_binned_oracle.loss(y, p, w, m) <= highest
-    assert brolly.soft_binned_cdl(y, p, sample_weight=w) <= float(highest) + 1e-14
+    assert rainproof.soft_binned_cdl(y, p, sample_weight=w) <= float(highest) + 1e-14
 
 
 @given(samples(max_size=10), powers)
@@ -72,7 +72,7 @@ def test_one_prediction_on_the_grid(p, q):
     expected = min(max(loss(m), 1 / m) for m in 2.0 ** np.arange(4, 30) if (p * m).is_integer())
     coarse = [float(soft_binned_oracle.loss(y, [p] * 4, [1] * 4, m)) for m in (2, 4, 8)]
     expected = min(expected, *(max(value, 1 / m) for value, m in zip(coarse, (2, 4, 8), strict=True)))
-    got = brolly.soft_binned_cdl(y, [p] * 4)
+    got = rainproof.soft_binned_cdl(y, [p] * 4)
     assert got == (0.0 if p == q else pytest.approx(expected, abs=1e-15))
 
 
@@ -83,7 +83,7 @@ def test_by_hand():
     SCDL_4 = 3/8, SCDL_8 (bins 2 and 6) = 1/2 (1 - 4/8) + 1/2 (3/8) = 7/16 >= 1/4, so m* = 4 or less;
     SCDL_4 = 3/8 < 1/2, so m* = 4 and SCDL = 3/8.
     """
-    prof = brolly.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
+    prof = rainproof.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
     assert dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True)) == {2: 0.125, 4: 0.375, 8: 0.4375}
     assert (prof.m_star, prof.value) == (4, 0.375)
     assert prof.regret_bound == 1.0
@@ -94,7 +94,7 @@ def test_the_umbrella_of_the_introduction():
     """Example 1: forecasts of 20% and 80% that come true as often as they say cost nobody anything."""
     y = [1, 0, 0, 0, 0, 1, 1, 1, 1, 0] * 20
     p = [0.2] * 5 + [0.8] * 5
-    assert brolly.soft_binned_cdl(y, p * 20) == 0.0
+    assert rainproof.soft_binned_cdl(y, p * 20) == 0.0
 
 
 def test_scdl_of_a_calibrated_forecaster_shrinks_like_the_root_of_the_rows():
@@ -105,7 +105,7 @@ def test_scdl_of_a_calibrated_forecaster_shrinks_like_the_root_of_the_rows():
         values = []
         for _ in range(20):
             p = rng.uniform(1 / 3, 2 / 3, rows)
-            values.append(brolly.soft_binned_cdl(rng.random(rows) < p, p))
+            values.append(rainproof.soft_binned_cdl(rng.random(rows) < p, p))
         means.append(np.mean(values))
     for fewer, more in itertools.pairwise(means):
         assert 2.5 < fewer / more < 6.5  # a sixteenth of the rows, about four times the value

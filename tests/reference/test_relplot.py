@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from helpers.relplot_cases import cases
 
-import brolly
-from brolly.measures.smooth_ece import _cosines, _smoothed_error
+import rainproof
+from rainproof.measures.smooth_ece import _cosines, _smoothed_error
 
 RELPLOT = json.loads(Path(__file__).with_name("relplot_values.json").read_text())  # see make_relplot_values.py
 CASES = {name: (y, p) for name, y, p in cases()}
@@ -27,11 +27,11 @@ def test_relplot(name):
     On its own mesh, of 200 points or 10 for each width, its integral is a mean that counts the ends as whole,
     good to 2% here; on a mesh of 20,000 points that hardly matters.
     """
-    sample = brolly.Sample(*CASES[name])
+    sample = rainproof.Sample(*CASES[name])
     theirs = RELPLOT[name]
     cut_off = math.erfc(0.5 / theirs["width"] / math.sqrt(2))
     ours = _smoothed_error(_cosines(sample, 1 << 14), theirs["width"], 1e-6)
     assert ours == pytest.approx(theirs["fine"], abs=2e-5 + cut_off)
     mesh = 0.02 * theirs["value"]
     assert ours == pytest.approx(theirs["value"], abs=mesh + cut_off)
-    assert brolly.smooth_ece(sample) == pytest.approx(theirs["width"], abs=2.0**-10 + mesh + cut_off)
+    assert rainproof.smooth_ece(sample) == pytest.approx(theirs["width"], abs=2.0**-10 + mesh + cut_off)

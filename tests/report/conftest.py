@@ -4,7 +4,7 @@ import pytest
 from helpers import report_cases
 from helpers.browser import Browser
 
-from brolly.report import to_html
+from rainproof.report import to_html
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ import pytest
 from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 
-import brolly
-from brolly.cli import main
-from brolly.report import to_html
+import rainproof
+from rainproof.cli import main
+from rainproof.report import to_html
 
 NUMBERS = ("auroc", "observed_expected", "calibration_intercept", "calibration_slope", "brier_score", "brier_skill")
 
@@ -34,7 +34,7 @@ def three():
     y, bold, calm, _ = report_cases.rows()
     models = {"bold": (y, bold.clip(0.001, 0.999)), "calm": (y, calm), "constant": (y, np.full(len(y), 0.4))}
     with report_cases.quickly():
-        return brolly.assess_many(
+        return rainproof.assess_many(
             models, measures=report_cases.QUICK, n_resamples=19, rng=0, groups=np.arange(len(y)) // 3
         )
 
@@ -64,9 +64,9 @@ def test_the_numbers_are_those_of_clinical_performance():
     calm = calm.clip(0.001, 0.999)
     groups = np.arange(len(y)) // 3
     with report_cases.quickly():
-        a = brolly.assess(y, calm, groups=groups, measures=[], n_resamples=19, rng=0)
+        a = rainproof.assess(y, calm, groups=groups, measures=[], n_resamples=19, rng=0)
     mine = [each.threshold for each in a.advice]
-    alone = brolly.clinical_performance(y, calm, groups=groups, thresholds=mine, rng=0)
+    alone = rainproof.clinical_performance(y, calm, groups=groups, thresholds=mine, rng=0)
     for name in NUMBERS:
         assert getattr(a.clinical, name).to_dict() == getattr(alone, name).to_dict()
     found = data_of(a.to_html(preset="clinical"))["clinical"]
@@ -95,14 +95,14 @@ def test_items_follow_what_was_given(three):
     assert "No subgroups were given." in grouped
     assert "Not examined." in grouped
     with report_cases.quickly():
-        few = brolly.assess(
+        few = rainproof.assess(
             [0, 1, 1, 0], [0.2, 0.6, 0.7, 0.4], sample_weight=[1, 2, 3, 4], measures=[], n_resamples=19, rng=0
         )
     assert "5 with the event and 5 without (sums of weights)" in to_html(few, preset="clinical")
 
 
 def test_a_preset_that_does_not_exist_is_refused():
-    with pytest.raises(brolly.InputError, match="preset must be None or 'clinical'; it is 'legal'"):
+    with pytest.raises(rainproof.InputError, match="preset must be None or 'clinical'; it is 'legal'"):
         report_cases.single().to_html(preset="legal")
 
 
@@ -130,7 +130,7 @@ def test_pages_without_some_of_the_numbers(browser, tmp_path, case):
     y = np.zeros(len(p), int) if case == "one class" else (rng.random(len(p)) < p).astype(int)
     groups = np.zeros(80, int) if case == "one group" else None
     with report_cases.quickly():
-        a = brolly.assess(y, p, groups=groups, measures=[], n_resamples=19, rng=0)
+        a = rainproof.assess(y, p, groups=groups, measures=[], n_resamples=19, rng=0)
     a.to_html(tmp_path / "page.html", preset="clinical")
     browser.open(tmp_path / "page.html")
     assert browser.complaints() == []
@@ -143,7 +143,9 @@ def test_models_of_different_rows_have_their_own_line_of_treating_all(browser, t
     half, rare = rng.random(300), rng.beta(1, 60, 300)
     rows = {"half": (rng.random(300) < half, half), "rare": (rng.random(300) < rare, rare)}
     with report_cases.quickly():
-        brolly.assess_many(rows, measures=[], n_resamples=19, rng=0).to_html(tmp_path / "two.html", preset="clinical")
+        rainproof.assess_many(rows, measures=[], n_resamples=19, rng=0).to_html(
+            tmp_path / "two.html", preset="clinical"
+        )
     browser.open(tmp_path / "two.html")
     dashed = (
         'return document.querySelectorAll(\'[data-chart="all-net-benefit"] g[stroke-dasharray="4 3"] path\').length'

@@ -9,8 +9,8 @@ import pytest
 from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 
-import brolly
-from brolly.report import to_html
+import rainproof
+from rainproof.report import to_html
 
 
 def bottom(browser, selector):
@@ -45,10 +45,10 @@ def test_what_to_do_until_there_is_more_data_fits_the_first_screen(browser, tmp_
     patient = np.repeat(np.arange(300), 5)
     odds = rng.normal(-0.5, 1.2, 1500) + rng.normal(0, 0.7, 300)[patient]
     y, p = rng.random(1500) < 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-2.5 * odds))
-    task = brolly.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
     region = np.array(["north", "south", "east"])[patient % 3]
     with report_cases.quickly():
-        a = brolly.assess(y, p, task=task, groups=patient, by=region, measures=[], n_resamples=99, rng=0)
+        a = rainproof.assess(y, p, task=task, groups=patient, by=region, measures=[], n_resamples=99, rng=0)
     assert a.verdict.grade == "unknown"
     assert "until there is more data, recalibrate" in a.verdict.next_step
     to_html(a, tmp_path / "groups.html")
@@ -63,7 +63,7 @@ def test_what_to_do_until_there_is_more_data_fits_the_first_screen(browser, tmp_
 def test_several_forecasts_have_their_next_step_and_curves_on_the_first_screen(browser, tmp_path):
     y, bold, calm, _ = report_cases.rows()
     options = {"measures": [], "n_resamples": 19, "rng": 0, "task": report_cases.TASK}
-    found = brolly.assess_many({"base rate": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
+    found = rainproof.assess_many({"base rate": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
     to_html(found, tmp_path / "several.html")
     browser.open(tmp_path / "several.html")
     assert browser.texts(".comparison .next") == [found.next_step]
@@ -94,7 +94,7 @@ def test_the_band_of_few_rows_is_inside_the_chart(browser, tmp_path):
     rng = np.random.default_rng(0)
     p = rng.random(20)
     with report_cases.quickly():
-        a = brolly.assess(rng.random(20) < 0.9, p, measures=[], n_resamples=19, rng=0)
+        a = rainproof.assess(rng.random(20) < 0.9, p, measures=[], n_resamples=19, rng=0)
     assert a.null_band.value_high.max() > 1.1 * a.value.curve.value_perfect.max()
     to_html(a, tmp_path / "few.html")
     browser.open(tmp_path / "few.html")
@@ -107,7 +107,7 @@ def test_the_map_is_drawn_where_there_are_predictions(browser, tmp_path):
     rng = np.random.default_rng(2)
     p = np.append(rng.uniform(0.4, 0.6, 3000), [0.9] * 5)
     with report_cases.quickly():
-        a = brolly.assess(rng.random(3005) < p**2, p, measures=[], n_resamples=19, rng=0)
+        a = rainproof.assess(rng.random(3005) < p**2, p, measures=[], n_resamples=19, rng=0)
     to_html(a, tmp_path / "narrow.html")
     browser.open(tmp_path / "narrow.html")
     frame = "document.querySelector('[data-chart=reliability] svg')"
@@ -153,7 +153,7 @@ def test_rare_events_are_on_logit_axes(browser, tmp_path):
 def test_forecasts_are_ranked_by_cost(browser, tmp_path):
     y, bold, calm, _ = report_cases.rows()
     options = {"measures": [], "n_resamples": 19, "rng": 0, "task": report_cases.TASK}
-    found = brolly.assess_many({"constant": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
+    found = rainproof.assess_many({"constant": (y, bold * 0 + 0.4), "bold": (y, bold), "calm": (y, calm)}, **options)
     to_html(found, tmp_path / "ranked.html")
     browser.open(tmp_path / "ranked.html", size="phone")
     assert browser.texts("table.models td:first-child") == [

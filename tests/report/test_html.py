@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from helpers import report_cases
 
-import brolly
-from brolly.assessment import text as verdict_text
-from brolly.assessment.text import OWN_MAPS, segments
-from brolly.core.text import at_most
-from brolly.errors import InputError
-from brolly.report import to_html
-from brolly.report.html import embedded
-from brolly.report.html_tables import count, number, percent
+import rainproof
+from rainproof.assessment import text as verdict_text
+from rainproof.assessment.text import OWN_MAPS, segments
+from rainproof.core.text import at_most
+from rainproof.errors import InputError
+from rainproof.report import to_html
+from rainproof.report.html import embedded
+from rainproof.report.html_tables import count, number, percent
 
 LIMIT = 3_000_000  # bytes of a page
 
@@ -48,7 +48,7 @@ class Outline(HTMLParser):
 
 def assess(y, p, **options):
     with report_cases.quickly():
-        return brolly.assess(y, p, measures=report_cases.QUICK, n_resamples=19, **options)
+        return rainproof.assess(y, p, measures=report_cases.QUICK, n_resamples=19, **options)
 
 
 def test_the_policy_names_every_script_and_style_by_its_hash():
@@ -106,12 +106,12 @@ def test_the_verdict_stands_there_without_scripts():
     assert "Permission to use, copy, modify" in words  # what the licences ask for
 
 
-def test_the_files_that_can_be_saved_are_those_that_brolly_writes(tmp_path):
+def test_the_files_that_can_be_saved_are_those_that_rainproof_writes(tmp_path):
     a = report_cases.single()
     (more,) = json.loads(written(to_html(a), "more"))
     a.recalibrator.save(tmp_path / "map.json")
     first = a.recalibrator.map_ if a.verdict.grade == "recalibrate" else None
-    brolly.RoundingPolicy(a.task.task, a.rounded_guarantee.grid, recalibration=first).save(tmp_path / "policy.json")
+    rainproof.RoundingPolicy(a.task.task, a.rounded_guarantee.grid, recalibration=first).save(tmp_path / "policy.json")
     assert more["files"] == {name: (tmp_path / name).read_text() for name in ("map.json", "policy.json")}
 
 
@@ -138,7 +138,7 @@ def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
     (more,) = json.loads(written(page, "more"))
     costs, rate = more["costs"], a.summary.event_rate
     assert costs["net_benefit"] == [found.net_benefit for found in a.advice]
-    curve = brolly.net_benefit(*report_cases.rows()[:2], costs["threshold"])
+    curve = rainproof.net_benefit(*report_cases.rows()[:2], costs["threshold"])
     assert costs["net_benefit"] == pytest.approx(curve.value[0].tolist(), abs=1e-12)
     always = [(rate - t) / (1 - t) for t in costs["threshold"]]
     assert costs["net_benefit_always"] == pytest.approx(always, abs=1e-12)
@@ -228,7 +228,7 @@ def test_a_forecast_to_avoid_has_nothing_to_save():
 
 def test_a_map_that_changes_nothing_is_not_offered():
     y, bold, _, _ = report_cases.rows()
-    a = replace(report_cases.single(), recalibrator=brolly.Recalibrator("none", rng=0).fit(bold, y))
+    a = replace(report_cases.single(), recalibrator=rainproof.Recalibrator("none", rng=0).fit(bold, y))
     page = to_html(a)
     assert "Recalibration map" not in page
     assert "and recalibration map" not in page
@@ -288,8 +288,8 @@ def test_an_endless_name_is_cut():
 
 def test_an_endless_name_is_cut_in_sentences_and_tables():
     assert f": 2 {'x' * 55}..." in verdict_text.segments(endless(report_cases.single()).segments)
-    sample = brolly.Sample([0, 1] * 10, [0.2, 0.3] * 10)
-    tests = brolly.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
+    sample = rainproof.Sample([0, 1] * 10, [0.2, 0.3] * 10)
+    tests = rainproof.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
     assert max(map(len, str(tests).splitlines())) < 200
 
 
@@ -325,9 +325,9 @@ def edge_cases():
     yield "zeros and ones", (y, (p > 0.5).astype(float), {})
     yield "perfect", ([0, 1] * 100, [0.0, 1.0] * 100, {})
     yield "weights", (y, p, {"sample_weight": rng.exponential(size=3000)})
-    yield "compressed", (brolly.Sample(y, p).compress(2**10), None, {})
+    yield "compressed", (rainproof.Sample(y, p).compress(2**10), None, {})
     yield "thirty segments", (y, p, {"by": rng.integers(0, 30, 3000)})
-    yield "three actions", (y, p, {"task": brolly.DecisionTask.from_payoffs([[10, -20], [7, 0], [-5, 6]])})
+    yield "three actions", (y, p, {"task": rainproof.DecisionTask.from_payoffs([[10, -20], [7, 0], [-5, 6]])})
 
 
 @pytest.mark.parametrize("case", list(edge_cases()), ids=lambda case: case[0])

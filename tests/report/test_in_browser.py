@@ -14,10 +14,10 @@ from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
-from brolly import Recalibrator, RoundingPolicy, Sentence
-from brolly.assessment.components import MeasureValues
-from brolly.assessment.costs import LABELS
-from brolly.report import to_html
+from rainproof import Recalibrator, RoundingPolicy, Sentence
+from rainproof.assessment.components import MeasureValues
+from rainproof.assessment.costs import LABELS
+from rainproof.report import to_html
 
 HOSTILE = [
     "<script>document.title='owned'</script>",

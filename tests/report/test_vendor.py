@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("folder", ["src/brolly/report/vendor", "tests/report/vendor"])
+@pytest.mark.parametrize("folder", ["src/rainproof/report/vendor", "tests/report/vendor"])
 def test_vendored_files_are_what_their_makers_published(folder):
     folder = ROOT / folder
     said = dict(
@@ -19,7 +19,7 @@ def test_vendored_files_are_what_their_makers_published(folder):
 
 
 def test_the_licences_are_there():
-    text = (ROOT / "src/brolly/report/vendor/LICENCES.txt").read_text()
+    text = (ROOT / "src/rainproof/report/vendor/LICENCES.txt").read_text()
     assert "Mike Bostock" in text
     assert "Observable, Inc." in text
     assert text.count("Permission to use, copy, modify, and/or distribute") == 2

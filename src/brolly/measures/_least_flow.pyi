@@ -1,3 +1,0 @@
-from brolly.core.arrays import Floats
-
-def least_flow(negative: Floats, positive: Floats, tolerance: float, steps: int) -> tuple[float, float]: ...

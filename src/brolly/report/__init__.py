@@ -1,5 +1,0 @@
-"""The report: one self-contained HTML page on an assessment."""
-
-from brolly.report.html import to_html
-
-__all__ = ["to_html"]

@@ -1,0 +1,170 @@
+"""Advice for a threshold: where another action than the forecast's is better, proven for all thresholds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rainproof.assessment import text
+from rainproof.assessment.rate_intervals import RateIntervals
+from rainproof.core.arrays import Floats
+from rainproof.core.shown import Shown
+
+Action = Literal["act", "wait"]
+
+_STEPS = 200
+RARE = 0.05  # the share of rows with the rarer outcome below which charts have logit axes
+_AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
+_NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PredictionSwap:
+    """A range of predictions where the other action is better on average.
+
+    Attributes
+    ----------
+    low, high : float
+        The range of predictions.
+    says, do : {"act", "wait"}
+        What the forecast says, and what is better.
+    share : float
+        The share of rows in the range.
+    saves : float
+        What the other action saved per row (over all rows), in the units of the regret curve.
+    """
+
+    low: float
+    high: float
+    says: Action
+    do: Action
+    share: float
+    saves: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThresholdAdvice(Shown):
+    """What to do differently for somebody who acts from a threshold on.
+
+    Attributes
+    ----------
+    threshold : float
+        Act from this probability on: a false alarm costs the threshold, a miss 1 minus it.
+    regret : float
+        The regret curve at this threshold: the loss per row on these rows, in these units.
+    net_benefit : float
+        The net benefit of acting on the forecast on these rows: true positives per row, less false positives at the
+        odds of the threshold. Never acting has 0.
+    null_high : float
+        What the regret of a perfectly calibrated forecast stays below at this threshold.
+    swaps : tuple of PredictionSwap
+        The ranges where the other action is better on average, by increasing prediction. With the assessment's
+        confidence they are right at all thresholds at once.
+    """
+
+    threshold: float
+    regret: float
+    net_benefit: float
+    null_high: float
+    swaps: tuple[PredictionSwap, ...]
+
+    @property
+    def cost_ratio(self) -> float:
+        """The cost of a false alarm over that of a miss."""
+        return self.threshold / (1 - self.threshold)
+
+    @property
+    def share_of_stakes(self) -> float:
+        """The regret as a share of what is at stake."""
+        return self.regret / max(self.threshold, 1 - self.threshold)
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the regret is above `null_high`."""
+        return self.regret > self.null_high
+
+    def __str__(self) -> str:
+        return text.advice(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the advice in built-in types, ready for JSON."""
+        return {
+            "threshold": self.threshold,
+            "cost_ratio": self.cost_ratio,
+            "regret": self.regret,
+            "share_of_stakes": self.share_of_stakes,
+            "net_benefit": self.net_benefit,
+            "null_high": self.null_high,
+            "beyond_chance": self.beyond_chance,
+            "swaps": [{name: getattr(swap, name) for name in PredictionSwap.__slots__} for swap in self.swaps],
+            "text": str(self),
+        }
+
+
+def thresholds(own: Iterable[float] = (), event_rate: float = 0.5) -> Floats:
+    """Return the thresholds to give advice for: every half percent, some near 0 and 1, and the user's own.
+
+    If few rows have the event, or few do not, there are more around their share: there the decisions differ.
+    """
+    near = np.array(_NEAR_THE_ENDS)
+    inner = [mu for mu in own if 0 < mu < 1]
+    rarer = min(event_rate, 1 - event_rate)
+    around = rarer * _AROUND if 0 < rarer < RARE else np.empty(0)
+    more = around if event_rate < RARE else 1 - around
+    found = np.unique(np.concatenate([np.arange(1, _STEPS) / _STEPS, near, 1 - near, inner, more]))
+    return found[(found > 0) & (found < 1)]  # a share next to 1 may round to it
+
+
+def advise(
+    rates: RateIntervals, threshold: float, *, regret: float, net_benefit: float, null_high: float
+) -> ThresholdAdvice:
+    """Find where the other action is better, given intervals that hold for every range of predictions at once.
+
+    Below the threshold the forecast says to wait: acting is better where the event rate is above the threshold. Above
+    it, the other way round. Of all ranges of which the intervals prove that, the one that saved most on these rows
+    comes first, then those in what is left on either side of it. The cell that contains the threshold is in none.
+
+    Where the intervals hold, which they do with the assessment's confidence, every such range is right, at every
+    threshold: nothing else here is random. For a calibrated forecast no range can be right.
+    """
+    gain = rates.events - rates.share * threshold  # of acting, by cell
+    total = np.concatenate([[0.0], np.cumsum(gain)])
+    saved = total[None, 1:] - total[:-1, None]  # of acting, from cell i to cell j
+    below, above = np.searchsorted(rates.high, threshold, "right"), np.searchsorted(rates.low, threshold, "left")
+    act = np.where(rates.at_least > threshold, saved, 0.0)
+    wait = np.where(rates.at_most < threshold, -saved, 0.0)
+    swaps = [
+        *(_swap(rates, i, j, "act", act) for i, j in _best_ranges(act, 0, int(below))),
+        *(_swap(rates, i, j, "wait", wait) for i, j in _best_ranges(wait, int(above), len(gain))),
+    ]
+    swaps.sort(key=lambda swap: swap.low)
+    return ThresholdAdvice(
+        threshold=threshold, regret=regret, net_benefit=net_benefit, null_high=null_high, swaps=tuple(swaps)
+    )
+
+
+def _best_ranges(saves: Floats, start: int, stop: int) -> list[tuple[int, int]]:
+    """First and last cells of disjoint ranges within ``start`` to ``stop``, the one that saves most first."""
+    found, parts = [], [(start, stop)]
+    while parts:
+        i, j = parts.pop()
+        part = saves[i:j, i:j]
+        if part.size and part.max() > 0:
+            a, b = (i + int(k) for k in np.unravel_index(part.argmax(), part.shape))
+            found.append((a, b))
+            parts += [(i, a), (b + 1, j)]
+    return found
+
+
+def _swap(rates: RateIntervals, first: int, last: int, do: Action, saves: Floats) -> PredictionSwap:
+    return PredictionSwap(
+        low=float(rates.low[first]),
+        high=float(rates.high[last]),
+        says="wait" if do == "act" else "act",
+        do=do,
+        share=float(rates.share[first : last + 1].sum()),
+        saves=float(saves[first, last]),
+    )

@@ -1,0 +1,268 @@
+"""The core set for clinical prediction models: discrimination, calibration, overall performance, clinical utility."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from rainproof.assessment.components import BARS, Histogram
+from rainproof.assessment.reliability import Reliability, reliability_curve
+from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.sample.sample import Sample, as_sample
+from rainproof.core.text import html_rows, percent, rows
+from rainproof.inference.discrimination import auroc_estimate
+from rainproof.inference.influence import Entries, IntervalEstimate
+from rainproof.inference.net_benefit import NetBenefit, check_thresholds, decision_curves
+from rainproof.inference.performance import brier, calibration_line, observed_expected
+from rainproof.inference.resampling import Seed, check_share
+
+if TYPE_CHECKING:
+    from rainproof.plots import Figure
+
+# Name, what it is called, what is perfect.
+NUMBERS = (
+    ("auroc", "AUROC (C-statistic)", "1"),
+    ("observed_expected", "observed : expected events", "1"),
+    ("calibration_intercept", "calibration intercept", "0"),
+    ("calibration_slope", "calibration slope", "1"),
+    ("brier_score", "Brier score", "0"),
+    ("brier_skill", "Brier skill (scaled Brier)", "1"),
+)
+
+_RARE, _MOST_BARS = 0.05, 1024
+_FEW = 20  # rows of an outcome, or groups: with fewer the normal approximation is poor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ClinicalPerformance(Frozen):
+    """What reports on clinical prediction models are expected to give, in the order of the STRATOS core set.
+
+    Intervals are approximate (normal), each by itself. They do not use the statement "perfect" as a hypothesis.
+
+    Attributes
+    ----------
+    auroc : IntervalEstimate or None
+        Discrimination. None if all outcomes are the same.
+    observed_expected : IntervalEstimate or None
+        Events over the sum of the predictions: below 1, risks are predicted too high.
+    calibration_intercept, calibration_slope : IntervalEstimate or None
+        Of the logistic regression of the outcome on the logit of the prediction; the intercept at slope 1. A slope
+        below 1: predictions are too extreme. None where it does not exist (`notes` says why).
+    brier_score, brier_skill : IntervalEstimate or None
+        The Brier score, and the share by which it is below that of the event rate as a forecast for everybody.
+    net_benefit : NetBenefit
+        Clinical utility: the decision curve.
+    reliability : Reliability
+        The calibration plot.
+    risk_distribution : Histogram
+        The distribution of predictions, and that of rows with the event.
+    event_rate : float
+    confidence_level : float
+    n : int
+    groups : int or None
+    notes : tuple of str
+        Why a number is missing.
+    """
+
+    auroc: IntervalEstimate | None
+    observed_expected: IntervalEstimate | None
+    calibration_intercept: IntervalEstimate | None
+    calibration_slope: IntervalEstimate | None
+    brier_score: IntervalEstimate
+    brier_skill: IntervalEstimate | None
+    net_benefit: NetBenefit
+    reliability: Reliability
+    risk_distribution: Histogram
+    event_rate: float
+    confidence_level: float
+    n: int
+    groups: int | None
+    notes: tuple[str, ...]
+
+    def plot(self) -> Figure:
+        """Draw the calibration plot, the decision curve and the risk distribution; see `rainproof.plots.clinical`."""
+        from rainproof.plots import clinical
+
+        return clinical(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        numbers = {name: (found := getattr(self, name)) and found.to_dict() for name, _, _ in NUMBERS}
+        about = {name: getattr(self, name) for name in ("event_rate", "confidence_level", "n", "groups")}
+        parts = {name: getattr(self, name).to_dict() for name in ("net_benefit", "reliability", "risk_distribution")}
+        return {"result": "clinical_performance", **about, **numbers, **parts, "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        return f"ClinicalPerformance(auroc={self.auroc and self.auroc.value}, n={self.n})"
+
+    def table(self) -> list[tuple[str, str, str]]:
+        """Return name, estimate with interval, and the value of a perfect forecast, as text."""
+        found = ((text, getattr(self, name), perfect) for name, text, perfect in NUMBERS)
+        return [(text, "not defined" if value is None else str(value), perfect) for text, value, perfect in found]
+
+    def __str__(self) -> str:
+        lines = [f"{text:28} {value:32} perfect: {perfect}" for text, value, perfect in self.table()]
+        return "\n".join([self._caption(), *lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        lines = html_rows(["measure", "estimate", "perfect"], self.table())
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><caption>{escape(self._caption())}</caption>{lines}</table>{notes}"
+
+    def _caption(self) -> str:
+        of = f" in {self.groups:,} groups" if self.groups is not None else ""
+        level = percent(self.confidence_level)
+        return f"{rows(self.n)}{of}, event rate {percent(round(self.event_rate, 5))}; {level} intervals in brackets"
+
+
+def clinical_performance(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    rng: Seed = None,
+) -> ClinicalPerformance:
+    """Compute the core set of performance measures for a clinical prediction model.
+
+    It is what TRIPOD+AI asks for and the STRATOS initiative recommends: AUROC, a calibration plot, net benefit with a
+    decision curve, and the distribution of risks by outcome; with calibration intercept and slope, observed : expected
+    and the Brier score beside them.
+
+    Explained in docs/clinical.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    thresholds : array_like, optional
+        The thresholds of the decision curve, in (0, 1). Default: 0.01, 0.02, ..., 0.99.
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site): rows of a group may depend on each other, groups must be independent.
+        The calibration plot treats rows as independent.
+    confidence_level : float
+        The level of the intervals.
+    rng : None, int or Generator
+        The source of randomness of the calibration plot's band.
+
+    Returns
+    -------
+    ClinicalPerformance
+        Prints the table; `plot()` draws the three pictures.
+
+    Notes
+    -----
+    The intervals treat the model as fixed: for data that it was fitted to they are of no use. The slope's error is that
+    of the logistic model, or of groups. `assess` says what to do with the forecast; this is for the report that
+    reviewers expect.
+
+    References
+    ----------
+    Van Calster and others (2025), "Evaluation of performance measures in predictive artificial intelligence models to
+    support medical decisions" (STRATOS), arXiv:2412.10288. Collins and others (2024), "TRIPOD+AI statement",
+    doi:10.1136/bmj-2023-078378.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> y = rng.random(4000) < p**2
+    >>> print(rainproof.clinical_performance(y, p, rng=0))
+    4,000 rows, event rate 32.85%; 95% intervals in brackets
+    AUROC (C-statistic)          0.865 (0.853 to 0.876)           perfect: 1
+    observed : expected events   0.661 (0.638 to 0.686)           perfect: 1
+    calibration intercept        -1.05 (-1.13 to -0.965)          perfect: 0
+    calibration slope            1.19 (1.11 to 1.27)              perfect: 1
+    Brier score                  0.171 (0.165 to 0.177)           perfect: 0
+    Brier skill (scaled Brier)   0.225 (0.189 to 0.261)           perfect: 1
+    """
+    level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    plot = reliability_curve(sample, confidence_level=level, rng=rng)
+    return core_set(sample, groups, mu, level, plot)
+
+
+def core_set(
+    sample: Sample,
+    groups: ArrayLike | None,
+    mu: Floats,
+    confidence_level: float,
+    reliability: Reliability,
+) -> ClinicalPerformance:
+    """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
+    entries = Entries.of(sample, groups)
+    line = calibration_line(entries, confidence_level)
+    score, skill = brier(entries, confidence_level)
+    found = auroc_estimate(sample, entries, confidence_level)
+    return ClinicalPerformance(
+        auroc=found,
+        observed_expected=observed_expected(entries, confidence_level),
+        calibration_intercept=None if line is None else line[0],
+        calibration_slope=None if line is None else line[1],
+        brier_score=score,
+        brier_skill=skill,
+        net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample._whole_rows),
+        reliability=reliability,
+        risk_distribution=Histogram.of(sample, _bars(float(entries.share @ entries.prob))),
+        event_rate=sample.event_rate,
+        confidence_level=confidence_level,
+        n=sample._whole_rows,
+        groups=entries.draws,
+        notes=_notes(found is None, entries, line),
+    )
+
+
+def _bars(mean: float) -> int:
+    """How many bars show the distribution of predictions with this mean: near 0 and 1 narrow ones are needed."""
+    rarer = max(min(mean, 1 - mean), 1e-9)
+    return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
+
+
+class ClinicalValues:
+    """The core set of an assessment, computed when it is first asked for: the verdict needs none of it."""
+
+    def __init__(self, *parts: Any) -> None:
+        self._parts = parts
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"found": self.found}  # not the rows
+
+    @cached_property
+    def found(self) -> ClinicalPerformance:
+        """The core set."""
+        return core_set(*self._parts)
+
+
+def _notes(
+    one_class: bool, entries: Entries, line: tuple[IntervalEstimate, IntervalEstimate | None] | None
+) -> tuple[str, ...]:
+    notes = []
+    if one_class:
+        notes = ["All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."]
+    elif line is None:
+        notes = ["Calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so."]
+    elif line[1] is None:
+        notes = ["The calibration slope is not defined: predictions are all equal, or separate the outcomes."]
+    fewest = min(entries.effective(entries.event), entries.effective(~entries.event))
+    if entries.draws is not None:
+        fewest = min(fewest, entries.draws)
+    if fewest < _FEW:
+        few = "row" if entries.draws != fewest else "group"
+        kind = " of the rarer outcome" if few == "row" else ""
+        notes.append(f"Only {fewest:.3g} {few}{'s' * (fewest != 1)}{kind}: do not rely on the intervals.")
+    return tuple(notes)

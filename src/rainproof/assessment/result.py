@@ -1,0 +1,250 @@
+"""The assessment of a forecast: the verdict, and everything that it rests on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rainproof.assessment.advice import ThresholdAdvice
+from rainproof.assessment.clinical import ClinicalPerformance, ClinicalValues
+from rainproof.assessment.components import DataSummary, Estimate, Histogram, MeasureValues
+from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.reliability import Reliability
+from rainproof.assessment.segments import SegmentTable
+from rainproof.assessment.text import ADVICE_METHOD
+from rainproof.assessment.verdict import Evidence, Verdict
+from rainproof.core.atomic_write import write_atomic
+from rainproof.core.version import VERSION
+from rainproof.decisions.curve import RegretProfile
+from rainproof.decisions.forecast_value import ForecastValue
+from rainproof.inference.bands import NullBand
+from rainproof.inference.calibration_test import CalibrationTest
+from rainproof.inference.guarantee_result import Guarantee
+from rainproof.measures.soft_binned import SoftBinnedProfile
+from rainproof.recalibration.recalibrator import Recalibrator
+
+if TYPE_CHECKING:
+    from rainproof.plots import Figure
+
+SCHEMA = 2
+_POINTS = 801  # of a curve in JSON
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Assessment:
+    """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with ``to_html(path)``.
+
+    Attributes
+    ----------
+    name : str or None
+        The name of the forecast, in `assess_many`.
+    summary : DataSummary
+        The size of the sample: ``n``, ``event_rate`` and so on.
+    verdict : Verdict
+        The verdict in words: ``grade``, ``headline``, ``reason``, ``next_step``, ``answers``, ``sentences``.
+    evidence : Evidence
+        The bounds that the verdict rests on.
+    measures : tuple of Estimate
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. They are computed when they are
+        first asked for.
+    reliability : Reliability
+        The reliability diagram on `shown_grid`.
+    histogram : Histogram
+        The distribution of the predictions.
+    value : ForecastValue
+        What the forecast is worth at each threshold on these rows, as it is and recalibrated.
+    regret : RegretProfile
+        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
+    null_band : NullBand
+        The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
+        predictions shows by chance.
+    profile : SoftBinnedProfile
+        SCDL on each grid, and the grid m* that decides its value.
+    guarantee : Guarantee
+        A proven upper bound of everybody's expected loss, acting on the probabilities as they are.
+    rounded_guarantee : Guarantee
+        The same, acting on probabilities that are rounded at random to `shown_grid`, against all changes of actions.
+    recalibrator : Recalibrator or None
+        The map to recalibrate with, and its certificate. None where rows of unequal weight are compressed.
+    test : CalibrationTest
+        The test of perfect calibration.
+    advice : tuple of ThresholdAdvice
+        What to do differently, for about two hundred thresholds.
+    task : TaskResult or None
+        The loss of the user's own decision.
+    segments : SegmentTable or None
+        SCDL of each segment, tested with allowance for their number.
+    confidence_level, tolerance : float
+        The confidence level of each statement; the expected loss, as a share of what is at stake, that is acceptable.
+    n_resamples : int
+        The number of resamples of the test.
+    seed : int or None
+        The seed of the random numbers, if one was given.
+    warnings : tuple of str
+        Reasons to read the result with care.
+    """
+
+    name: str | None
+    summary: DataSummary
+    verdict: Verdict
+    evidence: Evidence
+    _measure_values: MeasureValues
+    _clinical_values: ClinicalValues
+    reliability: Reliability
+    histogram: Histogram
+    value: ForecastValue
+    regret: RegretProfile
+    null_band: NullBand
+    profile: SoftBinnedProfile
+    guarantee: Guarantee
+    rounded_guarantee: Guarantee
+    recalibrator: Recalibrator | None
+    test: CalibrationTest | None
+    advice: tuple[ThresholdAdvice, ...]
+    task: TaskResult | None
+    segments: SegmentTable | None
+    confidence_level: float
+    tolerance: float
+    n_resamples: int
+    seed: int | None
+    warnings: tuple[str, ...]
+
+    @property
+    def measures(self) -> tuple[Estimate, ...]:
+        """Every measure, on these rows."""
+        return self._measure_values.estimates
+
+    @property
+    def clinical(self) -> ClinicalPerformance:
+        """What reports on clinical prediction models give (see `clinical_performance`); computed when asked for."""
+        return self._clinical_values.found
+
+    @property
+    def shown_grid(self) -> int:
+        """The grid of the reliability diagram and of the regret curve."""
+        return self.reliability.grid
+
+    def __getitem__(self, name: str) -> Estimate:
+        return {e.measure.name: e for e in self.measures}[name]
+
+    def advice_at(self, threshold: float) -> ThresholdAdvice:
+        """Return the advice for the nearest threshold that there is advice for."""
+        return min(self.advice, key=lambda found: abs(found.threshold - threshold))
+
+    def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
+        """Draw the four panels of `rainproof.plots.overview` in one Matplotlib figure (`figsize` in inches)."""
+        from rainproof.plots import overview
+
+        return overview(self, figsize=figsize, dpi=dpi)
+
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
+    ) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
+
+        The preset "clinical" has the core set of measures for clinical prediction models first.
+        """
+        from rainproof.report import to_html
+
+        return to_html(self, path, title=title, preset=preset)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
+        return as_json(self.to_dict(), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assessment in built-in types, ready for JSON."""
+        return {
+            "result": "assessment",
+            "schema": SCHEMA,
+            "rainproof": VERSION,
+            "name": self.name,
+            **self.summary.to_dict(),
+            "confidence_level": self.confidence_level,
+            "tolerance": self.tolerance,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+            "verdict": self.verdict.to_dict(),
+            "measures": [e.to_dict() for e in self.measures],
+            "reliability": self.reliability.to_dict(),
+            "histogram": self.histogram.to_dict(),
+            "regret": self._regret(),
+            "profile": self._profile(),
+            "guarantee": self.guarantee.to_dict(),
+            "rounded_guarantee": self.rounded_guarantee.to_dict(),
+            "worth": self.evidence.worth and self.evidence.worth.to_dict(),
+            "worth_recalibrated": self.evidence.worth_recalibrated and self.evidence.worth_recalibrated.to_dict(),
+            "recalibration": self.recalibrator and self._recalibration(self.recalibrator),
+            "value": self._value(),
+            "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
+            "advice": {
+                "method": ADVICE_METHOD,
+                "thresholds": [found.to_dict() for found in self.advice],
+            },
+            "task": self.task and self.task.to_dict(),
+            "segments": self.segments and self.segments.to_dict(),
+        }
+
+    def _regret(self) -> dict[str, Any]:
+        null = self.null_band
+        return {
+            **self.regret.to_dict(),
+            "null_threshold": null.thresholds.tolist(),
+            "null_low": null.regret_low.tolist(),
+            "null_high": null.regret_high.tolist(),
+            "null_highest": null.regret_limit,
+        }
+
+    def _profile(self) -> dict[str, Any]:
+        return {
+            **self.profile.to_dict(),
+            "reciprocals": (1 / self.profile.grids).tolist(),
+            "resolved": self.profile.resolved,
+        }
+
+    def _recalibration(self, found: Recalibrator) -> dict[str, Any]:
+        return {
+            "method": found.method_,
+            "map": found.map_.to_dict(),
+            "certificate": found.certificate_.to_dict(),
+            "candidates": [asdict(candidate) for candidate in found.candidates_],
+        }
+
+    def _value(self) -> dict[str, Any]:
+        """The curves at no more points than a chart can show."""
+        curve = self.value.curve
+        some = np.unique(np.linspace(0, len(curve.threshold) - 1, _POINTS).astype(np.int64))
+        names = ("threshold", "value", "value_recalibrated", "value_perfect")
+        null = self.null_band
+        return {
+            "event_rate": curve.event_rate,
+            **{name: getattr(curve, name)[some].tolist() for name in names},
+            "null_threshold": null.thresholds.tolist(),
+            "null_low": null.value_low.tolist(),
+            "null_high": null.value_high.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f"{self.name!r}, "
+        return f"Assessment({name}{self.verdict.grade!r}, bound={self.guarantee.bound:.6g}, n={self.summary.n})"
+
+    def __str__(self) -> str:
+        return str(self.verdict)
+
+    def _repr_html_(self) -> str:
+        name = "" if self.name is None else f"<h4>{escape(self.name)}</h4>"
+        return f"<div>{name}{self.verdict._repr_html_()}</div>"
+
+
+def as_json(document: dict[str, Any], path: str | Path | None) -> str:
+    """Return a document as JSON, and write it if a path is given."""
+    text = json.dumps(document, allow_nan=False, indent=1)
+    if path is not None:
+        write_atomic(Path(path), text + "\n")
+    return text

@@ -1,0 +1,240 @@
+"""The segments of an assessment, each tested with allowance for the number of segments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.assessment import text
+from rainproof.assessment.costs import segment_costs
+from rainproof.core.arrays import Floats
+from rainproof.core.input.labels import rows_by_segment
+from rainproof.core.sample.sample import Sample
+from rainproof.core.sample.segments import Segments
+from rainproof.core.shown import Shown
+from rainproof.decisions.finite_task import FiniteTask
+from rainproof.decisions.task import DecisionTask
+from rainproof.errors import FewRowsWarning
+from rainproof.inference.guarantee import guarantee
+from rainproof.inference.guarantee_result import Guarantee
+from rainproof.inference.segments import segment_tests
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+MEASURE = "soft_binned_cdl"
+_INTERVALS = 50  # segments that get an interval: as many as anyone looks at
+_BOUNDED = 500  # segments that get a guarantee
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment(Shown):
+    """One segment of an assessment.
+
+    Attributes
+    ----------
+    key : tuple of str
+        The segment's value in each of the columns.
+    n : int
+        The number of rows.
+    share : float
+        The share of the weight of all rows.
+    event_rate : float
+        The frequency of the event.
+    value : float
+        SCDL of the segment's rows.
+    loss, loss_bound : float or None
+        The largest loss of any decision that acts on the probabilities as they are, against any monotone recalibration:
+        on the segment's rows, and in its population at most, at ``1 - fdr`` confidence for each segment by itself. None
+        for small segments, and beyond the 500 with the smallest p-values.
+    null_mean : float or None
+        The mean SCDL of a perfectly calibrated forecast; this and the next four are None for small segments.
+    low, high : float or None
+        The interval of SCDL, at the table's `interval_level`; also None where no interval was computed.
+    p_value, q_value : float or None
+        Of the test of perfect calibration, by itself; and the smallest false discovery rate that flags the segment.
+    cost, cost_without : float or None
+        The cost per case of the user's own decision on the segment's rows: acting on the forecast as it is, and
+        without a forecast (the better of always and never acting). None without a decision that has a list of actions.
+    small : bool
+        Whether the segment has too few rows to be tested.
+    flagged : bool
+        Whether the segment is miscalibrated beyond chance, at the table's false discovery rate.
+    """
+
+    key: tuple[str, ...]
+    n: int
+    share: float
+    event_rate: float
+    value: float
+    loss: float | None = None
+    loss_bound: float | None = None
+    null_mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    cost: float | None = None
+    cost_without: float | None = None
+    small: bool
+    flagged: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name of the segment in one line."""
+        return " / ".join(self.key)
+
+    @property
+    def status(self) -> str:
+        """The result of the test in words."""
+        return text.segment_status(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        shown = {name: getattr(self, name) for name in self.__slots__}
+        return {"label": self.label, **shown, "key": list(self.key), "status": self.status}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class SegmentTable(Shown):
+    """The segments of an assessment.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The names of the columns that segment the rows.
+    fdr : float
+        The false discovery rate: the expected share of calibrated segments among those flagged is at most this.
+    interval_level : float or None
+        The confidence level of each interval: on average at most a share `fdr` of the intervals shown miss.
+    min_rows : int
+        Segments with fewer rows are not tested.
+    pooled_value : float
+        SCDL of all rows together.
+    rows : tuple of Segment
+        One for each segment.
+    """
+
+    by: tuple[str, ...]
+    fdr: float
+    interval_level: float | None
+    min_rows: int
+    pooled_value: float
+    rows: tuple[Segment, ...]
+
+    @property
+    def flagged(self) -> tuple[Segment, ...]:
+        """The segments that are miscalibrated beyond chance, the largest loss first."""
+        return tuple(sorted((s for s in self.rows if s.flagged), key=by_loss))
+
+    @property
+    def small(self) -> int:
+        """The number of segments with too few rows to be tested."""
+        return sum(s.small for s in self.rows)
+
+    def first(self, n: int) -> tuple[Segment, ...]:
+        """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
+        kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
+        return tuple(sorted(kept, key=by_loss))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss in each segment into axes (default: new ones); see `rainproof.plots.segments`."""
+        from rainproof.plots import segments
+
+        return segments(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table in built-in types, ready for JSON."""
+        return {
+            "by": list(self.by),
+            "measure": MEASURE,
+            "method": "Benjamini-Hochberg",
+            "fdr": self.fdr,
+            "interval_level": self.interval_level,
+            "min_rows": self.min_rows,
+            "pooled_value": self.pooled_value,
+            "rows": [s.to_dict() for s in self.rows],
+        }
+
+    def __repr__(self) -> str:
+        return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
+
+
+def by_loss(segment: Segment) -> tuple[bool, float, float]:
+    """The largest loss first. SCDL comes second: it moves in steps, and many segments share a value."""
+    return segment.small, -(segment.loss or 0.0), -segment.value
+
+
+def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike | Mapping[str, ArrayLike]) -> Segments:
+    """Split outcomes, predictions and weights, already checked, into one sample for each segment."""
+    y_true, y_prob, weight = columns
+    assert y_true is not None
+    assert y_prob is not None
+    names, places = rows_by_segment(by, len(y_prob))
+    samples = {}
+    for key, rows in places.items():
+        own = None if weight is None else weight[rows]
+        if own is None or (own > 0).any():  # a segment whose rows all have weight zero has no rows
+            samples[key] = Sample(y_true[rows], y_prob[rows], sample_weight=own, pos_label=pos_label)
+    return Segments.from_samples(samples, names)
+
+
+def judge_segments(
+    segments: Segments,
+    total: float,
+    value: float,
+    *,
+    fdr: float,
+    task: DecisionTask | None,
+    rng: np.random.Generator,
+    step: Callable[[], None],
+) -> SegmentTable:
+    """Test every segment that is large enough; intervals for those with the smallest p-values (`segment_tests`).
+
+    `total` and `value` are the weight and the SCDL of all rows together.
+    """
+    tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
+    names = ("null_mean", "low", "high", "p_value", "q_value")
+    columns = zip(*(getattr(tests, name).tolist() for name in names), strict=True)
+    losses = _losses(segments, tests.p_value, 1 - fdr)
+    rows = [
+        Segment(
+            key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
+            n=sample.n,
+            share=sample.total_weight / total,
+            event_rate=sample.event_rate,
+            value=value,
+            small=sample.n < tests.min_rows,
+            flagged=bool(numbers[-1] <= fdr),
+            loss=losses[k].plug_in if k in losses else None,
+            loss_bound=losses[k].bound if k in losses else None,
+            **(segment_costs(sample, task) if isinstance(task, FiniteTask) else {}),
+            **{name: None if x != x else x for name, x in zip(names, numbers, strict=True)},
+        )
+        for k, ((key, sample), value, numbers) in enumerate(
+            zip(segments.items(), tests.value.tolist(), columns, strict=True)
+        )
+    ]
+    return SegmentTable(
+        by=segments.by,
+        fdr=fdr,
+        interval_level=tests.interval_level,
+        min_rows=tests.min_rows,
+        pooled_value=value,
+        rows=tuple(rows),
+    )
+
+
+def _losses(segments: Segments, p_value: Floats, confidence_level: float) -> dict[int, Guarantee]:
+    """The guarantee of acting as is, for tested segments with the smallest p-values, by position."""
+    keys, found = list(segments), {}
+    for k in np.argsort(p_value)[:_BOUNDED].tolist():  # NaN, of those not tested, is last
+        if np.isfinite(p_value[k]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FewRowsWarning)
+                found[k] = guarantee(segments[keys[k]], response="as_is", confidence_level=confidence_level)
+    return found

@@ -1,0 +1,315 @@
+"""The verdict: is the forecast useful, is it honest, what would recalibration gain, and what to do next."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+from rainproof.assessment import text
+from rainproof.assessment.answers import answer_line, cost_answer, loss_answer, recalibration_answer, worth_answer
+from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.next_step import commands, next_step
+from rainproof.core.text import wrapped
+from rainproof.inference.calibration_test import CalibrationTest
+from rainproof.inference.guarantee_result import Guarantee
+from rainproof.inference.worth import Worth
+from rainproof.recalibration.certificate import Certificate
+
+Grade = Literal["use", "recalibrate", "avoid", "unknown"]
+About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
+
+_ANSWER = ("about", "question", "value", "meaning")  # in JSON
+_USELESS = 0.25  # of what perfect foresight is worth: if no decision can gain more, the forecast is not worth using
+_SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """What a verdict rests on. Each bound holds at the confidence level, by itself.
+
+    Attributes
+    ----------
+    n : int
+        The number of rows.
+    event_rate : float
+        The share of rows with the event.
+    mean_prediction : float
+        The mean of the predictions.
+    confidence_level, tolerance : float
+        As for `assess`.
+    worth, worth_recalibrated : Worth or None
+        What the forecast gains over no forecast at some threshold, as it is and recalibrated. None where rows of
+        unequal weight are compressed and cannot be divided.
+    as_is, rounded : Guarantee
+        What no decision loses more than, acting on the probabilities as they are, and rounded at random.
+    method : str or None
+        The method of recalibration that was chosen.
+    certificate : Certificate or None
+        What is proven of recalibration.
+    ignored : float or None
+        No decision loses more than this, in expectation, by ignoring the recalibrated forecast.
+    test : CalibrationTest or None
+        The test of perfect calibration; None with groups, as it needs independent outcomes.
+    p_grouped : float or None
+        With groups: a p-value of perfect calibration, whatever the dependence within groups (`grouped_p_value`).
+    groups : int or None
+        The number of groups, if rows depend on each other.
+    brier_score : float
+        The Brier score on these rows.
+    constant : bool
+        Whether all predictions are known to be equal.
+    rarer : int or None
+        The number of rows with the rarer outcome, where it is rare and rows have no weights.
+    auroc : float or None
+        The area under the ROC curve on these rows: below 0.5, higher predictions go with fewer events.
+    is_reversed : bool
+        Whether it is so far below 0.5 that the event, or the forecast, may be the wrong way round.
+    """
+
+    n: int
+    event_rate: float
+    mean_prediction: float
+    brier_score: float
+    confidence_level: float
+    tolerance: float
+    worth: Worth | None
+    worth_recalibrated: Worth | None
+    as_is: Guarantee
+    rounded: Guarantee
+    method: str | None
+    certificate: Certificate | None
+    ignored: float | None
+    test: CalibrationTest | None
+    groups: int | None
+    auroc: float | None = None
+    is_reversed: bool = False
+    p_grouped: float | None = None
+    rarer: int | None = None
+    constant: bool = False
+
+    @property
+    def foresight(self) -> float:
+        """What perfect foresight is worth in the decision that gains most by it, as a share of what is at stake."""
+        return min(self.event_rate, 1 - self.event_rate)
+
+    @property
+    def brier_without(self) -> float:
+        """The Brier score of the event rate of the other rows, for each row (of equal weights)."""
+        return self.event_rate * (1 - self.event_rate) * (self.n / max(self.n - 1, 1)) ** 2
+
+    @property
+    def useful(self) -> bool:
+        """Whether the forecast as it is provably gains at some threshold."""
+        return self.worth is not None and self.worth.proven
+
+    @property
+    def useful_recalibrated(self) -> bool:
+        """Whether the recalibrated forecast provably gains at some threshold."""
+        return self.worth_recalibrated is not None and self.worth_recalibrated.proven
+
+    @property
+    def useless(self) -> bool:
+        """Whether no gain is proven, and no decision can gain more than a quarter of what foresight is worth."""
+        if self.useful or self.useful_recalibrated or self.ignored is None or self.foresight == 0:
+            return False
+        return self.ignored <= _USELESS * self.foresight
+
+    @property
+    def safe(self) -> bool:
+        """Whether no decision loses more than the tolerance by acting on the probabilities as they are."""
+        return self.as_is.bound <= self.tolerance
+
+    @property
+    def slight(self) -> float:
+        """The gain by recalibration that can wait: a fifth of the tolerance, and less for rare events."""
+        return _SLIGHT * self.tolerance * 2 * self.foresight
+
+    @property
+    def improvable(self) -> bool:
+        """Whether recalibration gains more than a little, by the estimate."""
+        return self.certificate is not None and self.certificate.gain_estimate > self.slight
+
+    @property
+    def improves(self) -> bool:
+        """Whether recalibration provably gains, and more than a little by the estimate."""
+        return self.certificate is not None and self.improvable and self.certificate.gain_at_least > 0
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value of perfect calibration, for rows that are independent or for groups."""
+        return self.p_grouped if self.test is None else self.test.p_value
+
+    @property
+    def miscalibrated(self) -> bool:
+        """Whether the test rejects perfect calibration."""
+        if self.test is not None:
+            return self.test.rejects(1 - self.confidence_level)
+        return self.p_grouped is not None and self.p_grouped <= 1 - self.confidence_level
+
+    @property
+    def better_recalibrated(self) -> bool:
+        """Whether recalibrated probabilities are the better guess although nothing is proven of them."""
+        return self.grade == "unknown" and self.miscalibrated and self.improvable and not (self.useful and self.safe)
+
+    @property
+    def grade(self) -> Grade:
+        """The verdict in a word.
+
+        The estimate of what recalibration gains says which of "use" and "recalibrate" is possible; bounds say whether
+        it is proven. So with the same estimates, weaker bounds lead to "unknown", never from one to the other.
+        """
+        if self.useless:
+            return "avoid"
+        if self.improvable:
+            return "recalibrate" if self.improves and (self.useful or self.useful_recalibrated) else "unknown"
+        return "use" if self.useful and self.safe else "unknown"
+
+    @property
+    def rows_needed(self) -> int | None:
+        """An estimate of the rows that would prove that the loss is tolerable; None if these rows do not tell.
+
+        It is for a forecast that recalibration does not seem to improve: its loss should vanish, and the bound shrink
+        like n to the power -2/3.
+        """
+        if self.improvable or self.safe:
+            return None
+        return math.ceil(self.n * math.pow(self.as_is.bound / self.tolerance, 1.5))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """One sentence of a verdict, and what it is about."""
+
+    about: About
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The answer to one of the questions that people come with.
+
+    Attributes
+    ----------
+    about : {"worth", "loss", "recalibration", "cost"}
+        The question.
+    question : str
+        In words.
+    value : str
+        The number, with its unit.
+    meaning : str
+        What the number is of.
+    detail : str
+        What else the text says.
+    """
+
+    about: About
+    question: str
+    value: str
+    meaning: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """The verdict on a forecast in words.
+
+    Attributes
+    ----------
+    grade : {"use", "recalibrate", "avoid", "unknown"}
+        "use": the forecast provably gains at some threshold, and no decision loses more than the tolerance by acting on
+        it as it is. "recalibrate": recalibration provably gains. "avoid": no decision can gain much by it, even
+        recalibrated. "unknown": these rows prove none of that.
+    headline : str
+        The verdict in a sentence.
+    reason : str
+        Why, in a sentence.
+    next_step : str
+        What to do now.
+    commands : tuple of str
+        The code, or the command lines, that do it; empty if there are none.
+    answers : tuple of Answer
+        Is it useful, what does miscalibration cost, what would recalibration gain, what does it cost you.
+    sentences : tuple of Sentence
+        The details, in the order of reading.
+    """
+
+    grade: Grade
+    headline: str
+    reason: str
+    next_step: str
+    commands: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    sentences: tuple[Sentence, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict in built-in types, ready for JSON."""
+        return {
+            "grade": self.grade,
+            "headline": self.headline,
+            "reason": self.reason,
+            "next_step": self.next_step,
+            "commands": list(self.commands),
+            "answers": [{name: getattr(a, name) for name in _ANSWER} for a in self.answers],
+            "sentences": [{"about": s.about, "text": s.text} for s in self.sentences],
+            "text": str(self),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([wrapped(self.headline), self.body()])
+
+    def body(self) -> str:
+        """What follows the headline: the reason, the next step and the table of answers."""
+        code = [f"    {command}" for command in self.commands]
+        return "\n".join([wrapped(self.reason), wrapped(self.next_step), *code, "", self.table()])
+
+    def table(self) -> str:
+        """The answers as lines of a table."""
+        return "\n".join(answer_line(a.question, a.value, f"{a.meaning} {a.detail}") for a in self.answers)
+
+    @property
+    def details(self) -> str:
+        """The details, as paragraphs."""
+        return "\n".join(wrapped(s.text) for s in self.sentences)
+
+    def _repr_html_(self) -> str:
+        code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
+        rows = "".join(
+            f"<tr><th>{escape(a.question)}</th><td>{escape(a.value)}</td><td>{escape(a.meaning)}</td></tr>"
+            for a in self.answers
+        )
+        return (
+            f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}"
+            f"<table>{rows}</table>"
+        )
+
+
+def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...] = ()) -> Verdict:
+    """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
+    answers = [
+        Answer(about="worth", question="Is it useful?", **worth_answer(e, task)),
+        Answer(about="loss", question="Miscalibration costs", **loss_answer(e)),
+        Answer(about="recalibration", question="Recalibration gains", **recalibration_answer(e)),
+    ]
+    if task is not None and task.cost is not None:
+        answers.append(Answer(about="cost", question="Your cost", **cost_answer(task)))
+    sentences = [
+        Sentence(about="worth", text=text.worth(e)),
+        Sentence(about="loss", text=text.as_is(e)),
+        Sentence(about="rounded", text=text.rounded(e)),
+        Sentence(about="recalibration", text=text.recalibration(e)),
+        *([Sentence(about="cost", text=text.costs(task))] if task is not None and task.cost is not None else []),
+        *([Sentence(about="test", text=text.calibration(e))] if e.p_value is not None else []),
+        *more,
+        Sentence(about="limits", text=text.limits(e)),
+    ]
+    return Verdict(
+        grade=e.grade,
+        headline=text.headline(e),
+        reason=text.reason(e),
+        next_step=next_step(e, task),
+        commands=commands(e, task),
+        answers=tuple(answers),
+        sentences=tuple(sentences),
+    )

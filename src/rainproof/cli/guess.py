@@ -1,0 +1,171 @@
+"""Columns that were not named, guessed from their values and names; an ambiguous guess is refused."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from rainproof.cli.hints import meant_label
+from rainproof.cli.options import RECALIBRATED
+from rainproof.engines.checks import check_columns
+from rainproof.engines.columns import is_text
+from rainproof.engines.sources import first_rows
+from rainproof.errors import InputError
+
+_PROB = re.compile(r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_")
+_OUTCOME = re.compile(r"(?i)outcome|target|label|event|observ|actual|^(y|y_true|truth|happened|class)$")
+_LOOKED_AT = 1 << 16  # rows
+_NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())  # text that means a missing value
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """The columns that are taken, and the others that each could have been."""
+
+    prob: str | list[str]
+    outcome: str
+    other_probs: list[str]
+    other_outcomes: list[str]
+
+    def __str__(self) -> str:
+        others = [
+            f"{', '.join(map(repr, names))} could be {option} too"
+            for option, names in (("--prob", self.other_probs), ("--outcome", self.other_outcomes))
+            if names
+        ]
+        also = f" ({'; '.join(others)})" if others else ""
+        probs = [self.prob] if isinstance(self.prob, str) else self.prob
+        return f"{shlex.join(['--prob', *probs, '--outcome', self.outcome])}{also}"
+
+
+def guess_columns(arguments: argparse.Namespace) -> Guess:
+    """Return the column of probabilities and that of outcomes, from the first rows of the first file."""
+    prob, outcome, pos_label = arguments.prob, arguments.outcome, arguments.pos_label
+    name, batch = first_rows(arguments.file, arguments.sep)
+    if batch is None:
+        raise InputError(f"{name} has columns but no rows")
+    named = [*(prob if isinstance(prob, list) else [prob]), outcome]
+    check_columns(name, [one for one in named if one is not None], batch.schema.names)
+    batch = batch.slice(0, _LOOKED_AT)
+    columns = {name: _values(batch.column(name)) for name in batch.schema.names}
+    probs: list[str] = []
+    outcomes: list[str] = []
+    if outcome is None:
+        outcomes = _outcomes(columns, prob, pos_label)
+        outcome = _one(name, "--outcome", outcomes, _OUTCOME, _labels_hint(columns, pos_label))
+    if prob is None:
+        probs = _probabilities(columns, outcome, 100.0 if arguments.percent else 1.0)
+        prob = _one(name, "--prob", _newest(probs), _PROB, _scale_hint(columns))
+    return Guess(
+        prob,
+        outcome,
+        [one for one in probs if one != prob],
+        [one for one in outcomes if one != outcome],
+    )
+
+
+def _newest(names: list[str]) -> list[str]:
+    """Leave out a forecast that stands beside its recalibrated form, as 'rainproof apply' writes it."""
+    return [name for name in names if f"{name}{RECALIBRATED}" not in names]
+
+
+def _values(column: pa.Array) -> Any:
+    """Return the values of a column that are not missing: numbers, with 1 and 0 for true and false, or text."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if is_text(column.type):
+        column = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+        column = pc.if_else(pc.is_in(column, _NULLS), None, column)
+    values = column.drop_null().to_pylist()
+    numbers = [_number(value) for value in values]
+    return values if None in numbers else np.array([x for x in numbers if not math.isnan(x or 0)], np.float64)
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as a number, also with a decimal comma or a percent sign; None if it is none."""
+    word = str(value).lower()
+    share = 0.01 if word.endswith("%") else 1.0
+    try:
+        known = {"true": 1.0, "false": 0.0}.get(word)
+        return share * float(word.removesuffix("%").replace(",", ".")) if known is None else known
+    except ValueError:
+        return None
+
+
+def _probabilities(columns: dict[str, Any], outcome: str, largest: float) -> list[str]:
+    """Columns of numbers from 0 to 1 (or 100) that are not 0 and 1 alone."""
+
+    def fits(values: Any) -> bool:
+        if not isinstance(values, np.ndarray) or not len(values):
+            return False
+        return bool(((values >= 0) & (values <= largest)).all() and ((values > 0) & (values < largest)).any())
+
+    return [name for name, values in columns.items() if name != outcome and fits(values)]
+
+
+def _outcomes(columns: dict[str, Any], prob: str | list[str] | None, pos_label: str | None) -> list[str]:
+    """Columns of 0 and 1; with a label of the event, columns of two labels with it."""
+    taken = prob if isinstance(prob, list) else [prob]
+
+    def fits(values: Any) -> bool:
+        distinct = set(values.tolist() if isinstance(values, np.ndarray) else values)
+        if pos_label is not None:
+            return len(distinct) == 2 and not distinct.isdisjoint((pos_label, _number(pos_label)))
+        return bool(distinct) and distinct <= {0.0, 1.0}
+
+    return [name for name, values in columns.items() if name not in taken and fits(values)]
+
+
+def _one(path: str, option: str, candidates: list[str], usual: re.Pattern[str], hint: str) -> str:
+    """Return the one candidate, or the one with a usual name."""
+    named = [name for name in candidates if usual.search(name)]
+    for found in (candidates, named):
+        if len(found) == 1:
+            return found[0]
+    if not candidates:
+        raise InputError(f"{option} is missing, and no column of {path} looks like it{hint}")
+    listed = ", ".join(map(repr, candidates))
+    raise InputError(f"{option} is missing, and {path} has {len(candidates)} columns that it could be: {listed}")
+
+
+def _scale_hint(columns: dict[str, Any]) -> str:
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray) and len(values) and _PROB.search(name):
+            if values.min() < 0 and values.max() > 1:
+                return f" (numbers from 0 to 1; if {name!r} holds log-odds, make them 1 / (1 + exp(-x)) first)"
+            if values.min() >= 0 and 1 < values.max() <= 100:
+                return f" (probabilities lie in [0, 1]; if {name!r} is in percent, add --percent)"
+            if set(values.tolist()) <= {0.0, 1.0}:
+                return f" (numbers from 0 to 1; {name!r} holds 0 and 1 alone: classes, not probabilities)"
+    for name, values in columns.items():
+        if _PROB.search(name) and not isinstance(values, np.ndarray):
+            return f" (numbers from 0 to 1; for words in {name!r}: --prob {shlex.quote(name)} --confidence-words FILE)"
+    return " (numbers from 0 to 1)"
+
+
+def _labels_hint(columns: dict[str, Any], pos_label: str | None) -> str:
+    found = {name: sorted(set(values)) for name, values in columns.items()}
+    found = {
+        name: labels
+        for name, labels in found.items()
+        if len(labels) == 2 and all(isinstance(label, str) or label % 1 == 0 for label in labels)
+    }
+    if pos_label is not None:
+        labels = [label for pair in found.values() for label in pair if isinstance(label, str)]
+        return f" (two labels, one of them {pos_label!r}{meant_label(pos_label, labels)})"
+    for name in sorted(found, key=lambda name: not _OUTCOME.search(name)):  # a usual name first
+        either = " or ".join(f"{label:g}" if isinstance(label, float) else shlex.quote(label) for label in found[name])
+        return f" (0 and 1; for {name!r} name the event: --outcome {shlex.quote(name)} --pos-label {either})"
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray) and _OUTCOME.search(name) and ((values >= 0) & (values <= 1)).all():
+            return f" (0 and 1; for shares of the event: --outcome {shlex.quote(name)} --fractional)"
+    return " (0 and 1, or true and false)"

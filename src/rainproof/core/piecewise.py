@@ -1,0 +1,178 @@
+"""A map from predictions to predictions that every language computes to the last bit: straight pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
+from rainproof.core.shown import Shown
+from rainproof.errors import InputError
+
+UNIT = 2.0**52
+"""Edges and starts are multiples of 1/UNIT: as integers, all languages read them alike."""
+
+SLOPE_UNIT = 2.0**30
+"""Slopes are multiples of 1/SLOPE_UNIT."""
+
+_STEEPEST = 2.0**22  # a steeper piece ends below the next one's start: a jump
+_TOLERANCE = 2.0**-10  # of a tabulated map, as a share of the smaller of its value and 1 minus its value
+_FINEST = 2.0**-40  # added to it
+_ROUNDS = 16  # halvings of a piece, at most
+_BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
+_NAMES = ColumnNames(prob="p")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PiecewiseMap(Shown, Frozen):
+    """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]`` from ``edges[k]`` on.
+
+    Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and ONNX give the same
+    bits. A piece ends at or before the start of the next one (in its own direction), and rounding keeps that order: the
+    map stays in [0, 1] and rises wherever its pieces rise.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (k + 1,)
+        Increasing, from 0 to 1.
+    start, slope : ndarray of shape (k,)
+        The value at the lower edge of each piece, and how steep the piece is.
+    """
+
+    edges: Floats
+    start: Floats
+    slope: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.edges, self.start, self.slope)
+
+    @classmethod
+    def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:
+        """Draw pieces from `start` at their lower edge to `end` at their upper one."""
+        edges, start, end = (np.rint(np.clip(values, 0.0, 1.0) * UNIT) / UNIT for values in (edges, start, end))
+        some = np.diff(edges) > 0
+        edges, start, end = np.append(edges[:-1][some], 1.0), start[some], end[some]
+        rise = (end - start) / np.diff(edges)
+        # Rounded towards 0, with a margin for the rounding of the quotient: no piece oversteps its end.
+        steps = np.floor(np.minimum(np.abs(rise) * (1 - 2.0**-50), _STEEPEST) * SLOPE_UNIT)
+        return cls(edges, start, np.copysign(steps / SLOPE_UNIT, rise))
+
+    @classmethod
+    def steps(cls, cuts: Floats, values: Floats) -> PiecewiseMap:
+        """One value below the first cut, the next from there on, and so on."""
+        return cls.from_ends(np.concatenate([[0.0], cuts, [1.0]]), values, values)
+
+    @classmethod
+    def tabulate(cls, function: Callable[[Floats], Floats], breaks: ArrayLike, low: float, high: float) -> PiecewiseMap:
+        """Approximate a function, up to 0.1% of the smaller of its value and 1 minus its value, and 1e-12.
+
+        Pieces are halved, on the logit scale, until they fit. That holds from `low` to `high`; outside them, where no
+        predictions were seen, a piece ends only at one of `breaks`, where the function may jump.
+        """
+        low, high = (np.rint(np.array([low, high]) * UNIT) / UNIT).tolist()
+        between = _expit(np.linspace(_logit(np.array([low])), _logit(np.array([high])), 33))
+        between = np.clip(np.append(between, breaks), low, high)
+        edges = np.unique(np.rint(np.concatenate([[0.0, low, high, 1.0], between, np.asarray(breaks)]) * UNIT) / UNIT)
+        lower, upper = edges[:-1], edges[1:]
+        done: list[NDArray[Any]] = []
+        for _ in range(_ROUNDS):
+            last = np.where(upper < 1, np.nextafter(upper, 0), 1.0)  # below a jump at the upper edge
+            start, end = function(lower), function(last)
+            inner = _expit(_logit(lower) + (_logit(upper) - _logit(lower)) * np.array([[0.25], [0.5], [0.75]]))
+            inner = np.clip(np.rint(inner * UNIT) / UNIT, lower, last)
+            wanted = function(inner.ravel()).reshape(inner.shape)
+            drawn = start + (end - start) * (inner - lower) / (upper - lower)
+            allowed = _TOLERANCE * np.minimum(wanted, 1 - wanted) + _FINEST
+            off = (np.abs(drawn - wanted) > allowed).any(axis=0)
+            off &= (lower >= low) & (upper <= high) & (inner[1] > lower)
+            done.append(np.stack([lower, start, end])[:, ~off])
+            if not off.any():
+                break
+            middle = inner[1, off]
+            lower, upper = np.concatenate([lower[off], middle]), np.concatenate([middle, upper[off]])
+        else:
+            done.append(np.stack([lower, function(lower), function(np.minimum(upper, np.nextafter(1, 0)))]))
+        lower, start, end = np.concatenate(done, axis=1)
+        order = np.argsort(lower)
+        return cls.from_ends(np.append(lower[order], 1.0), start[order], end[order])
+
+    def __call__(self, p: ArrayLike) -> Floats:
+        """Return the value at each prediction."""
+        return self.apply(checked_probabilities(p))
+
+    def apply(self, prob: NDArray[Any]) -> Floats:
+        """Return the values at predictions that were checked already."""
+        out = np.empty(len(prob))
+        inner = self.edges[1:-1]
+        for begin in range(0, len(prob), _BLOCK):
+            block = slice(begin, begin + _BLOCK)
+            values = prob[block].astype(np.float64)
+            piece = inner.searchsorted(values, side="right")
+            values -= self.edges.take(piece)
+            values *= self.slope.take(piece)
+            np.add(self.start.take(piece), values, out=out[block])
+        return out
+
+    @property
+    def rises(self) -> bool:
+        """Whether a larger prediction never gets a smaller value."""
+        end = self.start + np.diff(self.edges) * self.slope
+        return bool((self.slope >= 0).all() and (end[:-1] <= self.start[1:]).all())
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return the map in built-in types, ready for JSON."""
+        return {name: getattr(self, name).tolist() for name in ("edges", "start", "slope")}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> PiecewiseMap:
+        """Read what `to_dict` wrote; anything that is not such a map is refused."""
+        names = ("edges", "start", "slope")
+        if not isinstance(data, dict) or set(data) != set(names):
+            raise InputError("a map must have 'edges', 'start' and 'slope'")
+        edges, start, slope = (_numbers(data[name], name) for name in names)
+        if not len(edges) - 1 == len(start) == len(slope) > 0:
+            raise InputError("a map must have one 'start' and one 'slope' for each piece, and one more of 'edges'")
+        end = start + np.diff(edges) * slope
+        rules = {
+            "'edges' must increase from 0 to 1": edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all(),
+            "values must lie in [0, 1]": all(((v >= 0) & (v <= 1)).all() for v in (start, end)),
+            "'edges' and 'start' must be multiples of 2**-52": all((v * UNIT % 1 == 0).all() for v in (edges, start)),
+            "'slope' must be multiples of 2**-30": (slope * SLOPE_UNIT % 1 == 0).all(),
+        }
+        for rule, kept in rules.items():
+            if not kept:
+                raise InputError(f"a map is damaged: {rule}")
+        return cls(edges, start, slope)
+
+
+def checked_probabilities(p: ArrayLike) -> NDArray[Any]:
+    """Return predictions as an array, if all are probabilities."""
+    prob = as_probabilities(p, "p")
+    error = explain_probabilities(prob, _NAMES)
+    if error is not None:
+        raise error
+    return prob
+
+
+def _numbers(values: Any, name: str) -> Floats:
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise InputError(f"a map is damaged: {name!r} must be a list of numbers")
+    if not all(abs(value) <= _STEEPEST for value in values):
+        raise InputError(f"a map is damaged: {name!r} must be finite, and at most 2**22 in size")
+    return np.array(values, np.float64)
+
+
+def _logit(p: Floats) -> Floats:
+    inside = np.clip(p, 1 / UNIT, 1 - 1 / UNIT)
+    found: Floats = np.log(inside) - np.log1p(-inside)
+    return found
+
+
+def _expit(x: Floats) -> Floats:
+    found: Floats = np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0) / (1 + np.exp(-np.abs(x)))
+    return found

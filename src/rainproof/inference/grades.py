@@ -1,0 +1,233 @@
+"""Predicted default rates by rating grade against what happened: binomial and Jeffreys tests, traffic lights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv
+
+from rainproof.core.arrays import Floats, Frozen, Ints, freeze
+from rainproof.core.input.labels import code_labels
+from rainproof.core.input.rows import check_probabilities
+from rainproof.core.sample.sample import Sample
+from rainproof.core.text import aligned, html_rows, percent, rows, short
+from rainproof.errors import InputError
+from rainproof.inference.resampling import check_share
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+_ARRAYS = ("n", "events", "prob", "event_rate", "low", "high", "p_binomial", "p_jeffreys")
+_RED = 0.1  # of the error that is allowed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class GradeTable(Frozen):
+    """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The grades, by increasing predicted rate.
+    n, events : ndarray of int
+        The number of obligors and of defaults.
+    prob, event_rate : ndarray
+        The predicted rate (the mean of the predictions) and the observed one.
+    low, high : ndarray
+        Jeffreys' interval for the rate.
+    p_binomial : ndarray
+        The chance of so many defaults or more if the prediction is right: small where risk is predicted too low.
+    p_jeffreys : ndarray
+        The posterior probability, from Jeffreys' prior, that the rate is at most the predicted one.
+    confidence_level : float
+    """
+
+    names: tuple[str, ...]
+    n: Ints
+    events: Ints
+    prob: Floats
+    event_rate: Floats
+    low: Floats
+    high: Floats
+    p_binomial: Floats
+    p_jeffreys: Floats
+    confidence_level: float
+
+    def __post_init__(self) -> None:
+        freeze(*(getattr(self, name) for name in _ARRAYS))
+
+    @property
+    def lights(self) -> tuple[str, ...]:
+        """The traffic light of each grade: from Jeffreys' test, "yellow" below 1 - level, "red" below a tenth of it."""
+        error = 1 - self.confidence_level
+        return tuple("red" if p < _RED * error else "yellow" if p < error else "green" for p in self.p_jeffreys)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw it into axes (default: new ones) and return them; see `rainproof.plots.grades`."""
+        from rainproof.plots import grades
+
+        return grades(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        about = {"confidence_level": self.confidence_level, "names": list(self.names), "lights": list(self.lights)}
+        return {"result": "grade_table", **about, **{name: getattr(self, name).tolist() for name in _ARRAYS}}
+
+    def __repr__(self) -> str:
+        return f"GradeTable({len(self.names)} grades, n={int(self.n.sum())}, events={int(self.events.sum())})"
+
+    def __str__(self) -> str:
+        head, body = self._table()
+        return "\n".join([*aligned([head, *body]), self._note()])
+
+    def _repr_html_(self) -> str:
+        head, body = self._table()
+        return f"<table>{html_rows(head, body)}</table><p>{escape(self._note())}</p>"
+
+    def _note(self) -> str:
+        level, total = percent(self.confidence_level), rows(int(self.n.sum()))
+        return f"{total}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent."
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        head = ["grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "Jeffreys p", "light"]
+        body = [
+            [
+                short(name, 30),
+                f"{self.n[k]:,}",
+                f"{self.events[k]:,}",
+                f"{self.prob[k]:.3%}",
+                f"{self.event_rate[k]:.3%}",
+                f"{self.low[k]:.3%} to {self.high[k]:.3%}",
+                f"{self.p_binomial[k]:.3g}",
+                f"{self.p_jeffreys[k]:.3g}",
+                self.lights[k],
+            ]
+            for k, name in enumerate(self.names)
+        ]
+        return head, body
+
+
+def grade_table(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    by: ArrayLike | None = None,
+    trials: ArrayLike | None = None,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+) -> GradeTable:
+    r"""Compare predicted and observed default rates by rating grade.
+
+    Explained in docs/credit.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,)
+        The outcome of each obligor, 0 or 1 (or any two labels with `pos_label`); with `trials`, the number of defaults
+        of each entry.
+    y_prob : array_like of shape (n,)
+        The predicted probability of default.
+    by : array_like of shape (n,), optional
+        The grade of each entry. Default: entries with one prediction are a grade.
+    trials : array_like of int of shape (n,), optional
+        The number of obligors of each entry, if they are counted already.
+    pos_label : object, optional
+        The label of a default, if labels are not 0 and 1.
+    confidence_level : float
+        The level of the intervals and of the traffic lights.
+
+    Returns
+    -------
+    GradeTable
+        Prints the table; `plot()` draws it on logit axes.
+
+    Notes
+    -----
+    With n obligors and d defaults at the predicted rate p, the binomial p-value is :math:`P(X \ge d)`, with
+    :math:`X \sim B(n, p)`, and Jeffreys' :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`.
+    Both ask whether risk is predicted too low. They hold for defaults that are independent given the grade: in a bad
+    year they are not, and the tests reject too often. Each grade is tested by itself. A grade's predicted rate is the
+    mean of its predictions.
+
+    References
+    ----------
+    Basel Committee (2005), "Studies on the validation of internal rating systems", working paper 14 (binomial test,
+    traffic lights). European Central Bank (2019), "Instructions for reporting the validation results of internal
+    models", section 2.5.3 (Jeffreys test).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> print(rainproof.grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
+    grade      n  defaults  predicted  observed          interval  binomial p  Jeffreys p   light
+        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264       0.151   green
+        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668       0.606   green
+        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437      0.0365  yellow
+    3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
+    """
+    level = check_share(confidence_level, "confidence_level")
+    prob = np.atleast_1d(np.array(check_probabilities(y_prob, "y_prob"), np.float64))
+    if trials is None:
+        sample = Sample(y_true, prob, pos_label=pos_label)
+        events, n = np.asarray(sample.y_true, np.int64), np.ones(len(prob), np.int64)
+    elif pos_label is not None:
+        raise InputError("pos_label names a label of rows; with trials, y_true is a number of events")
+    else:
+        n = _counts(trials, "trials", len(prob))
+        events = _counts(y_true, "y_true", len(prob))
+        if (events > n).any():
+            k = int((events > n).argmax())
+            rule = "y_true must not exceed trials"
+            raise InputError.from_offenders(rule, int((events > n).sum()), f"y_true[{k}]", events[k])
+    if by is None:
+        values, grade = np.unique(prob, return_inverse=True)
+        names = [f"{value:.4g}" for value in values.tolist()]
+    else:
+        grade, labels = code_labels(np.asarray(by))
+        if grade.shape != prob.shape:
+            raise InputError(
+                f"by must have one entry for each of the {len(prob):,} entries; its shape is {grade.shape}"
+            )
+        names = [str(label) for label in labels]
+    return _tabulate(names, grade, events, n, prob, level)
+
+
+def _tabulate(names: list[str], grade: Ints, events: Ints, n: Ints, prob: Floats, level: float) -> GradeTable:
+    size, hits, mass = (np.bincount(grade, x, len(names)) for x in (n, events, n * prob))
+    some = np.flatnonzero(size > 0)
+    if not some.size:
+        raise InputError("trials must not be zero for every grade")
+    order = some[np.argsort(mass[some] / size[some], kind="stable")]
+    size, hits, rate = size[order], hits[order], mass[order] / size[order]
+    tail = np.where(hits > 0, betainc(np.maximum(hits, 1), size - hits + 1, rate), 1.0)  # of the binomial distribution
+    a, b, half = hits + 0.5, size - hits + 0.5, (1 - level) / 2
+    return GradeTable(
+        names=tuple(names[k] for k in order),
+        n=size.astype(np.int64),
+        events=hits.astype(np.int64),
+        prob=rate,
+        event_rate=hits / size,
+        low=np.where(hits > 0, betaincinv(a, b, half), 0.0),
+        high=np.where(hits < size, betaincinv(a, b, 1 - half), 1.0),
+        p_binomial=tail,
+        p_jeffreys=betainc(a, b, rate),
+        confidence_level=level,
+    )
+
+
+def _counts(values: ArrayLike, name: str, n: int) -> Ints:
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"{name} must have one entry for each of the {n:,} predictions; its shape is {array.shape}")
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise InputError(f"{name} must hold whole numbers; it holds {array.dtype} that are not finite numbers")
+    bad = (array < 0) | (array != np.floor(array)) | (array > 2**53)
+    if bad.any():
+        k = int(bad.argmax())
+        rule = f"{name} must hold whole numbers that are not negative"
+        raise InputError.from_offenders(rule, int(bad.sum()), f"{name}[{k}]", array[k])
+    return array.astype(np.int64)

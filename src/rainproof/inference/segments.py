@@ -1,0 +1,395 @@
+"""Test many segments for calibration and control the false discovery rate."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core.arrays import Floats, Ints, freeze
+from rainproof.core.sample.sample import Sample
+from rainproof.core.sample.segments import FEW_ROWS, Segments
+from rainproof.core.shown import Shown
+from rainproof.core.text import finite, json_key, short
+from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
+from rainproof.inference.calibration_test import redrawn, too_coarse
+from rainproof.inference.combined import sequential_p_value, with_fewer_cells
+from rainproof.inference.intervals import confidence_interval
+from rainproof.inference.resampling import (
+    BLOCK,
+    DrawnLater,
+    Progress,
+    Rng,
+    Seed,
+    as_seed,
+    check_resamples,
+    check_share,
+    spawned,
+)
+from rainproof.inference.resampling_units import as_atoms
+from rainproof.inference.statistic import Measuring, Statistic, as_statistic
+
+_METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
+_SHOWN = 20
+_FEWEST, _MOST = 999, 99_999  # draws by default
+_MEAN_DRAWS = 199  # for the mean of calibrated forecasters
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SegmentTests(Shown):
+    """A calibration test for each segment, adjusted for the number of segments.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns that define the segments.
+    segments : tuple
+        The segments, in order; the arrays below follow it.
+    n : ndarray of int
+        The number of rows.
+    value : ndarray of float
+        The measure of each segment.
+    null_mean : ndarray of float
+        The mean of the measure for a calibrated forecaster with the same predictions, drawn when it is first asked
+        for; NaN, like `p_value` and `q_value`, where the segment is too small to be tested.
+    p_value : ndarray of float
+        The p-value of each test by itself.
+    q_value : ndarray of float
+        The smallest `fdr` at which the segment is found.
+    low, high : ndarray of float
+        The confidence intervals of the measure, at `interval_level`; NaN where none was asked for.
+    fdr : float
+        The false discovery rate: the expected share of calibrated segments among those found is at most this.
+    interval_level : float or None
+        The confidence level of each interval; None without intervals.
+    method : {"bh", "by"}
+        The adjustment of the p-values.
+    min_rows : int
+        Segments with fewer rows are not tested.
+    measure : str
+        The measure of `value`, `null_mean` and the intervals.
+    n_resamples : int
+        The largest number of draws for one segment.
+    seed : int or None
+        The seed, if one was given.
+    warnings : tuple of str
+        Reasons to read the result with care; those about `null_mean` draw it.
+    """
+
+    by: tuple[str, ...]
+    segments: tuple[Any, ...]
+    n: NDArray[np.int64]
+    value: Floats
+    p_value: Floats
+    q_value: Floats
+    low: Floats
+    high: Floats
+    fdr: float
+    interval_level: float | None
+    method: Literal["bh", "by"]
+    min_rows: int
+    measure: str
+    n_resamples: int
+    seed: int | None
+    _null_mean: DrawnLater = field(repr=False)
+    _cells: Ints = field(repr=False)  # the grids of compressed samples, if the measure can be too small for it; or 0
+    _notes: tuple[str, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self.n, self.value, self.p_value, self.q_value, self.low, self.high, self._cells)
+
+    @property
+    def null_mean(self) -> Floats:
+        """The mean of the measure for a calibrated forecaster with the predictions of each segment."""
+        return self._null_mean.values
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to read the result with care."""
+        return self._notes + (_coarse(self.null_mean, self._cells) if self._cells.any() else ())
+
+    @property
+    def found(self) -> list[Any]:
+        """The segments that are not calibrated: the expected share of false discoveries is at most `fdr`."""
+        return [self.segments[i] for i in np.flatnonzero(self.q_value <= self.fdr)]
+
+    @property
+    def small(self) -> list[Any]:
+        """The segments with too few rows to be tested."""
+        return [self.segments[i] for i in np.flatnonzero(np.isnan(self.p_value))]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in built-in types, ready for JSON; None where there is no number."""
+        names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
+        columns = [list(map(finite, getattr(self, name).tolist())) for name in names]
+        rows = zip(self.segments, *columns, strict=True)
+        return {
+            "result": "segment_tests",
+            "method": f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments",
+            "measure": self.measure,
+            "fdr": self.fdr,
+            "interval_level": self.interval_level,
+            "interval_method": "false coverage rate (Benjamini-Yekutieli)",
+            "min_rows": self.min_rows,
+            "n": int(self.n.sum()),
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "by": list(self.by),
+            "segments": [{"segment": json_key(key), **dict(zip(names, values, strict=True))} for key, *values in rows],
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        judged = int((~np.isnan(self.p_value)).sum())
+        return f"SegmentTests({len(self.found)} found of {judged} tested, fdr={self.fdr}, measure={self.measure!r})"
+
+    def __str__(self) -> str:
+        judged = len(self.segments) - len(self.small)
+        summary = (
+            f"{len(self.found):,} of {judged:,} segments tested are not calibrated (false discovery rate "
+            f"{100 * self.fdr:g}%); {len(self.small):,} have too few rows to be tested."
+        )
+        order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[:_SHOWN]
+        head = (", ".join(self.by), "rows", self.measure, "p", "q", "")
+        rows = [head, *(self._row(int(i)) for i in order)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                [f"{row[0]:<{widths[0]}}", *(f"{v:>{w}}" for v, w in zip(row[1:5], widths[1:5], strict=True)), row[5]]
+            )
+            for row in rows
+        ]
+        more = [f"and {len(self.segments) - _SHOWN:,} more"] if len(self.segments) > _SHOWN else []
+        return "\n".join([summary, *(line.rstrip() for line in lines), *more])
+
+    def _row(self, i: int) -> tuple[str, ...]:
+        judged = not np.isnan(self.p_value[i])
+        note = "" if judged else "few rows"
+        if self.q_value[i] <= self.fdr:
+            note = "not calibrated"
+        shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
+        return (_words(self.segments[i]), f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown, note)
+
+
+def segment_tests(
+    segments: Segments | Mapping[Any, Sample],
+    *,
+    measure: str | Measuring = "soft_binned_cdl",
+    fdr: float = 0.05,
+    method: Literal["bh", "by"] = "bh",
+    min_rows: int = FEW_ROWS,
+    intervals: int = 0,
+    n_resamples: int | None = None,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> SegmentTests:
+    r"""Find the segments that are not calibrated and control the false discovery rate.
+
+    Of a thousand calibrated segments fifty fail a test at the 5% level by chance. Here the expected share of calibrated
+    segments among those found is at most `fdr`, however many are tested.
+
+    Explained in docs/inference-resampling.md.
+
+    Parameters
+    ----------
+    segments : Segments, or mapping from segment to Sample
+        What ``scan(..., by=...)`` returns.
+    measure : str or callable
+        The measure that is reported for each segment: a name of `list_measures()`, or a function that takes one
+        `Sample`. The p-values are from the default statistic of `calibration_test`.
+    fdr : float
+        The false discovery rate.
+    method : {"bh", "by"}
+        "bh" (Benjamini-Hochberg) for segments without common rows, whose tests are independent; "by"
+        (Benjamini-Yekutieli) for any others, such as the classes of ``view="one-vs-rest"``, where every row is in each
+        segment. "by" finds fewer.
+    min_rows : int
+        Segments with fewer rows are not tested and do not count in the adjustment.
+    intervals : int
+        The number of segments, those with the smallest p-values, that get a confidence interval.
+    n_resamples : int, optional
+        The largest number of calibrated forecasters drawn for one segment (see Notes). Default: twice as many as are
+        needed to find one segment alone, from 999 to 99,999.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
+    progress : callable, optional
+        Called with the number of segments tested so far and in total.
+
+    Returns
+    -------
+    SegmentTests
+        A value, p-value and q-value for each segment, and which were found.
+
+    Warns
+    -----
+    RainproofWarning
+        If `n_resamples` is too small to find one segment alone.
+
+    Notes
+    -----
+    With the :math:`K` p-values in order, :math:`q_{(i)} = \min_{j \ge i} p_{(j)} K c / j`, with :math:`c = 1` ("bh") or
+    :math:`1 + 1/2 + \dots + 1/K` ("by"); segments with :math:`q \le \text{fdr}` are found. A segment that is not
+    found need not be calibrated.
+
+    *Draws.* One segment alone among :math:`K` can be found only if ``n_resamples + 1 >= K c / fdr``: 200,000 draws for
+    each of 10,000 segments. Most are seen to be unremarkable much sooner. Draws stop as soon as :math:`h = 10` of them
+    have a statistic as large as the observed one; if the last of these is draw number :math:`l`, the p-value is
+    :math:`h/l`. If only :math:`g < h` of all :math:`N` = `n_resamples` draws do, it is :math:`(g + 1)/(N + 1)`. A
+    calibrated segment costs about :math:`h (1 + \log(N/h))` draws on average, 100 for 99,999.
+
+    The p-value is valid (Besag, Clifford 1991). For :math:`h \le l \le N` it is at most :math:`h/l` only if fewer
+    than :math:`h` of the first :math:`l - 1` draws reach the observed statistic. If the segment is calibrated, that is
+    one more draw of the same kind, so its rank among the :math:`l` of them is uniform up to ties, and the probability
+    of a rank up to :math:`h` is at most :math:`h/l`. For :math:`g < h` the p-value is at most :math:`(g + 1)/(N + 1)`
+    only if at most :math:`g` of all draws reach it, as in `calibration_test`. Between these values there are no others.
+
+    *Intervals.* Those shown for the smallest p-values are a selection: at the plain level far more than a share `fdr`
+    of them would miss the population's value. Each has the level ``1 - fdr * shown / tested``, so that the
+    expected share of the intervals shown that miss is at most `fdr` (false coverage rate), as far as each interval has
+    its level (see `confidence_interval`).
+
+    References
+    ----------
+    Benjamini, Hochberg (1995), "Controlling the False Discovery Rate", doi:10.1111/j.2517-6161.1995.tb02031.x.
+    Benjamini, Yekutieli (2001), doi:10.1214/aos/1013699998; (2005), "False Discovery Rate-Adjusted Multiple Confidence
+    Intervals for Selected Parameters", doi:10.1198/016214504000001907. Besag, Clifford (1991), "Sequential Monte Carlo
+    P-values", doi:10.1093/biomet/78.2.301.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p, s = rng.random(6000), rng.integers(0, 20, 6000)
+    >>> y = rng.random(6000) < np.where(s == 7, p**3, p)      # one segment of twenty is miscalibrated
+    >>> segments = rainproof.scan({"p": p, "y": y.astype(int), "s": s}, by="s", grid=1024)
+    >>> rainproof.segment_tests(segments, rng=0).found
+    [7]
+    """
+    check_share(fdr, "fdr")
+    if method not in _METHODS:
+        raise InputError(f"method must be 'bh' or 'by'; it is {method!r}")
+    statistic, (generator, seed) = as_statistic(measure), as_seed(rng)
+    keys, counts = tuple(segments), segments.counts if isinstance(segments, Segments) else None
+    rows = np.array([segments[key].n if counts is None else counts[key] for key in keys], np.int64)
+    tested = int((rows >= min_rows).sum())
+    needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
+    size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
+    shown = min(intervals, tested)
+    level = 1 - fdr * shown / max(1, tested)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RainproofWarning)  # about single segments
+        (value, p_value), cells, own = _tests(segments, statistic, rows >= min_rows, size, generator, progress)
+        low, high = np.full((2, len(keys)), np.nan)
+        chosen = np.argsort(p_value, kind="stable")[:shown].tolist()
+        for at, stream in zip(chosen, generator.spawn(shown), strict=True):
+            found = confidence_interval(segments[keys[at]], measure=measure, confidence_level=level, rng=stream)
+            low[at], high[at] = found.low, found.high
+    notes, draws, held = [], min(size, _MEAN_DRAWS), segments if isinstance(segments, Segments) else dict(segments)
+    if size < needed:
+        notes.append(
+            f"with n_resamples={size} one segment alone among {tested:,} could not be found: that takes "
+            f"n_resamples={math.ceil(needed):,} or more"
+        )
+        warnings.warn(RainproofWarning(notes[0]), stacklevel=2)
+    return SegmentTests(
+        by=segments.by if isinstance(segments, Segments) else ("segment",),
+        segments=keys,
+        n=rows,
+        value=value,
+        p_value=p_value,
+        q_value=adjusted(p_value, method),
+        low=low,
+        high=high,
+        fdr=float(fdr),
+        interval_level=level if shown else None,
+        method=method,
+        min_rows=min_rows,
+        measure=statistic.name,
+        n_resamples=size,
+        seed=seed,
+        _null_mean=DrawnLater(partial(_null_means, held, own, statistic, cells, p_value, draws, generator.spawn(1)[0])),
+        _cells=cells,
+        _notes=tuple(notes),
+    )
+
+
+def _tests(
+    segments: Mapping[Any, Sample],
+    statistic: Statistic,
+    tested: NDArray[np.bool_],
+    size: int,
+    rng: Rng,
+    progress: Progress | None,
+) -> tuple[Floats, Ints, dict[Any, Sample]]:
+    """Value and p-value of each segment; grids where SCDL can be too small for them; and samples with their own rows.
+
+    Segments share a stream of random numbers in blocks, as a new stream costs as much as twenty draws.
+    """
+    streams, own = spawned(rng, len(segments)), dict[Any, Sample]()
+    columns, cells = np.full((2, len(segments)), np.nan), np.zeros(len(segments), np.int64)
+    for at, (key, sample) in enumerate(segments.items()):
+        columns[0, at] = statistic.function(sample)
+        if tested[at]:
+            atoms = with_fewer_cells(as_atoms(sample))
+            columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
+            cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
+            if sample.grid is None:
+                own[key] = sample._with_own_rows()
+        if progress is not None:
+            progress(at + 1, len(segments))
+    return columns, cells, own
+
+
+def _null_means(
+    segments: Mapping[Any, Sample],
+    own: Mapping[Any, Sample],
+    statistic: Statistic,
+    cells: Ints,
+    p_value: Floats,
+    size: int,
+    rng: Rng,
+) -> Floats:
+    """The mean of the measure for calibrated forecasters, of each segment that was tested."""
+    found = np.full(len(cells), np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RainproofWarning)
+        for at, key in enumerate(segments):
+            if not np.isnan(p_value[at]):
+                sample = own[key] if key in own else segments[key]
+                found[at] = redrawn(sample, [statistic], size, rng)[1].mean()
+    for note in _coarse(found, cells):
+        warnings.warn(ResolutionWarning(note), stacklevel=2)
+    return found
+
+
+def _coarse(null_mean: Floats, cells: Ints) -> tuple[str, ...]:
+    """What to say if SCDL is too small for the grids of some segments."""
+    notes = [note for i in np.flatnonzero(cells).tolist() for note in too_coarse(float(null_mean[i]), int(cells[i]))]
+    return (f"{len(notes):,} of null_mean come with a warning, the first: {notes[0]}",) if notes else ()
+
+
+def adjusted(p_value: Floats, method: str) -> Floats:
+    """Return the q-values of p-values; NaN is left out and stays NaN."""
+    judged = np.flatnonzero(~np.isnan(p_value))
+    order = judged[np.argsort(p_value[judged], kind="stable")]
+    many = len(order)
+    rank = np.arange(1, many + 1)
+    scaled = p_value[order] * many * _price(many, method) / rank
+    q_value = np.full(len(p_value), np.nan)
+    q_value[order] = np.minimum(1.0, np.minimum.accumulate(scaled[::-1])[::-1])
+    return q_value
+
+
+def _price(many: int, method: str) -> float:
+    """The factor c of the adjustment: 1 for "bh"."""
+    return 1.0 if method == "bh" else float((1 / np.arange(1, many + 1)).sum())
+
+
+def _words(key: Any) -> str:
+    return short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))

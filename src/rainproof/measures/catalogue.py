@@ -1,0 +1,334 @@
+"""The catalogue of measures: each is registered here once and tested by one shared suite (tests/contract).
+
+To add a measure, write the function in a module of its own, add a record to `CATALOGUE` and export the function
+in ``rainproof/__init__.pyi``. All else reads the traits of `Measure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from rainproof.core.sample.sample import Sample, as_sample
+from rainproof.core.text import finite
+from rainproof.measures.binned import binned_calibration_error
+from rainproof.measures.cutoff import cutoff_calibration_error
+from rainproof.measures.decision_loss import calibration_decision_loss, u_calibration_error
+from rainproof.measures.expected import expected_calibration_error
+from rainproof.measures.interval import interval_calibration_error
+from rainproof.measures.lower_distance import lower_distance_to_calibration
+from rainproof.measures.measure import Measure
+from rainproof.measures.scores import brier_score, log_score
+from rainproof.measures.smooth_calibration import smooth_calibration_error
+from rainproof.measures.smooth_ece import smooth_ece
+from rainproof.measures.soft_binned import soft_binned_cdl
+from rainproof.measures.two_bin import two_bin_calibration_error
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Catalogue(Mapping[str, Measure]):
+    """All measures by name; prints as a table."""
+
+    entries: tuple[Measure, ...]
+
+    def __getitem__(self, name: str) -> Measure:
+        return {measure.name: measure for measure in self.entries}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (measure.name for measure in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def of(self, function: Any) -> Measure | None:
+        """Return the measure that a function computes by default; None for functions not in the catalogue."""
+        return next((measure for measure in self.entries if measure.function is function and not measure.options), None)
+
+    def __repr__(self) -> str:
+        return _text([_HEADER, *map(_cells, self.entries)])
+
+    def _repr_html_(self) -> str:
+        return _html([_HEADER, *map(_cells, self.entries)])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Measurements(Mapping[str, float]):
+    """The value of every measure by name; prints as a table.
+
+    Attributes
+    ----------
+    values_by_name : dict
+        The values.
+    n : int
+        The number of rows.
+    """
+
+    values_by_name: Mapping[str, float]
+    n: int
+
+    def __getitem__(self, name: str) -> float:
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON (an infinite log score becomes None)."""
+        return {"n": self.n, "values": {name: finite(value) for name, value in self.values_by_name.items()}}
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        head = ("measure", "symbol", "value", "a small value bounds the regret of")
+        return [head, *((m.name, m.symbol, f"{self[m.name]:.6f}", m.actionable) for m in CATALOGUE.entries)]
+
+    def __repr__(self) -> str:
+        return f"{_text(self._rows())}\n{self.n:,} rows"
+
+    def _repr_html_(self) -> str:
+        return _html(self._rows())
+
+
+def list_measures() -> Catalogue:
+    """List every measure: name, symbol, range, cost, what a small value bounds, reference.
+
+    Explained in docs/which-measure.md.
+
+    Returns
+    -------
+    Catalogue
+        A mapping from name to `Measure`; a measure can be called with the data.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rainproof.list_measures()["soft_binned_cdl"].actionable
+    'everyone who rounds (all swaps; factor 4)'
+    >>> rainproof.list_measures()["brier_score"]([0, 1, 1], [0.5, 0.5, 1.0])
+    0.16666666666666666
+    """
+    return CATALOGUE
+
+
+def measure_all(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Measurements:
+    """Compute every measure of the catalogue; the rows are checked and sorted only once.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, pos_label
+        As for `soft_binned_cdl`.
+
+    Returns
+    -------
+    Measurements
+        A mapping from name to value that prints as a table.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> values = rainproof.measure_all([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
+    >>> values["soft_binned_cdl"]
+    0.125
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    return Measurements(values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n)
+
+
+_HEADER = ("name", "symbol", "range", "cost", "bounds the regret of", "error on T rows", "reference")
+
+
+def _cells(measure: Measure) -> tuple[str, ...]:
+    m = measure
+    return m.name, m.symbol, f"[{m.range[0]:g}, {m.range[1]:g}]", m.cost, m.actionable, m.testable, m.reference
+
+
+def _text(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
+
+
+def _html(rows: list[tuple[str, ...]]) -> str:
+    head, *body = (
+        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
+        for tag, row in zip(["th"] + ["td"] * len(rows[1:]), rows, strict=True)
+    )
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
+
+
+_PAPER = "arXiv:2605.17749"
+
+CATALOGUE = Catalogue(
+    (
+        Measure(
+            symbol="SCDL",
+            function=soft_binned_cdl,
+            range=(0, 0.5),
+            cost="O(n)",
+            bounds="all",
+            actionable="everyone who rounds (all swaps; factor 4)",
+            testable="T^-1/2 log T",
+            reference=f"{_PAPER}, Definition 1.1",
+        ),
+        Measure(
+            symbol="SCDL (hard-binned)",
+            function=soft_binned_cdl,
+            options={"rounding": "hard"},
+            range=(0, 0.5),
+            cost="O(n)",
+            bounds="all",
+            actionable="everyone who rounds (all swaps; factor 4)",
+            testable="T^-1/2 log T",
+            reference=f"{_PAPER}, section 1.5",
+        ),
+        Measure(
+            symbol="CDL",
+            function=calibration_decision_loss,
+            cost="O(n log n)",
+            bounds="all",
+            pools_predictions=True,
+            actionable="everyone (all swaps)",
+            testable="does not vanish",
+            reference=f"{_PAPER}, Definition 2.2; arXiv:2404.13503",
+        ),
+        Measure(
+            symbol="CDL, monotone swaps",
+            function=calibration_decision_loss,
+            options={"swaps": "monotone"},
+            cost="O(n log n)",
+            bounds="monotone",
+            actionable="everyone (monotone swaps)",
+            testable="T^-1/2",
+            reference="arXiv:2502.19851",
+        ),
+        Measure(
+            symbol="U-cal",
+            function=u_calibration_error,
+            cost="O(n log n)",
+            bounds="constant",
+            actionable="everyone (one fixed action)",
+            testable="T^-1/2",
+            reference="arXiv:2307.00168",
+        ),
+        Measure(
+            symbol="smCE",
+            function=smooth_calibration_error,
+            cost="O(n log n)",
+            actionable="nobody (its root: users who add noise)",
+            testable="T^-1/2",
+            reference="doi:10.1016/j.jcss.2007.04.017; arXiv:2211.16886",
+        ),
+        Measure(
+            symbol="distCal",
+            function=lower_distance_to_calibration,
+            cost="O(n) + a linear program",
+            has_interval=False,
+            actionable="nobody (its root: users who add noise)",
+            testable="T^-1/2",
+            reference="arXiv:2211.16886",
+        ),
+        Measure(
+            symbol="ECE",
+            function=expected_calibration_error,
+            cost="O(n log n)",
+            bounds="all",
+            pools_predictions=True,
+            actionable="everyone (all swaps; factor 2)",
+            testable="does not vanish",
+            reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
+        ),
+        Measure(
+            symbol="binned ECE",
+            function=binned_calibration_error,
+            cost="O(n)",
+            actionable="users of bin means (all swaps; factor 2)",
+            testable="(m/T)^1/2 with m bins",
+            reference="doi:10.1609/aaai.v29i1.9602",
+        ),
+        Measure(
+            symbol="binned ECE (equal mass)",
+            function=binned_calibration_error,
+            options={"strategy": "quantile"},
+            cost="O(n log n)",
+            actionable="users of bin means (all swaps; factor 2)",
+            testable="(m/T)^1/2 with m bins",
+            reference="doi:10.1609/aaai.v29i1.9602",
+        ),
+        Measure(
+            symbol="bECE",
+            function=binned_calibration_error,
+            options={"form": "rounded"},
+            range=(0, 2),
+            cost="O(n)",
+            actionable="users who round down (all swaps)",
+            testable="T^-1/3 with T^1/3 bins",
+            reference=f"{_PAPER}, section 1",
+        ),
+        Measure(
+            symbol="smECE",
+            function=smooth_ece,
+            cost="O(n + g log g)",
+            actionable="users who add noise (all swaps; factor 2.68)",
+            testable="T^-1/3",
+            reference="arXiv:2309.12236",
+        ),
+        Measure(
+            symbol="Cutoff",
+            function=cutoff_calibration_error,
+            cost="O(n log n)",
+            bounds="monotone",
+            actionable="everyone (monotone swaps; factor 2)",
+            testable="T^-1/2",
+            reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
+        ),
+        Measure(
+            symbol="SintCE",
+            function=interval_calibration_error,
+            cost="O(n log n)",
+            actionable="users of bin midpoints (all swaps; factor 2)",
+            testable="T^-1/3",
+            reference="arXiv:2211.16886",
+        ),
+        Measure(
+            symbol="ATB",
+            function=two_bin_calibration_error,
+            cost="O(n log n)",
+            actionable="nobody (truthful: lies do not lower it)",
+            testable="T^-1",
+            reference="arXiv:2508.13100",
+        ),
+        Measure(
+            symbol="Brier",
+            function=brier_score,
+            cost="O(n)",
+            kind="score",
+            actionable="(a score: calibration and discrimination)",
+            testable="T^-1/2",
+            reference="doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2",
+        ),
+        Measure(
+            symbol="log score",
+            function=log_score,
+            range=(0, math.inf),
+            cost="O(n)",
+            kind="score",
+            actionable="(a score: calibration and discrimination)",
+            testable="none (unbounded)",
+            reference="doi:10.1111/j.2517-6161.1952.tb00104.x",
+        ),
+    )
+)

@@ -1,0 +1,231 @@
+"""Table 1, measured: how fast the value on T rows comes to that of the population, measure by measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats
+from rainproof.core.sample.sample import Sample
+from rainproof.measures.catalogue import CATALOGUE
+from rainproof.measures.measure import Measure
+from rainproof.paper.chunks import Chunk, Runner, spans
+from rainproof.paper.constructions import middle_third
+from rainproof.paper.model import ExampleModel
+from rainproof.paper.population import population_value
+from rainproof.paper.results import Cell, PartResult, Table
+
+SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)
+_ROWS = 5_000_000  # the most rows drawn for each population and size
+_FEWEST = 8
+_WORST = "worst of the calibrated"
+_ALPHA = 0.5  # of the population that is not calibrated
+
+
+def _coin(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
+    return rng.random(n) < 0.5, np.full(n, 0.5)
+
+
+def _uniform(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
+    p = rng.random(n)
+    return rng.random(n) < p, p
+
+
+def _example(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
+    x, y = ExampleModel(_ALPHA).sample(n, rng)
+    return y, ExampleModel(_ALPHA).limit()(x)
+
+
+POPULATIONS: dict[str, Callable[[int, np.random.Generator], tuple[NDArray[np.bool_], Floats]]] = {
+    "a fair coin, p = 1/2": _coin,
+    "p uniform on [0, 1]": _uniform,
+    "p uniform on [1/3, 2/3]": middle_third,
+    f"the example at alpha = {_ALPHA:g}": _example,
+}
+MISCALIBRATED = f"the example at alpha = {_ALPHA:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A row of Table 1: the measure in the catalogue, the power it is raised to, and the theoretical exponent."""
+
+    measure: str
+    theory: float | None
+    says: str
+    power: float = 1.0
+    cube_root_bins: bool = False
+    every: int = 1  # evaluate every so many samples: each is a linear program
+    options: tuple[tuple[str, Any], ...] = ()
+    most: int = SIZES[-1]  # rows, beyond which it is not evaluated
+
+    @property
+    def entry(self) -> Measure:
+        """The measure with these options."""
+        return replace(CATALOGUE[self.measure], options={**CATALOGUE[self.measure].options, **dict(self.options)})
+
+    def __call__(self, sample: Sample) -> float:
+        bins = {"n_bins": max(1, math.ceil(sample.n ** (1 / 3)))} if self.cube_root_bins else {}
+        value = self.entry.function(sample, **{**self.entry.options, **bins})
+        return math.pow(value, self.power)
+
+
+RATES: dict[str, Rate] = {
+    "CDL": Rate("calibration_decision_loss", 0.0, "Theta(1)"),
+    "ECE": Rate("expected_calibration_error", 0.0, ""),
+    "smCE": Rate("smooth_calibration_error", -1 / 2, "Theta(T^-1/2)"),
+    "smCE^(1/2)": Rate("smooth_calibration_error", -1 / 4, "Theta(T^-1/4)", power=1 / 2),
+    "Cutoff": Rate("cutoff_calibration_error", -1 / 2, "Theta(T^-1/2)"),
+    "Cutoff^(2/3)": Rate("cutoff_calibration_error", -1 / 3, "Theta(T^-1/3)", power=2 / 3),
+    "Cutoff^(1/2)": Rate("cutoff_calibration_error", -1 / 4, "Theta(T^-1/4)", power=1 / 2),
+    "bECE, T^(1/3) bins": Rate("binned_calibration_error[rounded]", -1 / 3, "Theta(T^-1/3)", cube_root_bins=True),
+    "binned ECE, T^(1/3) bins": Rate("binned_calibration_error", -1 / 3, "", cube_root_bins=True),
+    "smooth ECE": Rate("smooth_ece", -1 / 3, "Theta(T^-1/3)"),
+    "SCDL": Rate("soft_binned_cdl", -1 / 2, "O(T^-1/2 log T)"),
+    "SCDL, hard rounding": Rate("soft_binned_cdl[hard]", -1 / 2, "O(T^-1/2 log T)"),
+    "CDL, monotone swaps": Rate("calibration_decision_loss[monotone]", -1 / 2, ""),
+    "CDL, r = 3 intervals": Rate(
+        "calibration_decision_loss", -1 / 2, "", every=10, options=(("swaps", 3),), most=100_000
+    ),
+    "ATB": Rate("two_bin_calibration_error", -1.0, ""),
+    "U-cal": Rate("u_calibration_error", -1 / 2, ""),
+    "distCal": Rate("lower_distance_to_calibration", -1 / 2, "", every=10),
+    "SintCE": Rate("interval_calibration_error", -1 / 3, ""),
+}
+_WORDS = (
+    "For each measure and number of rows T: the mean over samples of |sample value - population value|. For the "
+    "three calibrated populations the population value is 0, so this is the epsilon(T) of the paper's Question 1. "
+    "The exponent is fitted to the largest of the three errors at each T (which population is worst differs between "
+    "measures, see the figure). For the example at alpha = 0.5 the population value is computed by quadrature. "
+    "Exponents are least-squares slopes on log-log axes; the standard error is the larger of that from sampling and "
+    "that from the scatter about the line. A log factor shows as a slope slightly above the power's. 'Theory' is the "
+    "paper's Table 1, or the measure's literature where the table has no row. Measures whose bins change with T have "
+    "no population value, so no exponent for the example."
+)
+
+
+def table1(runner: Runner, *, repeats: int, seed: int, sizes: tuple[int, ...] = SIZES) -> PartResult:
+    """Estimate the testability exponents; also return the errors they are fitted to."""
+    chunks, places = [], []
+    for k, population in enumerate(POPULATIONS):
+        for size in sizes:
+            draws = max(_FEWEST, min(repeats, _ROWS // size))
+            for a, b in spans(draws, max(2, min(50, 500_000 // size))):
+                chunks.append(
+                    Chunk(f"seed{seed}-{k}-{size}-{a:05d}-{b:05d}", measure_samples, (seed, population, size, a, b))
+                )
+                places.append((population, size))
+    found: dict[tuple[str, int, str], list[float]] = {}
+    for (population, size), chunk in zip(places, runner("table1", chunks), strict=True):
+        for row in chunk:
+            for name, value in row.items():
+                found.setdefault((population, size, name), []).append(value)
+    errors = _errors(found, sizes)
+    return PartResult(
+        name="table1",
+        title="Table 1: testability, measured",
+        words=(_WORDS,),
+        tables=(
+            Table.of("table1", "Exponents of T", _exponents(errors)),
+            Table.of("table1_errors", "Mean error by rows", errors, printed=False),
+        ),
+        pictures=("table1",),
+        settings={"repeats": repeats, "seed": seed, "sizes": list(sizes)},
+    )
+
+
+def measure_samples(seed: int, population: str, size: int, start: int, stop: int) -> list[dict[str, float]]:
+    """Compute all measures on samples start..stop of a population."""
+    k = list(POPULATIONS).index(population)
+    rows = []
+    for index in range(start, stop):
+        y, p = POPULATIONS[population](size, np.random.default_rng([seed, 5, k, size, index]))
+        sample = Sample(y, p)
+        rows.append(
+            {
+                name: rate(sample)
+                for name, rate in RATES.items()
+                if size <= rate.most and (index % rate.every == 0 or index < _FEWEST // 2)
+            }
+        )
+    return rows
+
+
+def _truth() -> dict[str, float]:
+    model = ExampleModel(_ALPHA)
+    entries = {(rate.measure, rate.options): rate.entry for rate in RATES.values()}
+    values = {key: population_value(model, model.limit(), one, cells=1 << 15).value for key, one in entries.items()}
+    return {
+        name: math.nan if rate.cube_root_bins else values[rate.measure, rate.options] ** rate.power
+        for name, rate in RATES.items()
+    }
+
+
+def _errors(found: dict[tuple[str, int, str], list[float]], sizes: tuple[int, ...]) -> list[dict[str, Cell]]:
+    truth = _truth()
+    rows: list[dict[str, Cell]] = []
+    for name, rate in RATES.items():
+        those = [size for size in sizes if size <= rate.most]
+        for population in POPULATIONS:
+            true = truth[name] if population == MISCALIBRATED else 0.0
+            if math.isnan(true):
+                continue
+            for size in those:
+                values = np.abs(np.array(found[population, size, name]) - true)
+                error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+                rows.append(_row(name, population, size, len(values), float(values.mean()), error))
+        some = [row for row in rows if row["measure"] == name and row["population"] != MISCALIBRATED]
+        for size in those:
+            worst = max((row for row in some if row["T"] == size), key=lambda row: float(row["mean error"] or 0))
+            rows.append({**worst, "population": _WORST})
+    return rows
+
+
+def _row(name: str, population: str, size: int, samples: int, mean: float, error: float) -> dict[str, Cell]:
+    return {
+        "measure": name,
+        "population": population,
+        "T": size,
+        "samples": samples,
+        "mean error": mean,
+        "standard error": error,
+    }
+
+
+def _exponents(errors: list[dict[str, Cell]]) -> list[dict[str, Cell]]:
+    rows: list[dict[str, Cell]] = []
+    for name, rate in RATES.items():
+        row: dict[str, Cell] = {"measure": name, "the paper says": rate.says, "theory": rate.theory}
+        for population, label in ((_WORST, "calibrated, worst"), (MISCALIBRATED, "example")):
+            some = [e for e in errors if e["measure"] == name and e["population"] == population]
+            columns: list[Any] = [[e[c] for e in some] for c in ("T", "mean error", "standard error")]
+            slope, error = fit_exponent(*columns) if some else (math.nan, math.nan)
+            row |= {f"{label}: exponent": slope, f"{label}: se": error}
+        rows.append(row)
+    return rows
+
+
+def fit_exponent(sizes: Any, means: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
+    """Fit the slope of log(mean) on log(size) by least squares.
+
+    The standard error is the larger of two: from the standard errors of the means, and from the scatter about the line,
+    which is large if the rate is not a power. NaN if a mean is not positive or there are fewer than three.
+
+    Examples
+    --------
+    >>> from rainproof.paper.table1 import fit_exponent
+    >>> [round(v, 6) for v in fit_exponent([1, 10, 100], [1.0, 0.1, 0.01], [0, 0, 0])]
+    [-1.0, 0.0]
+    """
+    size, mean, error = (np.asarray(column, np.float64) for column in (sizes, means, errors))
+    if len(size) < 3 or not (mean > 0).all():
+        return math.nan, math.nan
+    x, y = np.log(size) - np.log(size).mean(), np.log(mean) - np.log(mean).mean()
+    slope = float(x @ y / (x @ x))
+    chance = math.sqrt(float(x**2 @ (error / mean) ** 2)) / float(x @ x)
+    scatter = math.sqrt(float(((y - slope * x) ** 2).sum()) / (len(x) - 2) / float(x @ x))
+    return slope, max(chance, scatter)

@@ -1,0 +1,61 @@
+"""What the panels share: colours, new axes, and Matplotlib loaded only when something is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rainproof.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+Corner = Literal["best", "upper left", "upper right", "lower right"]
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ as well.
+BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+GREY, PALE = "0.45", "0.85"
+HEADROOM = 1.35  # height of a panel over its highest point, for the legend
+RARE = 0.05  # with a lower event rate (or one as near to 1) probabilities are drawn on a logit axis
+_PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
+
+
+def new_figure(*, figsize: tuple[float, float] | None = None, dpi: float | None = None) -> Figure:
+    """Make a figure in pyplot's list, so that notebooks and ``plt.show()`` show it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError("drawing", "Matplotlib", "matplotlib") from error
+    return plt.figure(layout="constrained", figsize=figsize, dpi=dpi)
+
+
+def as_axes(ax: Axes | None) -> Axes:
+    """Return the user's axes, or new ones."""
+    return new_figure().add_subplot() if ax is None else ax
+
+
+def grid_axis(ax: Axes, finest: int) -> None:
+    """Make the x axis one of grids: 2, 4, 8 and so on."""
+    ax.set_xscale("log", base=2)
+    if finest <= _PLAIN_TICKS:
+        ax.xaxis.set_major_formatter("{x:g}")
+
+
+def log_axis(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers: 0.02, 0.05, 0.1."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def legend(ax: Axes, loc: Corner = "best", ncols: int = 1) -> None:
+    """Add a legend that leaves the picture visible."""
+    ax.legend(loc=loc, fontsize="small", framealpha=0.8, ncols=ncols)
+
+
+def plain(text: str) -> str:
+    """Escape dollar signs, which would start a formula."""
+    return text.replace("$", r"\$")

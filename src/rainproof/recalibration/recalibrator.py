@@ -1,0 +1,390 @@
+"""The recalibrator: fit a map from predictions to better ones, with a certificate."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.atomic_write import write_atomic
+from rainproof.core.input.labels import rows_by_segment
+from rainproof.core.input.rows import refuse_reordered
+from rainproof.core.json_file import read_json
+from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
+from rainproof.core.sample.sample import Sample
+from rainproof.core.sample.segments import Segments
+from rainproof.core.shown import Shown
+from rainproof.errors import InputError
+from rainproof.inference.forecasts import Forecasts
+from rainproof.inference.resampling import Seed, as_seed, check_share
+from rainproof.recalibration import text
+from rainproof.recalibration.certificate import Certificate, certify
+from rainproof.recalibration.held_out_rates import HeldOutRates, held_out_rates
+from rainproof.recalibration.methods import IDENTITY, METHODS
+from rainproof.recalibration.onnx_model import as_onnx
+from rainproof.recalibration.segments import SegmentMap, correct
+from rainproof.recalibration.selection import Candidate, CrossValidation, choose
+from rainproof.recalibration.sql import columns_of, recalibrated
+from rainproof.recalibration.storage import Fitted, as_text
+from rainproof.recalibration.training import FitRows, Training, named_columns
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from rainproof.plots import Axes
+
+
+class Recalibrator(Shown):
+    """Recalibrate predicted probabilities, by the method that serves the worst-off decision maker best.
+
+    `fit` tries several methods by cross-validation and takes the one whose map leaves the smallest loss to the decision
+    maker who loses most by it, among all decision tasks. A quarter of the rows is kept aside: the certificate is proven
+    on them.
+
+    Parameters
+    ----------
+    methods : "auto", str or sequence of str
+        The methods to choose from: "logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32",
+        "bins_128", "constant". "auto" tries them all.
+    confidence_level : float
+        Of each bound in the certificate.
+    rng : numpy.random.Generator or int, optional
+        The source of randomness for the parts that rows are divided into; the same seed gives the same map. Do not try
+        several seeds and keep the best certificate: the confidence is for one.
+
+    Attributes
+    ----------
+    method_ : str
+        The method chosen.
+    candidates_ : tuple of Candidate
+        What it was chosen from, in the order of preference.
+    map_ : PiecewiseMap
+        The map itself: straight pieces.
+    certificate_ : Certificate
+        What is proven of it, from rows that it was not fitted to.
+    segments_ : tuple of SegmentMap
+        With `by`: what is used in each segment, and what is proven of it.
+
+    Notes
+    -----
+    Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
+    "beta" has three; "isotonic" is isotonic regression with straight lines between its blocks, so it keeps the order
+    of predictions; "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is
+    not monotone.
+
+    Calibration errors choose badly: a constant has none. So for each method rainproof finds the decision task that
+    loses most by its map in place of another method's. The largest such loss is its shortfall. Of all methods within
+    one standard error of the smallest shortfall, the first in the order above is taken: few rows cannot tell methods
+    apart, and "logistic" is then the best on average. docs/recalibration.md has the study behind this.
+
+    Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(8000)
+    >>> y = rng.random(8000) < p**2                        # events are rarer than predicted
+    >>> r = rainproof.Recalibrator(rng=0).fit(p, y)
+    >>> r.predict([0.3, 0.7]).round(1).tolist()
+    [0.1, 0.5]
+    >>> r.certificate_.harm_bound < 0.02 < r.certificate_.gain_at_least
+    True
+    """
+
+    method_: str
+    candidates_: tuple[Candidate, ...]
+    map_: PiecewiseMap
+    certificate_: Certificate
+    segments_: tuple[SegmentMap, ...]
+    _by: tuple[str, ...] | None
+    _maps: dict[Any, PiecewiseMap]
+    _rates: HeldOutRates | None = None
+    _training: Training | None = None  # the rows, in parts; not saved
+
+    def __init__(
+        self,
+        methods: Literal["auto"] | str | Sequence[str] = "auto",
+        *,
+        confidence_level: float = 0.95,
+        rng: Seed = None,
+    ) -> None:
+        self.methods = methods
+        self.confidence_level = confidence_level
+        self.rng = rng
+
+    def fit(
+        self,
+        p: ArrayLike | Sample | Segments,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        groups: ArrayLike | None = None,
+        by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ) -> Self:
+        """Choose a method, fit its map, and prove what it does.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,), Sample or Segments
+            The predicted probability of the event, in [0, 1]; or rows as `scan` gives them, alone.
+        y : array_like of shape (n,)
+            The outcomes: 0 or 1, or any two labels with `pos_label`.
+        sample_weight : array_like of shape (n,), optional
+            The weight of each row: fixed weights, as for `guarantee`.
+        pos_label : object, optional
+            The label of the event, if labels are not 0 and 1.
+        groups : array_like of shape (n,), optional
+            The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+            independent. They are fitted or held out as a whole.
+        by : array_like of shape (n,), or mapping of names to such, optional
+            The segment of each row. A segment gets a map of its own only where rows held out prove that somebody gains
+            by it.
+
+        Returns
+        -------
+        Recalibrator
+            Itself.
+        """
+        methods = _check_methods(self.methods)
+        level = check_share(self.confidence_level, "confidence_level")
+        (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
+        rows = FitRows.read(p, y, sample_weight, pos_label, groups, by)
+        cannot = rows.cannot_fit()
+        if cannot is not None:
+            warnings.warn(cannot, stacklevel=2)
+            return self._keep(rows, level)
+        whole, segments = rows.split(rng)
+        cross = CrossValidation(whole, methods)
+        candidates = tuple(cross.candidate(k) for k in range(len(methods)))
+        method = choose(candidates).method
+        found = METHODS[method](whole.table())
+        maps, judged = correct(found, segments, level)
+        held = [(key, part.held_out[0]) for key, part in segments.items()] or [(None, whole.held_out[0])]
+        value = np.concatenate([maps.get(key, found)(part.prob) for key, part in held])
+        same = method == "none" and not maps
+        chooser = None if same else whole.pairs(IDENTITY, found).draws()
+        # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
+        self.certificate_ = certify(Forecasts.join([part for _, part in held]), None if same else value, chooser, level)
+        self.candidates_, self.method_, self.map_ = candidates, method, found
+        self._by, self._maps, self.segments_ = rows.by, maps, judged
+        self._training, self._rates = whole, held_out_rates(whole.held_out[0], level)
+        return self
+
+    def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
+        """Return the recalibrated probabilities.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        by : array_like of shape (n,), or mapping of names to such, optional
+            The segment of each row, if it was fitted with segments. Segments that were not seen then, or have no map of
+            their own, use the map of all rows.
+        """
+        self._check_fitted()
+        if (by is None) != (self._by is None):
+            raise InputError(
+                "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
+            )
+        prob = checked_probabilities(p)
+        if by is None:
+            return self.map_.apply(prob)
+        for name, column in named_columns(by):
+            refuse_reordered("p", p, name, column)
+        if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
+            by = {name: by[name] for name in self._by}
+        names, places = rows_by_segment(by, len(prob))
+        if names != self._by:
+            raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
+        return self._predict(prob, places)
+
+    def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
+        """Return the values at predictions that were checked already, given the rows of each segment."""
+        value = self.map_.apply(prob)
+        for key, rows in places.items():
+            if key in self._maps:
+                value[rows] = self._maps[key].apply(prob[rows])
+        return value
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map into axes (default: new ones) and return them; see `rainproof.plots.recalibration`."""
+        from rainproof.plots import recalibration
+
+        self._check_fitted()
+        return recalibration(self, ax)
+
+    def to_sql(
+        self, p: str, *, by: str | Sequence[str] | Mapping[str, str] | None = None, dialect: str = "ansi"
+    ) -> str:
+        """Return an SQL expression that gives the same bits as `predict`, whatever engine computes it.
+
+        Parameters
+        ----------
+        p : str
+            The column of probabilities.
+        by : str, sequence of str, or mapping of names to str, optional
+            The columns of the segments, if it was fitted with segments: in the order of the names that were given to
+            `fit`, or by those names. A label None stands for NULL; other segments use the map of all rows.
+        dialect : {"ansi", "duckdb", "postgresql", "spark", "sqlite"}
+            How the engine spells what is needed.
+
+        Returns
+        -------
+        str
+            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text).
+
+        Notes
+        -----
+        Doubles must be those of IEEE 754, as in all these engines. The expression has about 200 characters for each
+        straight piece of the map (`map_`), and its depth is the logarithm of their number.
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> r = rainproof.Recalibrator("constant", rng=0).fit([0.25, 0.75] * 50, [0, 1] * 50)
+        >>> print("SELECT", r.to_sql("p", dialect="sqlite"), "FROM forecasts")  # doctest: +ELLIPSIS
+        SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
+        """
+        self._check_fitted()
+        return recalibrated(p, dialect, self.map_, self._maps, columns_of(by, self._by or ()))
+
+    def to_onnx(self) -> ModelProto:
+        """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
+
+        onnxruntime gives the same bits as `predict` on a CPU; NaN for a `p` that is NaN or not in [0, 1]. Needs onnx:
+        ``pip install onnx``.
+
+        Raises
+        ------
+        InputError
+            If it was fitted with segments: a model has one map. Fit one recalibrator for each segment, or use `to_sql`.
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> r = rainproof.Recalibrator("logistic", rng=0).fit([0.25, 0.75] * 50, [0, 1] * 50)
+        >>> model = r.to_onnx()
+        >>> model.graph.input[0].name, model.graph.output[0].name
+        ('p', 'probability')
+        """
+        self._check_fitted()
+        if self._by is not None:
+            raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
+        return as_onnx(self.map_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted map as JSON, completely or not at all; `load_recalibrator` reads it.
+
+        Segments are stored if their labels are text, finite numbers, bools or None.
+        """
+        write_atomic(Path(path), as_text(self.to_dict()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fitted map, the table it was chosen from and its certificate in built-in types, ready for JSON.
+
+        `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed.
+        """
+        self._check_fitted()
+        return Fitted(
+            method=self.method_,
+            methods=self.methods,
+            by=self._by,
+            map=self.map_,
+            candidates=self.candidates_,
+            certificate=self.certificate_,
+            segments=self.segments_,
+            maps=self._maps,
+        ).to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Read what `to_dict` wrote; anything that was changed is refused."""
+        fitted = Fitted.from_dict(data)
+        found = cls(fitted.methods, confidence_level=fitted.certificate.confidence_level)
+        found.method_, found.map_, found.candidates_ = fitted.method, fitted.map, fitted.candidates
+        found.certificate_, found.segments_ = fitted.certificate, fitted.segments
+        found._by, found._maps = fitted.by, dict(fitted.maps)
+        return found
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "map_"):
+            raise InputError("the recalibrator has no map yet: call fit(p, y) first")
+
+    def __repr__(self) -> str:
+        made = f", method_={self.method_!r}" if hasattr(self, "map_") else ""
+        return f"Recalibrator({self.methods!r}{made})"
+
+    def __str__(self) -> str:
+        if not hasattr(self, "map_"):
+            return repr(self)
+        parts = [
+            text.choice(self.method_, self.candidates_),
+            text.candidate_table(self.method_, self.candidates_),
+            str(self.certificate_),
+            text.segment_table(self._by or (), self.segments_),
+        ]
+        return "\n\n".join(part.rstrip() for part in parts if part)
+
+    def _keep(self, rows: FitRows, level: float) -> Self:
+        """Fit nothing: all rows can certify what the original probabilities do."""
+        self.method_, self.candidates_, self.segments_, self._training = "none", (), (), None
+        self.map_ = IDENTITY
+        self._by, self._maps, self._rates = rows.by, {}, None
+        self.certificate_ = certify(rows.everything(), None, None, level)
+        return self
+
+
+def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
+    """Read a recalibrator that `Recalibrator.save` wrote: it predicts the same to the last bit.
+
+    Explained in docs/recalibration.md.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The JSON file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a recalibrator of a version that this rainproof reads, or was changed in any
+        way since it was written.
+
+    Examples
+    --------
+    >>> import rainproof, tempfile
+    >>> r = rainproof.Recalibrator(rng=0).fit([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 0, 1] * 50)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     r.save(f"{folder}/map.json")
+    ...     again = rainproof.load_recalibrator(f"{folder}/map.json")
+    >>> again.predict([0.1, 0.7]).tolist() == r.predict([0.1, 0.7]).tolist(), again.certificate_ == r.certificate_
+    (True, True)
+    """
+    return read_json(path, "recalibrator", _as_written)
+
+
+def _as_written(data: Any, raw: bytes) -> Recalibrator:
+    found = Recalibrator.from_dict(data)
+    if as_text(found.to_dict()).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
+        raise InputError("it is damaged: it is not as Recalibrator.save wrote it")
+    return found
+
+
+def _check_methods(methods: Literal["auto"] | str | Sequence[str]) -> list[str]:
+    if not isinstance(methods, str | Sequence):
+        raise InputError(f"methods must be 'auto', a name or a list of names; it is {methods!r}")
+    names = list(METHODS) if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
+    for name in names:
+        if name not in METHODS:
+            raise InputError(f"methods must be 'auto' or among {', '.join(map(repr, METHODS))}; {name!r} is not")
+    if not names:
+        raise InputError("methods must name at least one method; it is empty")
+    return [name for name in METHODS if name in names]  # in the order of preference
