@@ -80,7 +80,7 @@ bench: $(VENV)/.benched
 
 # Every table, figure and statement of the paper; stopped, it goes on where it was.
 paper: $(VENV)/.papered
-	$(BIN)/rainproof paper -o build/paper
+	$(BIN)/python -m paper
 
 # One stamp per set of packages; each is made anew when the sources change.
 $(VENV)/.installed: $(SOURCES)

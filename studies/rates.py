@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from rainproof.paper.table1 import fit_exponent
+from paper.tables import fit_exponent
 from studies.populations import populations
 
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623)

@@ -148,5 +148,5 @@ def test_the_drawing_of_the_packages_is_what_the_linter_holds():
 
 def test_every_file_that_the_page_names_exists():
     text = (ROOT / "docs" / "how-it-works.md").read_text()
-    there = {file.name for file in (ROOT / "src" / "rainproof").rglob("*.*")}
+    there = {file.name for folder in ("src/rainproof", "paper") for file in (ROOT / folder).rglob("*.*")}
     assert set(re.findall(r"`(\w+\.(?:py|js))`", text)) <= there

@@ -20,13 +20,14 @@ from rainproof.measures.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
 MODULES = [m.name for m in pkgutil.walk_packages(rainproof.__path__, "rainproof.") if not m.name.endswith("__main__")]
+PAPER = [f"paper.{file.stem}" for file in sorted((ROOT / "paper").glob("[!_]*.py"))]
 
 
 def run(*command, **options):
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False, **options)
 
 
-@pytest.mark.parametrize("name", ["rainproof", *MODULES])
+@pytest.mark.parametrize("name", ["rainproof", *MODULES, *PAPER])
 def test_examples_in_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
@@ -159,7 +160,7 @@ def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof():
     modules = set(run("-c", code).stdout.splitlines()[-1].split())
     assert "scipy.special" in modules
     assert not modules & {"scipy.stats", "scipy.optimize", "matplotlib", "pandas", "sklearn"}
-    assert not modules & {"rainproof.cli.monitor", "rainproof.cli.paper", "webbrowser"}
+    assert not modules & {"rainproof.cli.monitor", "rainproof.cli.stream", "webbrowser"}
 
 
 def lint_imports(folder):
@@ -188,8 +189,6 @@ PLANTED = [
     ("assessment/__init__.py", "import matplotlib"),
     ("plots/__init__.py", "import copied.report"),
     ("decisions/task.py", "import copied.report"),
-    ("report/__init__.py", "import copied.paper"),
-    ("cli/report.py", "import copied.paper"),
 ]
 
 
@@ -232,7 +231,6 @@ def imports_of(file):
         "assessment",
         "plots",
         "report",
-        "paper",
     ],
 )
 def test_packages_import_from_packages_never_from_rainproof_itself(package):

@@ -167,4 +167,4 @@ def test_what_users_hold_is_exported():
 
 
 def test_dir_shows_the_api_alone():
-    assert sorted(dir(rainproof)) == sorted([*rainproof.__all__, "__version__", "paper", "plots"])
+    assert sorted(dir(rainproof)) == sorted([*rainproof.__all__, "__version__", "plots"])

@@ -1,5 +1,4 @@
 # The public names, once: type checkers read them here, and __init__.py loads them from here when they are asked for.
-from rainproof import paper as paper
 from rainproof import plots as plots
 from rainproof.assessment.advice import PredictionSwap as PredictionSwap
 from rainproof.assessment.advice import ThresholdAdvice as ThresholdAdvice
@@ -41,7 +40,6 @@ from rainproof.decisions.forecast_value import ValueCurve as ValueCurve
 from rainproof.decisions.forecast_value import forecast_value as forecast_value
 from rainproof.decisions.grid import GridChoice as GridChoice
 from rainproof.decisions.grid import choose_grid as choose_grid
-from rainproof.decisions.noise import NoisyPolicy as NoisyPolicy
 from rainproof.decisions.policy import RoundingPolicy as RoundingPolicy
 from rainproof.decisions.policy import load_policy as load_policy
 from rainproof.decisions.quadratic_task import QuadraticTask as QuadraticTask

@@ -2,5 +2,5 @@
 
 from rainproof.cli import main
 
-if __name__ == "__main__":  # not in the processes that `rainproof paper` starts
+if __name__ == "__main__":  # not in processes that others start
     raise SystemExit(main())

@@ -11,8 +11,8 @@ from helpers.strategies import samples
 from hypothesis import given
 
 import rainproof
+from paper.beyond import JUDGED, best_lie, expected_value, reports
 from rainproof import smooth_calibration_error, two_bin_calibration_error
-from rainproof.paper.truthful import JUDGED, best_lie, expected_value, reports
 
 
 def by_definition(y, p, w=None):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rainproof.paper import chunks
-from rainproof.paper.chunks import Chunk, Runner, fingerprint, spans
-from rainproof.paper.table2 import repeat_table2
+from paper import results
+from paper.results import Chunk, Runner, fingerprint, spans
+from paper.tables import repeat_table2
 
 
 def count_up(path, value):
@@ -63,7 +63,7 @@ def test_other_code_does_not_mix(tmp_path, monkeypatch):
     runner = Runner(folder=tmp_path / "pieces")
     runner("part", pieces(tmp_path / "trace", 1))
     assert len(fingerprint()) == 12
-    monkeypatch.setattr(chunks, "fingerprint", lambda: "other")
+    monkeypatch.setattr(results, "fingerprint", lambda: "other")
     runner("part", pieces(tmp_path / "trace", 1))
     assert (tmp_path / "trace").read_text() == "xx"
 
@@ -102,7 +102,7 @@ def test_stopping_does_not_wait_for_the_rest(tmp_path):
 def test_workers_leave_ctrl_c_to_the_parent():
     before = signal.getsignal(signal.SIGINT)
     try:
-        chunks._leave_stopping_to_the_parent()
+        results._leave_stopping_to_the_parent()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)

@@ -10,19 +10,23 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.paper.chunks import Runner
-from rainproof.paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
-from rainproof.paper.claims_actions import Guess, least_error, least_sure_regret
-from rainproof.paper.constructions import (
+from paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
+from paper.claims_actions import Guess, least_error, least_sure_regret
+from paper.constructions import (
     Distribution,
+    changed,
     coins,
-    fixed_losses,
     level_bias,
+    one_moved,
+    paired,
+    random_distribution,
+    ratio,
     regret_of_guessing,
     round_rows,
     umbrella,
+    worst_distribution,
 )
-from rainproof.paper.search import changed, one_moved, paired, random_distribution, ratio, worst_distribution
+from paper.results import Runner
 
 
 @pytest.mark.parametrize("name", all_claims())
@@ -129,7 +133,7 @@ def test_a_distribution_is_its_weighted_sample():
             grid = rainproof.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
             assert 2 * each.soft_loss(m) + 2 / m == pytest.approx(2 * each.soft_loss(m) + 2 / m)
-            assert fixed_losses(each.rounded(m)).max() == pytest.approx(each.soft_loss(m), abs=1e-15)
+            assert each.rounded(m).fixed_losses().max() == pytest.approx(each.soft_loss(m), abs=1e-15)
     y, p = dist.draw(20_000, np.random.default_rng(0))
     assert y[p == 0.25].all()
     assert (p == 0.25).mean() == pytest.approx(0.25, abs=0.02)

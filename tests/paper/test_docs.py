@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rainproof.paper import Table, all_claims
-from rainproof.paper.claims import KNOWN_SLIPS
+from paper import Table, all_claims
+from paper.claims import KNOWN_SLIPS
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

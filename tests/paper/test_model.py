@@ -11,9 +11,8 @@ from scipy.integrate import quad
 from sklearn.linear_model import LogisticRegression
 
 import rainproof
-from rainproof.measures.catalogue import CATALOGUE
-from rainproof.paper import ExampleModel, LogisticPredictor, fit_logistic, population_values
-from rainproof.paper.population import Cut
+from paper import ExampleModel, LogisticPredictor, fit_logistic, population_values
+from paper.model import Cut
 
 ALPHAS = (0.0, 0.3, 0.5, 0.8, 1.0)
 
@@ -85,7 +84,7 @@ def test_no_regression_where_none_is_best(x, y):
 
 
 def test_regression_gives_up(monkeypatch):
-    monkeypatch.setattr("rainproof.paper.model._STEPS", 1)
+    monkeypatch.setattr("paper.model._STEPS", 1)
     with pytest.raises(rainproof.RainproofError, match=r"^the logistic regression has no finite optimum: "):
         ExampleModel(0.5).fit(100, rng=0)
 
@@ -169,7 +168,7 @@ def test_population_values_agree_when_cut_finer(alpha):
     model = ExampleModel(alpha)
     f = model.fit(500, rng=7)
     coarse, fine = (population_values(model, f, cells=cells) for cells in (1 << 10, 1 << 12))
-    assert list(coarse) == list(CATALOGUE)
+    assert list(coarse) == list(rainproof.list_measures())
     for name, value in coarse.items():
         bound = value.error + fine[name].error if value.error == value.error else 2e-3
         assert abs(value.value - fine[name].value) <= bound, name
@@ -185,7 +184,8 @@ def test_population_and_a_large_sample():
     x, y = model.sample(400_000, rng=9)
     sample = rainproof.Sample(y, f(x))
     for name in ("soft_binned_cdl", "cutoff_calibration_error", "smooth_calibration_error", "u_calibration_error"):
-        assert CATALOGUE[name](sample) == pytest.approx(model.population(f, name)[name].value, abs=0.004)
+        truth = model.population(f, name)[name].value
+        assert rainproof.list_measures()[name](sample) == pytest.approx(truth, abs=0.004)
 
 
 def test_a_level_predictor_is_one_prediction():

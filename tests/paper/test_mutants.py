@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.paper.claims import all_claims, check_claim, unexpected
-from rainproof.paper.claims_rates import exponent_of, loss_limit
-from rainproof.paper.constructions import (
+from paper.claims import MUTANTS, TRUE, Measures, all_claims, check_claim, unexpected
+from paper.claims_rates import exponent_of, loss_limit
+from paper.constructions import (
     Distribution,
     calibrated_laws,
     deviation_limit,
+    exact_distance,
     miscalibrated_laws,
+    random_distribution,
     rounds_below,
 )
-from rainproof.paper.exact_distance import exact_distance
-from rainproof.paper.mutants import MUTANTS, TRUE, Measures
-from rainproof.paper.search import random_distribution
 
 _SCALED = ("x 1.1", "x 0.9", "x 3", "square root")
 

@@ -13,17 +13,23 @@ import pytest
 from scipy.stats import spearmanr
 
 import rainproof
-from rainproof.paper import PARTS, PartResult, Table, run_paper
-from rainproof.paper import beyond as beyond_module
-from rainproof.paper import figures as figures_module
-from rainproof.paper import table1 as table1_module
-from rainproof.paper.chunks import Runner
-from rainproof.paper.drawing import draw
-from rainproof.paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, figure1, figure2, figure3, spearman
-from rainproof.paper.page import page, read_part, write_page
-from rainproof.paper.results import shown
-from rainproof.paper.table1 import MISCALIBRATED, RATES, fit_exponent, table1
-from rainproof.paper.table2 import FITTING, PRINTED, READINGS, first_crossing, table2
+from paper import PARTS, PartResult, Table, run_paper
+from paper import beyond as beyond_module
+from paper import figures as figures_module
+from paper.figures import MEASURES, REGRETS, TRUE_ECE, binned_regret, draw, figure1, figure2, figure3, spearman
+from paper.results import Runner, page, read_part, shown, write_page
+from paper.tables import (
+    FITTING,
+    MISCALIBRATED,
+    PRINTED,
+    RATES,
+    READINGS,
+    SIZES,
+    first_crossing,
+    fit_exponent,
+    table1,
+    table2,
+)
 
 
 @pytest.fixture(scope="module")
@@ -282,5 +288,5 @@ def test_run_paper_refuses(tmp_path, parts, options, words):
 def test_every_part_has_a_number_of_repeats():
     assert PARTS["table2"].repeats == 1000
     assert PARTS["figure2"].repeats == PARTS["figure3"].repeats == 200
-    assert table1_module.SIZES[0] == 100
-    assert table1_module.SIZES[-1] == 1_000_000
+    assert SIZES[0] == 100
+    assert SIZES[-1] == 1_000_000

@@ -9,12 +9,19 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.paper import question1 as module
-from rainproof.paper.all_responses import best_response, cutoff_against_all, smooth_against_all
-from rainproof.paper.chunks import Runner
-from rainproof.paper.constructions import Distribution, cutoff_gap
-from rainproof.paper.question1 import ANSWERS, FewActions, question1, tasks, worst_ratio
-from rainproof.paper.search import random_distribution
+from paper import question1 as module
+from paper.constructions import Distribution, cutoff_gap, random_distribution
+from paper.question1 import (
+    ANSWERS,
+    FewActions,
+    best_response,
+    cutoff_against_all,
+    question1,
+    smooth_against_all,
+    tasks,
+    worst_ratio,
+)
+from paper.results import Runner
 
 PLACE = {answer.name: k for k, answer in enumerate(ANSWERS)}
 

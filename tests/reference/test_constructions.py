@@ -12,12 +12,13 @@ import pytest
 from scipy.optimize import linprog
 
 import rainproof
-from rainproof.paper.constructions import Distribution, coins, cutoff_gap, regret_of_guessing, smooth_gap
+from paper.constructions import Distribution, coins, cutoff_gap, regret_of_guessing, smooth_gap
 
 
 def weighted_rows(at, weight, frequency):
     """Rows (y, p, w) of the distribution with these predictions, weights and event frequencies."""
-    return Distribution.of(at, weight, frequency).rows()
+    sample = Distribution.of(at, weight, frequency).sample()
+    return sample.y_true, sample.y_prob, sample.sample_weight
 
 
 def loss(y, p, w, swaps="all"):

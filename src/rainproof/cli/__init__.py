@@ -28,7 +28,7 @@ NOBODY_READS = 141  # 128 + SIGPIPE
 
 COMMANDS = (
     "assess", "compare", "measure", "report", "recalibrate", "apply", "policy", "decide", "switch", "store", "monitor",
-    "stream", "demo", "paper", "completion",
+    "stream", "demo", "completion",
 )  # fmt: skip
 """Each is a module of this package, in the order of the help."""
 

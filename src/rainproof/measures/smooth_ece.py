@@ -34,8 +34,8 @@ def smooth_ece(
 
     The residuals are smoothed with a Gaussian kernel: the wider the kernel, the smaller the error. Smooth ECE is the
     width at which the error equals the width, so it needs no choice of bins and is continuous in the predictions.
-    Whoever adds noise of that width to the predictions before acting on them (`NoisyPolicy`) loses at most 2.68 times
-    this share of what is at stake, whatever the decision.
+    Whoever adds noise of that width to the predictions before acting on them loses at most 2.68 times this share of
+    what is at stake, whatever the decision.
 
     Not to be confused with smCE, the supremum over Lipschitz functions: here that is
     `smooth_calibration_error`, a name that some packages give to smooth ECE.

@@ -10,14 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from rainproof.core.arrays import Floats
-from rainproof.core.piecewise import checked_probabilities
-from rainproof.core.regret import RegretCurve, ends_of_chord
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.core.sample.sample import Sample
-from rainproof.decisions.finite_task import as_finite
-from rainproof.decisions.task import DecisionTask
-from rainproof.errors import InputError
+from paper.constructions import Distribution, Floats, weighted
+from rainproof import DecisionTask, FiniteTask, InputError, Sample, regret_curve
 
 Noise = Literal["laplace", "gaussian"]
 _REACH: dict[str, float] = {"laplace": 40.0, "gaussian": 9.0}  # in scales: beyond, the noise has less than 1e-17
@@ -69,7 +63,8 @@ class NoisyPolicy:
     Examples
     --------
     >>> import rainproof
-    >>> policy = rainproof.NoisyPolicy(rainproof.DecisionTask.threshold(0.35), 0.1)
+    >>> from paper.noise import NoisyPolicy
+    >>> policy = NoisyPolicy(rainproof.DecisionTask.threshold(0.35), 0.1)
     >>> policy.probabilities([0.3, 0.9]).round(3).tolist()
     [[0.696, 0.304], [0.002, 0.998]]
 
@@ -104,15 +99,16 @@ class NoisyPolicy:
         rng : None, int or numpy.random.Generator
             The source of randomness.
         """
-        prob, source = checked_probabilities(p).astype(np.float64), np.random.default_rng(rng)
+        prob, source = _checked(p), np.random.default_rng(rng)
         draw = source.laplace if self.kind == "laplace" else source.normal
         moved = (prob + draw(0.0, self.scale, len(prob))) % 2
-        return self.task._decode(self.task._choices(np.where(moved > 1, 2 - moved, moved)))
+        return np.asarray(self.task.best_response(np.where(moved > 1, 2 - moved, moved)))
 
     def probabilities(self, p: ArrayLike) -> Floats:
         """Return the probability of each action over the noise, of shape (n, k) for the k of ``task.actions``."""
-        task = as_finite(self.task, "probabilities")
-        prob = checked_probabilities(p).astype(np.float64)
+        task, prob = self.task, _checked(p)
+        if not isinstance(task, FiniteTask):
+            raise InputError(f"probabilities needs a task with a list of actions; it is {task!r}")
         below = self._below(prob, np.array([0.0, *task.thresholds, 1.0]))
         shares = np.zeros((len(prob), len(task.actions)))
         shares[:, list(task.order)] = np.maximum(np.diff(below), 0.0)
@@ -146,15 +142,14 @@ class NoisyPolicy:
         """
         if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or cells < 2:
             raise InputError(f"cells must be an integer of at least 2; it is {cells!r}")
-        table, edges, width = sample._distinct_table(), np.linspace(0, 1, int(cells) + 1), 1 / int(cells)
-        negative, positive = self._masses(table, edges) / sample.total_weight
+        edges, width = np.linspace(0, 1, int(cells) + 1), 1 / int(cells)
+        negative, positive = self._masses(Distribution.of_sample(sample).pooled(), edges)
         mass = negative + positive
         some = mass > 0
         midpoints = (edges[:-1] + edges[1:]) / 2
-        curve = RegretCurve.from_table(DistinctTable(midpoints[some], negative[some], positive[some]))
-        low = curve.points(edges).value
+        low = regret_curve(weighted(midpoints[some], negative[some], positive[some]))(edges)
         own = np.maximum(*(np.abs(positive - mu * mass) for mu in (edges[:-1], edges[1:])))
-        above = low[:-1] + width + own + self._missed(mass[some], curve.recalibrated, edges[:-1], width)
+        above = low[:-1] + width + own + self._missed(mass[some], positive[some] / mass[some], edges[:-1], width)
         high = np.maximum(np.append(above, 0), np.append(0, above))
         return _twice_envelope(edges, low), min(1.0, _twice_envelope(edges, high))
 
@@ -168,14 +163,15 @@ class NoisyPolicy:
         missed: Floats = 3 * width / 4 * varies + 1e-15  # the threshold's own cell counts three times
         return missed
 
-    def _masses(self, table: DistinctTable, edges: Floats) -> Floats:
+    def _masses(self, dist: Distribution, edges: Floats) -> Floats:
         """Return the weight of the noisy predictions in each cell, without and with the event."""
         mass = np.zeros((2, len(edges) - 1))
         step = max(1, _BLOCK // len(edges))
-        for start in range(0, len(table.prob), step):
+        for start in range(0, len(dist.at), step):
             block = slice(start, start + step)
-            outcomes = np.stack([table.negative[block], table.positive[block]])
-            mass += outcomes @ np.maximum(np.diff(self._below(table.prob[block], edges)), 0.0)
+            rate = dist.frequency[block]
+            outcomes = dist.weight[block] * np.stack([1 - rate, rate])
+            mass += outcomes @ np.maximum(np.diff(self._below(dist.at[block], edges)), 0.0)
         return mass
 
     def _below(self, p: Floats, x: Floats) -> Floats:
@@ -197,6 +193,26 @@ class NoisyPolicy:
         return np.where(x < 0, tail, 1 - tail)
 
 
+def _checked(p: ArrayLike) -> Floats:
+    prob = np.asarray(p, np.float64)
+    if prob.ndim != 1 or not ((prob >= 0) & (prob <= 1)).all():
+        raise InputError(f"p must lie in [0, 1], a probability for each row; it is {p!r}")
+    return prob
+
+
 def _twice_envelope(mu: Floats, value: Floats) -> float:
-    a, b, share = ends_of_chord(mu, value)
-    return float(2 * (share * value[a] + (1 - share) * value[b]))
+    """Return twice the concave envelope at 1/2 of points whose thresholds increase from 0 to 1.
+
+    It is a point at 1/2, or a chord from the left of 1/2 to its right: one end at a time moves to the point that is
+    highest above the chord, until there is none.
+    """
+    best = max(value[mu == 0.5].tolist(), default=-math.inf)
+    mu, value = mu[mu != 0.5], value[mu != 0.5]
+    a, b, height = 0, len(mu) - 1, -math.inf
+    while True:
+        share = float((mu[b] - 0.5) / (mu[b] - mu[a]))
+        before, height = height, share * float(value[a]) + (1 - share) * float(value[b])
+        if height <= before:
+            return 2 * max(best, before)
+        above = int(np.argmax(value - (value[b] - value[a]) / (mu[b] - mu[a]) * mu))
+        a, b = (above, b) if mu[above] < 0.5 else (a, above)

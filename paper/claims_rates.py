@@ -1,4 +1,4 @@
-"""Section 7 and Theorem 1.2: how far SCDL on a sample can be from SCDL of the population."""
+"""Theorem 1.2 and Sections 7 and 9: how far SCDL on a sample can be from the population's, and the experiments."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from rainproof.core.arrays import Floats
-from rainproof.paper.claims import Finding, at_most, claim, open_constant
-from rainproof.paper.constructions import (
+from paper.claims import Finding, Measures, at_most, claim, open_constant
+from paper.constructions import (
     Distribution,
+    Floats,
     Law,
     calibrated_laws,
     deviation_limit,
-    fixed_losses,
     miscalibrated_laws,
     round_rows,
     rounds_below,
 )
-from rainproof.paper.mutants import Measures
-from rainproof.paper.table1 import fit_exponent
+from paper.figures import THRESHOLD
+from paper.model import ExampleModel
+from paper.tables import ALPHAS, EVALUATED, FITTED, READINGS, fit_exponent
 
 _GRIDS = tuple(2**k for k in range(1, 11))
 
@@ -145,10 +145,10 @@ def _lemma_7_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         delta = 1 / (2.01 * m)
         for law in laws.values():
             population = law.population()
-            truth, losses = on("SCDL_m", population, m), fixed_losses(population.rounded(m))
+            truth, losses = on("SCDL_m", population, m), population.rounded(m).fixed_losses()
             samples = [law.draw(size, rng) for _ in range(draws if size < 10_000 else 5)]
             off = np.array([abs(on("SCDL_m", sample, m) - truth) for sample in samples])
-            fixed = np.array([np.abs(fixed_losses(sample.rounded(m)) - losses) for sample in samples])
+            fixed = np.array([np.abs(sample.rounded(m).fixed_losses() - losses) for sample in samples])
             limit = deviation_limit(population.rounded(m), size, delta, both=True)
             share = max(share, float(np.quantile(off, 1 - delta)) / limit)
             high = float(np.quantile(fixed, 1 - delta, axis=0).max())
@@ -224,3 +224,52 @@ def _lemma_7_4(rng: np.random.Generator, effort: int, on: Measures) -> list[Find
         at_most("quantile of |SCDL_m(D') - SCDL_m(D)| / derived limit", share, 1, run),
         open_constant("quantile of |SCDL_m(D') - SCDL_m(D)| / rate", largest, run),
     ]
+
+
+_BINNED = READINGS["bECE, 10 bins"][1]
+
+
+@claim(
+    "Section 9 (Table 2)",
+    "SCDL has the smallest standard deviation of the four measures, except at alpha = 1.",
+    "SCDL as in Definition 1.1; slip: the row bECE is not 2 ECE(D_m) but the sum over 10 bins of |mean outcome - mean "
+    "prediction|",
+)
+def _table_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
+    repeats = max(50, min(300, effort // 4))
+    ratios = {}
+    for alpha in ALPHAS:
+        draws: dict[str, list[float]] = {"SCDL": [], "smCE": [], "Cutoff": [], "bECE": []}
+        for _ in range(repeats):
+            model = ExampleModel(alpha)
+            f = model.fit(FITTED, rng)
+            x, y = model.sample(EVALUATED, rng)
+            dist = Distribution.of(f(x), np.ones(EVALUATED), y)
+            for name, values in draws.items():
+                values.append(_BINNED(dist.sample()) if name == "bECE" else on(name, dist))
+        spread = {name: float(np.std(values)) for name, values in draws.items()}
+        ratios[alpha] = spread["SCDL"] / min(spread[name] for name in ("smCE", "Cutoff", "bECE"))
+    run = f"{repeats} repeats; at alpha = " + ", ".join(f"{alpha:g}: {value:.2f}" for alpha, value in ratios.items())
+    below = max(value for alpha, value in ratios.items() if alpha < 1)
+    return [
+        at_most("sd of SCDL / smallest of the others, alpha < 1", below, 1, run),
+        at_most("smallest of the others / sd of SCDL, alpha = 1", 1 / ratios[1.0], 1, run),
+        at_most("sd of SCDL / sd of bECE, alpha = 1", spread["SCDL"] / spread["bECE"], 1, run),
+    ]
+
+
+@claim(
+    "Section 9 (Figure 3)",
+    "For 1 - f, Cutoff upper bounds the swap regret.",
+    "swap regret per prediction, judged by E[Y | f(x)]; for f the text does not say it, and it does not hold there",
+)
+def _figure_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
+    largest, repeats = 0.0, max(50, min(400, effort // 4))
+    for _ in range(repeats):
+        model = ExampleModel(float(rng.random()))
+        predictor = model.fit(FITTED, rng).flip()
+        x, y = model.sample(EVALUATED, rng)
+        p, truth = predictor(x), model.mean(x)
+        regret = float(np.where(p >= THRESHOLD, THRESHOLD - truth, truth - THRESHOLD).clip(0).mean())
+        largest = max(largest, regret / on("Cutoff", Distribution.of(p, np.ones(EVALUATED), y)))
+    return [at_most("swap regret / Cutoff", largest, 1, f"{repeats} random alphas")]

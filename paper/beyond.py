@@ -1,4 +1,4 @@
-"""Results beyond the paper: exact values of what it bounds, and all measures on real forecasts."""
+"""Results beyond the paper: exact values of what it bounds, measures on real forecasts, and who rewards the truth."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core.arrays import Floats
-from rainproof.core.regret import RegretCurve
-from rainproof.core.sample.sample import Sample
-from rainproof.decisions.grid import choose_grid
-from rainproof.errors import MissingExtraError
-from rainproof.measures.catalogue import CATALOGUE, measure_all
-from rainproof.measures.cutoff import cutoff_calibration_error
-from rainproof.measures.decision_loss import calibration_decision_loss
-from rainproof.measures.soft_binned import soft_binned_profile
-from rainproof.paper.chunks import Chunk, Runner, spans
-from rainproof.paper.constructions import cutoff_gap
-from rainproof.paper.model import ExampleModel
-from rainproof.paper.results import Cell, PartResult, Table
-from rainproof.paper.search import random_distribution, ratio
-from rainproof.paper.table2 import ALPHAS, FITTED
-from rainproof.paper.truthful import WORDS as TRUTHFUL
-from rainproof.paper.truthful import truthful
+from paper.constructions import Floats, cutoff_gap, random_distribution, ratio
+from paper.model import ExampleModel
+from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
+from paper.tables import ALPHAS, FITTED
+from rainproof import (
+    Measure,
+    MissingExtraError,
+    Sample,
+    calibration_decision_loss,
+    choose_grid,
+    cutoff_calibration_error,
+    list_measures,
+    measure_all,
+    regret_curve,
+    soft_binned_profile,
+)
 
 LATE = 15  # minutes: a later arrival counts as late
 _ROWS = 10_000
@@ -60,7 +59,8 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     names = [*(f"the example, alpha = {alpha:g}" for alpha in ALPHAS), *(_REAL if have_flights() else ())]
     chunks = [Chunk(f"seed{seed}-{k}", judge, (seed, name)) for k, name in enumerate(names)]
     judged = runner("beyond", chunks)
-    measured = [{"measure": m, **{n: j["measures"][m] for n, j in zip(names, judged, strict=True)}} for m in CATALOGUE]
+    each = list(zip(names, judged, strict=True))
+    measured = [{"measure": m, **{name: one["measures"][m] for name, one in each}} for m in list_measures()]
     tables = (
         Table.of(
             "beyond_bounds", f"How much of each bound is used, over {repeats:,} random distributions", _spread(drawn)
@@ -79,7 +79,7 @@ def beyond(runner: Runner, *, repeats: int, seed: int) -> PartResult:
     return PartResult(
         name="beyond",
         title="Beyond the paper",
-        words=(_WORDS[0], _WORDS[1] if have_flights() else _ABSENT, _CLASSES, TRUTHFUL),
+        words=(_WORDS[0], _WORDS[1] if have_flights() else _ABSENT, _CLASSES, _TRUTHFUL),
         tables=tables,
         pictures=("beyond",),
         settings={"repeats": repeats, "seed": seed},
@@ -91,8 +91,8 @@ def random_bounds(seed: int, start: int, stop: int) -> list[dict[str, float]]:
     rows = []
     for index in range(start, stop):
         dist = random_distribution(np.random.default_rng([seed, 6, index]))
-        curve = RegretCurve.from_table(dist.sample()._distinct_table())
-        row = {"CDL / sup R (1 to 2)": ratio(2 * curve.chord.value, float(curve.corners.value.max()))}
+        curve = regret_curve(dist.sample())
+        row = {"CDL / sup R (1 to 2)": ratio(curve.loss, curve.worst.regret)}
         for m in _GRIDS:
             row[f"CDL(D_m) / (2 SCDL_m + 2/m), m = {m}"] = dist.decision_loss(m) / (2 * dist.soft_loss(m) + 2 / m)
         rows.append({key: -1.0 if math.isnan(value) else value for key, value in row.items()})
@@ -127,8 +127,8 @@ def judge(seed: int, name: str) -> dict[str, Any]:
     y, p = _forecasts(seed, name)
     sample = Sample(y, p)
     grid, profile = choose_grid(sample), soft_binned_profile(sample)
-    curve = RegretCurve.from_table(sample._distinct_table())
-    loss, highest = 2 * curve.chord.value, float(curve.corners.value.max())
+    curve = regret_curve(sample)
+    loss, highest = curve.loss, curve.worst.regret
     grids = zip(grid.grids.tolist(), grid.losses.tolist(), grid.bounds.tolist(), strict=True)
     choice = {
         "forecasts": name,
@@ -221,3 +221,78 @@ def _day_of_year(month: NDArray[Any], day: NDArray[Any]) -> NDArray[Any]:
     before = np.cumsum([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30])
     days: NDArray[Any] = before[month.astype(int) - 1] + day.astype(int) - 1
     return days.astype("timedelta64[D]")
+
+
+JUDGED = (
+    "two_bin_calibration_error",
+    "brier_score",
+    "expected_calibration_error",
+    "binned_calibration_error",
+    "smooth_calibration_error",
+    "cutoff_calibration_error",
+    "soft_binned_cdl",
+    "calibration_decision_loss",
+)
+ROWS = range(2, 7)
+_TRUTHFUL = (
+    "A measure is truthful if a forecaster who knows the probabilities q_t of a few rows, with independent outcomes, "
+    "expects the smallest value by reporting them (Hartline, Hu, Wu 2025). For each measure and number of rows, the "
+    "table has the smallest ratio found of the expected value of another report to that of the truth, over random q_t; "
+    "the expectation is a sum over all 2^n outcomes, without sampling. A ratio below 1 is a lie that pays. The "
+    "averaged two-bin error and the Brier score have none, which is proved (1: the truth, or pooled probabilities)."
+)
+
+
+def expected_value(measure: Measure, truth: Floats, report: Floats) -> float:
+    """Compute the expectation of a measure of the predictions `report`, over independent outcomes.
+
+    Examples
+    --------
+    Two rows of probability 0.4 and 0.6. ECE expects less if both are reported as 0.5:
+
+    >>> import numpy as np
+    >>> from rainproof import list_measures
+    >>> from paper.beyond import expected_value
+    >>> q, ece = np.array([0.4, 0.6]), list_measures()["expected_calibration_error"]
+    >>> round(expected_value(ece, q, q), 6), round(expected_value(ece, q, np.array([0.5, 0.5])), 6)
+    (0.48, 0.24)
+    """
+    outcomes = np.arange(1 << len(truth))[:, None] >> np.arange(len(truth)) & 1
+    chance = np.where(outcomes, truth, 1 - truth).prod(axis=1)
+    return float(sum(c * measure(Sample(y, report)) for c, y in zip(chance, outcomes, strict=True)))
+
+
+def reports(truth: Floats, rng: np.random.Generator, tries: int) -> list[Floats]:
+    """Return what a forecaster might report instead: all equal, closer together, further apart, or moved at random."""
+    mean = np.full(len(truth), truth.mean())
+    lies = [mean, np.round(truth), *(mean + (truth - mean) * s for s in (0.5, 0.9, 1.1, 1.5))]
+    while len(lies) < tries:
+        moved = truth + rng.normal(size=len(truth)) * 10 ** -rng.uniform(0, 3)
+        lies.append(moved if rng.random() < 0.5 else np.where(rng.random(len(truth)) < 0.5, moved, truth))
+    return [np.clip(lie, 0, 1) for lie in lies]
+
+
+def best_lie(name: str, rows: int, seed: int, truths: int, tries: int) -> float:
+    """Return the smallest ratio of the expected value of a report to that of the truth, over random probabilities."""
+    rng = np.random.default_rng([seed, 11, JUDGED.index(name), rows])
+    measure, smallest = list_measures()[name], np.inf
+    for _ in range(truths):
+        truth = rng.random(rows) if rng.random() < 0.7 else rng.choice([0.2, 0.5, 0.9], rows)
+        honest = expected_value(measure, truth, truth)
+        smallest = min(smallest, *(expected_value(measure, truth, lie) / honest for lie in reports(truth, rng, tries)))
+    return smallest
+
+
+def truthful(runner: Runner, *, seed: int, truths: int, tries: int) -> Table:
+    """Compute the best of `tries` lies about each of `truths`, for every measure of `JUDGED` and 2 to 6 rows."""
+    places = [(name, rows) for name in JUDGED for rows in ROWS]
+    chunks = [
+        Chunk(f"seed{seed}-{name}-{rows}-{truths}-{tries}", best_lie, (name, rows, seed, truths, tries))
+        for name, rows in places
+    ]
+    found = dict(zip(places, runner("truthful", chunks), strict=True))
+    table: list[dict[str, Cell]] = []
+    for name in JUDGED:
+        ratios = {f"n = {rows}": found[name, rows] for rows in ROWS}
+        table.append({"measure": name, **ratios, "truthful here": min(ratios.values()) > 1 - 1e-9})
+    return Table.of("truthful", "Smallest expected value of a lie, as a multiple of the truth's", table)

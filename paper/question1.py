@@ -1,4 +1,4 @@
-"""Question 1 as an object: a measure, a response that depends on its value alone, and its rate on calibrated rows."""
+"""Question 1: a measure, a response that depends on its value alone, and its rate; and the best of all responses."""
 
 from __future__ import annotations
 
@@ -8,29 +8,35 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats
-from rainproof.core.regret import RegretCurve
-from rainproof.core.sample.sample import Sample
-from rainproof.decisions.finite_task import FiniteTask
-from rainproof.decisions.noise import Noise, NoisyPolicy
-from rainproof.decisions.swap import swap_regret
-from rainproof.decisions.task import DecisionTask
-from rainproof.measures.binned import binned_calibration_error
-from rainproof.measures.cutoff import cutoff_calibration_error
-from rainproof.measures.decision_loss import calibration_decision_loss
-from rainproof.measures.expected import expected_calibration_error
-from rainproof.measures.smooth_calibration import smooth_calibration_error
-from rainproof.measures.smooth_ece import smooth_ece
-from rainproof.measures.soft_binned import soft_binned_cdl
-from rainproof.measures.two_bin import two_bin_calibration_error
-from rainproof.paper.all_responses import cutoff_against_all, smooth_against_all
-from rainproof.paper.chunks import Chunk, Runner
-from rainproof.paper.constructions import Distribution, cutoff_gap, smooth_gap, soft_loss
-from rainproof.paper.results import Cell, PartResult, Table
-from rainproof.paper.search import random_distribution, ratio, worst_distribution
-from rainproof.paper.table1 import MISCALIBRATED, POPULATIONS, fit_exponent
+from paper.constructions import (
+    Distribution,
+    Floats,
+    cutoff_gap,
+    random_distribution,
+    ratio,
+    smooth_gap,
+    worst_distribution,
+)
+from paper.noise import Noise, NoisyPolicy
+from paper.results import Cell, Chunk, PartResult, Runner, Table
+from paper.tables import MISCALIBRATED, POPULATIONS, fit_exponent
+from rainproof import (
+    DecisionTask,
+    FiniteTask,
+    Sample,
+    binned_calibration_error,
+    calibration_decision_loss,
+    cutoff_calibration_error,
+    expected_calibration_error,
+    regret_curve,
+    smooth_calibration_error,
+    smooth_ece,
+    soft_binned_cdl,
+    swap_regret,
+    two_bin_calibration_error,
+)
 
 SIZES = (300, 1_000, 3_000, 10_000, 30_000)
 GRIDS = (1 << 10, 1 << 20, 1 << 30)
@@ -143,7 +149,7 @@ def with_few_actions(dist: Distribution, alpha: float) -> float:
 
 def fixed_grid(sample: Sample, m: int) -> float:
     """Return 2 SCDL_m + 2/m."""
-    return 2 * soft_loss(sample._on_grid(m).rounded) + 2 / m
+    return 2 * Distribution.of_sample(sample).soft_loss(m) + 2 / m
 
 
 def noise_gap(eps: float) -> Distribution:
@@ -242,16 +248,16 @@ def limits_of_soft_loss(seed: int, laws: int) -> list[dict[str, Cell]]:
     """Compare SCDL_m with sup R on random distributions as m grows, and sup R with CDL."""
     rng = np.random.default_rng([seed, 14])
     drawn = [random_distribution(rng) for _ in range(laws)]
-    curves = [RegretCurve.from_table(law.sample()._distinct_table()) for law in drawn]
-    highest = np.array([float(curve.corners.value.max()) for curve in curves])
+    curves = [regret_curve(law.sample()) for law in drawn]
+    highest = np.array([curve.worst.regret for curve in curves])
     rows: list[dict[str, Cell]] = []
     for m in GRIDS:
-        off = highest - [soft_loss(law.sample()._on_grid(m).rounded) for law in drawn]
+        off = highest - [law.soft_loss(m) for law in drawn]
         rows.append(
             {"quantity": f"sup R - SCDL_m, m = {m:,}", "smallest": float(off.min()), "largest": float(off.max())}
         )
     some = highest > 1e-9
-    share = highest[some] / [2 * curve.chord.value for curve, kept in zip(curves, some, strict=True) if kept]
+    share = highest[some] / [curve.loss for curve, kept in zip(curves, some, strict=True) if kept]
     rows.append({"quantity": "sup R / CDL (1/2 to 1)", "smallest": float(share.min()), "largest": float(share.max())})
     return rows
 
@@ -305,3 +311,143 @@ def _rows(ratios: list[float], means: Floats, sizes: tuple[int, ...]) -> list[di
             }
         )
     return rows
+
+
+_ROUNDS = 60
+_CLOSE = 1e-3  # of the value: the program ends when its two bounds are this close
+_LEAST = 1e-12  # probabilities below this are rounding errors of the linear program
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestResponse:
+    """The smallest worst regret of any response with actions on a grid, for the squared loss.
+
+    Attributes
+    ----------
+    low, high : float
+        Bounds on it: of the last linear program, and the regret of the response found.
+    every : float
+        A lower bound for every response with actions anywhere in [0, 1].
+    """
+
+    low: float
+    high: float
+    every: float
+
+
+def best_response(law: Distribution, eps: float, actions: int) -> BestResponse:
+    """Find the response that does best against `law`, its mirror image, and one prediction with a bias of eps.
+
+    A response is a matrix x of the probabilities of each action a at each prediction p. The regret on a law is, per
+    action, the perspective function ``(sum_p w x (a - q))^2 / sum_p w x``, which is convex in x and the largest of the
+    linear functions ``sum_p w x (a - b)(a + b - 2 q)`` over replacements b. So the smallest worst regret is a convex
+    program. It is solved by linear programs, each with the best replacements of the last response as new constraints:
+    their values are lower bounds. On a law with one prediction the best replacement is its event rate, so its
+    constraint is linear from the start.
+
+    Rounding the actions of any response to the grid changes the root of its regret by at most half a step, as
+    conditional expectation is a contraction; this gives `every`.
+    """
+    grid: Floats = np.linspace(0, 1, actions)
+    mirror = np.where(law.at > 0, 2 * law.at - law.frequency, law.frequency)
+    laws = [law, Distribution(law.at, law.weight, np.clip(mirror, 0, 1))]
+    shape = len(law.at), actions
+    ones = [(k, (grid - rate) ** 2) for k, p in enumerate(law.at) for rate in (p - eps, p + eps) if 0 <= rate <= 1]
+    cuts: list[tuple[int, int, Floats]] = []
+    low, high, x = 0.0, math.inf, np.exp(-((grid - law.at[:, None]) ** 2) / eps ** (2 / 3))
+    x /= x.sum(axis=1, keepdims=True)
+    for _ in range(_ROUNDS):
+        worst = max(float(cost @ x[k]) for k, cost in ones)
+        for one in range(2):
+            regret, new = _regret_and_cuts(laws[one], x, grid)
+            worst = max(worst, regret)
+            cuts += [(one, a, cut) for a, cut in new]
+        high = min(high, worst)
+        if high - low <= _CLOSE * high:
+            break
+        low, x = _solve(shape, cuts, ones)
+    every = max(0.0, math.sqrt(low) - 0.5 / (actions - 1)) ** 2
+    return BestResponse(low=low, high=high, every=every)
+
+
+def _regret_and_cuts(law: Distribution, x: Floats, grid: Floats) -> tuple[float, list[tuple[int, Floats]]]:
+    """Return the regret of a response, and for each action the linear function that touches the regret there."""
+    mass = law.weight[:, None] * x
+    taken, events = mass.sum(axis=0), (mass * law.frequency[:, None]).sum(axis=0)
+    some = np.flatnonzero(taken > _LEAST)
+    rate = events[some] / taken[some]
+    cuts = [
+        (int(a), law.weight * (grid[a] - b) * (grid[a] + b - 2 * law.frequency))
+        for a, b in zip(some, rate, strict=True)
+    ]
+    return float((taken[some] * (grid[some] - rate) ** 2).sum()), cuts
+
+
+def _solve(
+    shape: tuple[int, int], cuts: list[tuple[int, int, Floats]], ones: list[tuple[int, Floats]]
+) -> tuple[float, Floats]:
+    """Solve the linear program: variables x, the regret of each action on each of two laws, and the worst regret z."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    points, actions = shape
+    size = points * actions
+    place: NDArray[np.intp] = np.arange(points) * actions
+    rows = [np.full(points + 1, r) for r in range(len(cuts))]
+    columns = [np.append(place + a, size + one * actions + a) for one, a, _ in cuts]
+    values = [np.append(cut, -1.0) for *_, cut in cuts]
+    for one in range(2):  # the regrets of all actions add up to at most z
+        rows.append(np.full(actions + 1, len(cuts) + one))
+        columns.append(np.append(size + one * actions + np.arange(actions), size + 2 * actions))
+        values.append(np.append(np.ones(actions), -1.0))
+    for k, (p, squared) in enumerate(ones):
+        rows.append(np.full(actions + 1, len(cuts) + 2 + k))
+        columns.append(np.append(p * actions + np.arange(actions), size + 2 * actions))
+        values.append(np.append(squared, -1.0))
+    above = sparse.csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))))
+    sums = sparse.hstack(
+        [sparse.kron(sparse.eye(points), np.ones((1, actions))), sparse.csr_array((points, 2 * actions + 1))]
+    )
+    cost = np.zeros(size + 2 * actions + 1)
+    cost[-1] = 1.0
+    found = linprog(cost, above, np.zeros(above.shape[0]), sums, np.ones(points), method="highs")
+    x = np.maximum(found.x[:size].reshape(shape), 0.0)
+    return float(found.fun), x / x.sum(axis=1, keepdims=True)
+
+
+def cutoff_against_all(eps: float, per_point: int) -> dict[str, Cell]:
+    """Return a row on Theorem B.1: the best response to its law and to one biased prediction, by a convex program."""
+    points, law = cutoff_gap(eps)
+    found = best_response(law, eps, 3 * points * per_point + 1)
+    return {
+        "measure": "Cutoff",
+        "eps": eps,
+        "value of the measure": cutoff_calibration_error(law.sample()),
+        "smallest regret of any response": found.every,
+        "of the best found": found.high,
+        "best / eps": found.high / eps,
+        "best / eps^power": found.high / eps ** (2 / 3),
+        "power": 2 / 3,
+    }
+
+
+def smooth_against_all(eps: float) -> dict[str, Cell]:
+    """Return a row on Theorem A.1, where a response is one number: the probability of action 1 at 1/2 - sqrt(eps).
+
+    Taking action 0 there loses on the first law, which has half its weight there, and action 1 on the second; the best
+    response makes both equal.
+    """
+    root, (first, second) = math.sqrt(eps), smooth_gap(eps)
+    zero = float(first.frequency[0]) - (1 - root) * float(1 - first.frequency[0])  # what action 0 loses on the first
+    one = (1 - root) * float(1 - second.frequency[0]) - float(second.frequency[0])
+    least = 1 / (2 / zero + 1 / one)
+    return {
+        "measure": "smCE",
+        "eps": eps,
+        "value of the measure": max(smooth_calibration_error(law.sample()) for law in (first, second)),
+        "smallest regret of any response": least,
+        "of the best found": least,
+        "best / eps": least / eps,
+        "best / eps^power": least / root,
+        "power": 1 / 2,
+    }

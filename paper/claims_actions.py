@@ -9,27 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from rainproof.core.arrays import Floats
-from rainproof.core.grid.rounded import split
-from rainproof.decisions.policy import RoundingPolicy
-from rainproof.decisions.swap import swap_regret
-from rainproof.decisions.task import DecisionTask
-from rainproof.paper.claims import Finding, at_most, claim, open_constant
-from rainproof.paper.claims_basics import GRIDS, HALF, IN_TURN, STARTS, search
-from rainproof.paper.constructions import (
+from paper.claims import Finding, Measures, at_most, claim, open_constant
+from paper.claims_bounds import GRIDS, HALF, IN_TURN, STARTS, search
+from paper.constructions import (
     Distribution,
+    Floats,
     coins,
     cutoff_gap,
     deviation_limit,
     empirical,
-    of_rounded,
+    hardest_task,
+    random_distribution,
+    ratio,
     regret_of_guessing,
     round_rows,
     rounds_below,
     smooth_gap,
-)  # fmt: skip
-from rainproof.paper.mutants import Measures, hardest_task
-from rainproof.paper.search import random_distribution, ratio
+    split,
+)
+from rainproof import DecisionTask, RoundingPolicy, swap_regret
 
 _COINS = 150
 _EPSILONS = (0.12, 0.04, 1e-2, 1e-4, 1e-6, 1e-10)
@@ -39,7 +37,7 @@ _TIGHT = tuple(Distribution.of([0.5], [1], [0.5 + 1 / m]) for m in (4, 8, 32))  
 @claim("Lemma 4.1", "SCDL_m(D_m) = SCDL_m(D).")
 def _lemma_4_1(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def objective(dist: Distribution) -> float:
-        return max(abs(on("SCDL_m", of_rounded(dist.rounded(m)), m) - on("SCDL_m", dist, m)) for m in GRIDS)
+        return max(abs(on("SCDL_m", dist.rounded(m).distribution(), m) - on("SCDL_m", dist, m)) for m in GRIDS)
 
     return [search("largest difference", 0, objective, rng, effort)]
 
@@ -67,7 +65,7 @@ def _theorem_4_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
         task = hardest_task(dist, 4)
         if task is None:
             return math.nan
-        regret = swap_regret(of_rounded(dist.rounded(4)).sample(), task=task, per="prediction").in_units
+        regret = swap_regret(dist.rounded(4).distribution().sample(), task=task, per="prediction").in_units
         return abs(on("CDL(D_m)", dist, 4) / regret - 1)
 
     def objective(dist: Distribution) -> float:
@@ -89,7 +87,7 @@ def _theorem_4_2(rng: np.random.Generator, effort: int, on: Measures) -> list[Fi
 )
 def _lemma_4_3(rng: np.random.Generator, effort: int, on: Measures) -> list[Finding]:
     def tight(dist: Distribution) -> float:
-        on_grids = ((of_rounded(dist.rounded(m)), m) for m in GRIDS)
+        on_grids = ((dist.rounded(m).distribution(), m) for m in GRIDS)
         return max(m / 2 * (on("CDL", one) - 2 * on("SCDL_m", one, m)) for one, m in on_grids)
 
     def without_zero(dist: Distribution) -> float:
@@ -299,8 +297,7 @@ def _theorem_b_1(_rng: np.random.Generator, effort: int, on: Measures) -> list[F
 
 
 def _response_regret(dist: Distribution, k: int, soft: bool) -> float:
-    rounded = dist.rounded(k, soft=soft)
-    return squared_regret(of_rounded(rounded))
+    return squared_regret(dist.rounded(k, soft=soft).distribution())
 
 
 def _point_regret(k: int, soft: bool, eps: float) -> float:

@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import kstest, laplace, norm
 
 import rainproof
-from rainproof import NoisyPolicy
-from rainproof.paper.constructions import Distribution
-from rainproof.paper.question1 import noise_gap
-from rainproof.paper.search import random_distribution
+from paper.constructions import Distribution, random_distribution
+from paper.noise import NoisyPolicy
+from paper.question1 import noise_gap
 
 TASK = rainproof.DecisionTask.threshold(0.35)
 KINDS = ["laplace", "gaussian"]
@@ -119,7 +118,7 @@ def test_many_predictions_are_done_in_blocks(monkeypatch):
     rng = np.random.default_rng(7)
     sample = rainproof.Sample(rng.random(300) < 0.5, rng.random(300))
     whole = NoisyPolicy(TASK, 0.1).loss_bounds(sample, cells=100)
-    monkeypatch.setattr("rainproof.decisions.noise._BLOCK", 700)
+    monkeypatch.setattr("paper.noise._BLOCK", 700)
     assert NoisyPolicy(TASK, 0.1).loss_bounds(sample, cells=100) == pytest.approx(whole, abs=1e-14)
 
 
