@@ -178,7 +178,7 @@ def real_install(folder: str) -> tuple[dict[str, str], Path]:
     An editable install looks for changes at every import, so its files are copied to `folder` and compiled to bytecode,
     as pip does.
     """
-    from rainproof.core.grid import _scan
+    from rainproof.core import _scan
 
     kernel = Path(_scan.__file__)
     if kernel.parent.name == "grid":

@@ -19,7 +19,7 @@ from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
 from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
 
 SIZES = (10**5, 10**6)

@@ -11,7 +11,7 @@ import numpy as np
 import rainproof
 from benchmarks.contestants import Contestant
 from benchmarks.data import Data
-from rainproof.core.grid.cells import CellTable
+from rainproof.core.cells import CellTable
 
 SIZE = 10**5
 _LARGE, _CELLS = 10**8, 2**16

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import rainproof
-from rainproof.assessment.next_step import meanwhile
+from rainproof.assessment.words import meanwhile
 from studies.grades import POPULATIONS
 
 SIZES = (40, 100, 300, 1000, 5000)

@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.inference.population_path import PopulationPath
-from rainproof.inference.resampling import quantile
-from rainproof.inference.resampling_units import as_atoms
-from rainproof.inference.statistic import as_statistic
+from rainproof.inference.intervals import PopulationPath
+from rainproof.inference.resampling import as_atoms, quantile
+from rainproof.inference.statistics import as_statistic
 from studies.populations import Population, populations
 
 SIMULATIONS = {200: 200, 2_000: 200}  # by number of rows

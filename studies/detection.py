@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.inference.bets import batch_bets, independent_bets
-from rainproof.inference.detector import Detector
+from rainproof.inference.sequential import Detector, batch_bets, independent_bets
 from studies.anytime import write
 from studies.populations import logit_scaled
 

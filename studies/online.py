@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
 from studies.anytime import write
 from studies.populations import logit_scaled

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.inference.resampling_units import Atoms, as_atoms
-from rainproof.inference.statistic import Evaluate, as_test_statistic
+from rainproof.inference.resampling import Atoms, as_atoms
+from rainproof.inference.statistics import Evaluate, as_test_statistic
 from studies.populations import logit_scaled, populations
 
 Floats = NDArray[np.float64]

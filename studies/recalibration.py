@@ -28,11 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.decisions.switch_curve import SwitchCurve
+from rainproof.core.curve import SwitchCurve
+from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import Candidate, CrossValidation
-from rainproof.recalibration.training import FitRows, Training
+from rainproof.recalibration.selection import Candidate, CrossValidation, FitRows, Training
 from studies.populations import Floats
 from studies.recalibration_data import DataSet, Drawn, data_sets
 

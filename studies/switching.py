@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.decisions.switch_curve import SwitchCurve
+from rainproof.core.curve import SwitchCurve
 from studies.populations import Floats, logit_scaled
 
 SIZES = (100, 1_000, 10_000)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.sample.sample import Sample, as_sample
+from rainproof.core.sample import Sample, as_sample
 
 
 def mean_bias(
@@ -136,11 +136,10 @@ def add_measure(folder):
     package = folder / "src" / "rainproof"
     (package / "measures" / f"{NEW}.py").write_text(MODULE)
     line = f"from rainproof.measures.{NEW} import {NEW}\n"
-    insert(package / "measures" / "catalogue.py", "from rainproof.measures.measure import", line)
+    insert(package / "measures" / "catalogue.py", "from rainproof.measures.scdl import", line)
     insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
     exported = f"from rainproof.measures.{NEW} import {NEW} as {NEW}\n"
-    insert(package / "__init__.pyi", "from rainproof.measures.measure import", exported)
-    insert(package / "meson.build", "'measure.py', 'scores.py'", f"'{NEW}.py', ")
+    insert(package / "__init__.pyi", "from rainproof.measures.catalogue import Measurements", exported)
     insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
     insert(folder / "docs" / "api" / "measures.md", "::: rainproof.measure_all", f"::: rainproof.{NEW}\n")
     insert(folder / "docs" / "which-measure.md", "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")

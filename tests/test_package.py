@@ -40,7 +40,7 @@ def test_there_are_examples_to_run():
 
 
 def pages_with_examples():
-    """All but the one whose examples need real engines, which tests/engines starts."""
+    """All but the one whose examples need real engines, which tests/io starts."""
     elsewhere = {"docs/engines.md"}
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     names = [str(page.relative_to(ROOT)) for page in pages if "```python" in page.read_text()]
@@ -148,7 +148,7 @@ print(*sorted(sys.modules))
     assert "numpy" not in at_first
     assert "numpy" in then
     assert not then & heavy
-    assert not modules & {"rainproof.cli", "rainproof.engines"}
+    assert not modules & {"rainproof.cli", "rainproof.io"}
 
 
 def test_the_command_line_loads_no_package_that_takes_longer_than_rainproof():
@@ -179,16 +179,16 @@ def copy_package(folder):
 
 
 PLANTED = [
-    ("core/double_double.py", "import copied.measures"),
-    ("core/double_double.py", "import pandas"),
+    ("core/cells.py", "import copied.measures"),
+    ("core/cells.py", "import pandas"),
     ("measures/catalogue.py", "import copied.cli"),
-    ("decisions/task.py", "from copied.measures import catalogue"),
-    ("measures/catalogue.py", "from copied.engines import files"),
+    ("decisions/tasks.py", "from copied.measures import catalogue"),
+    ("measures/catalogue.py", "from copied.io import files"),
     ("errors.py", "from copied.core import double_double"),
     ("inference/__init__.py", "import copied.assessment"),
     ("assessment/__init__.py", "import matplotlib"),
     ("plots/__init__.py", "import copied.report"),
-    ("decisions/task.py", "import copied.report"),
+    ("decisions/tasks.py", "import copied.report"),
 ]
 
 

@@ -62,7 +62,7 @@ def test_the_source_distribution_has_what_a_packager_needs(dist):
     with tarfile.open(file) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"PKG-INFO", "LICENSE", "README.md", "pyproject.toml", "meson.build", "tests/test_release.py"} <= names
-    assert {"src/rainproof/core/grid/_scan.pyx", "src/rainproof/core/grid/_rows.h"} <= names
+    assert {"src/rainproof/core/_scan.pyx", "src/rainproof/core/_rows.h"} <= names
 
 
 def test_the_wheel_has_all_modules_and_no_sources_of_kernels(dist):

@@ -21,7 +21,7 @@ __version__ = VERSION
 _STUB = ast.parse(get_data(__name__, "__init__.pyi") or b"")
 _IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
 _MODULES = {alias.name: str(node.module) for node in _IMPORTS for alias in node.names}
-_INNER_PACKAGES = ("assessment", "core", "decisions", "engines", "inference", "measures", "report")
+_INNER_PACKAGES = ("assessment", "core", "decisions", "inference", "io", "measures", "report")
 
 __all__ = sorted(name for name, module in _MODULES.items() if module != "rainproof")
 

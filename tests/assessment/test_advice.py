@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 import rainproof
-from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice, advise, thresholds
-from rainproof.assessment.rate_intervals import rate_intervals
+from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice, advise, rate_intervals, thresholds
 
 LEVEL = 0.95
 

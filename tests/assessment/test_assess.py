@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.assessment.assess import collect_warnings
+from rainproof.assessment.assessing import collect_warnings
 from studies import better_guess, grades, tables
 
 FAST = {"rng": 0, "measures": ["soft_binned_cdl"], "n_resamples": 99}

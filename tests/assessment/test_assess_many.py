@@ -187,7 +187,7 @@ def test_one_row_has_no_interval():
 def test_many_rows_are_paired_although_each_forecast_is_compressed(monkeypatch):
     y, p = rows()
     full = rainproof.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
-    monkeypatch.setattr("rainproof.assessment.assess.MANY_ROWS", 100)
+    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
     s = rainproof.assess_many({"a": (y, p), "b": (y, p / 2)}, task=TASK, **FAST)
     assert s["a"].to_dict() != full["a"].to_dict()
     assert s.pairs[0].to_dict() == full.pairs[0].to_dict()

@@ -11,8 +11,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 import rainproof
-from rainproof.assessment.components import DataSummary, Estimate, Histogram
 from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.summaries import DataSummary, Estimate, Histogram
 
 
 @given(samples(max_size=15))

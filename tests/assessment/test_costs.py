@@ -10,8 +10,8 @@ from scipy.stats import t as student
 
 import rainproof
 from rainproof.assessment.costs import LABELS, Cost, Split, TaskResult
-from rainproof.inference.forecasts import Forecasts
-from rainproof.recalibration.training import FitRows
+from rainproof.inference.proofs import Forecasts
+from rainproof.recalibration.selection import FitRows
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.assessment.discrimination import is_reversed
-from rainproof.inference.discrimination import auroc
+from rainproof.assessment.clinical import is_reversed
+from rainproof.inference.performance import auroc
 
 
 def by_pairs(y, p, w):

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.assessment.reliability import shown_grid
-from rainproof.inference.soft_bins import soft_bins
+from rainproof.assessment.summaries import shown_grid
+from rainproof.inference.bands import soft_bins
 
 
 def rows(n=1500, bend=lambda p: 0.5 + (p - 0.5) / 4):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core.sample.segments import Segments
+from rainproof.core.segments import Segments
 
 FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 

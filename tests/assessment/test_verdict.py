@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 import rainproof
-from rainproof.assessment import text
+from rainproof.assessment import words as text
 from rainproof.assessment.costs import Cost, TaskResult
 from rainproof.assessment.segments import Segment, SegmentTable
 from rainproof.assessment.verdict import Evidence, Sentence, judge
-from rainproof.core.text import at_most
-from rainproof.inference.worth import Worth
+from rainproof.core.result import at_most
+from rainproof.inference.proofs import Worth
 from rainproof.recalibration.certificate import Certificate
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.core.text import at_most
-from rainproof.decisions.policy_cost import policy_cost
+from rainproof.core.result import at_most
+from rainproof.decisions.policies import policy_cost
 
 N = 5000
 POLICY = ["policy", "rows.csv", "--prob", "p", "--outcome", "y", "-o", "policy.json"]

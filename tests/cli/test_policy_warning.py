@@ -36,8 +36,8 @@ def calibrated(rng, n):
     ("forecast", "warning"),
     [
         (overconfident, "rainproof: warning: Recalibrate these probabilities before you use them. Acting"),
-        (noise, "rainproof: warning: Do not use these probabilities: they say little that the event\n"),
-        (inverted, "rainproof: warning: Check which outcome is the event: higher probabilities go with\n"),
+        (noise, "rainproof: warning: Do not use these probabilities: they say little that the\n"),
+        (inverted, "rainproof: warning: Check which outcome is the event: higher probabilities go\n"),
         (calibrated, ""),
     ],
 )

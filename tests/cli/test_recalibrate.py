@@ -84,7 +84,7 @@ def test_options_have_their_effect(rain, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
 def test_segments(rain, capsys, suffix, monkeypatch):
     _, p, side = rain
-    monkeypatch.setattr("rainproof.engines.files._CSV_BLOCK", 4096)
+    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)
     labels = [None if s == "NA" else s for s in side]  # in a text file, NA is missing
     assert main([*RECALIBRATE, "--by", "side", "--methods", "logistic"]) == 0
     out = capsys.readouterr().out
@@ -123,7 +123,7 @@ def test_several_columns(rain, capsys):
 @pytest.mark.parametrize("by", [["side"], ["w", "side"], ["id"]])
 def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     y, p, side = rain
-    monkeypatch.setattr("rainproof.engines.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
+    monkeypatch.setattr("rainproof.io.files._CSV_BLOCK", 4096)  # groups and segments go on in the next batch
     group, weight = np.arange(N) % 40, 0.5 + np.arange(N) % 3
     rows = zip(p, y, side, weight, group, strict=True)
     Path("rain.csv").write_text("p,y,side,w,id\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows))
@@ -267,7 +267,7 @@ def test_what_is_wrong_is_said_in_one_line(rain, capsys, case):
 KILLED = """
 import os, signal
 from rainproof.cli import progress
-from rainproof.engines import files
+from rainproof.io import files
 files._CSV_BLOCK = 4096
 progress.Progress.__call__ = lambda self, rows, total=0: rows > 500 and os.kill(os.getpid(), signal.SIGINT)
 """

@@ -12,7 +12,7 @@ from helpers.processes import end_of, held_up, rainproof_process
 
 from rainproof.cli import main
 from rainproof.cli.stopping import stoppable
-from rainproof.core.atomic_write import atomic_output, remove_unfinished
+from rainproof.core.files import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
@@ -31,7 +31,7 @@ pathlib.Path.open = opened
 BUSY = """
 import hashlib, os
 from rainproof.cli import results
-from rainproof.core.atomic_write import atomic_output
+from rainproof.core.files import atomic_output
 def write(path, text):
     with atomic_output(path):
         os.open("pipe", os.O_RDONLY)
@@ -94,7 +94,7 @@ def test_what_is_ignored_stays_ignored():
         with held_up(process, "pipe"):
             process.send_signal(signal.SIGHUP)
         code, out, err = end_of(process)
-    assert (code, out[:7], err) == (0, b"rainproof ", b"")
+    assert (code, out[:10], err) == (0, b"rainproof ", b"")
 
 
 @pytest.fixture

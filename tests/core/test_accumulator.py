@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.core.grid.cell_accumulator import CellAccumulator
+from rainproof.core.cells import CellAccumulator
 
 RNG = np.random.default_rng(30)
 P = RNG.random(5000)
@@ -97,7 +97,7 @@ def test_what_cannot_be_added():
 
 
 def test_a_full_table_is_settled_and_goes_on(monkeypatch):
-    monkeypatch.setattr("rainproof.core.grid.cell_accumulator._FULL", 100)
+    monkeypatch.setattr("rainproof.core.cells._FULL", 100)
     stream = rainproof.Accumulator(64)
     for start in range(0, 5000, 60):
         stream.update(Y[start : start + 60], P[start : start + 60])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rainproof
-from rainproof.core.atomic_write import atomic_output, check_output, write_atomic
+from rainproof.core.files import atomic_output, check_output, write_atomic
 
 
 def names(folder):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
-from rainproof.core.sample.bins import BinSums
+from rainproof.core.distinct import BinSums
 
 LEFT_CLOSED = st.booleans()
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.distinct import DistinctTable
 
 TINY = 5e-324
 EDGES = np.array([0.0, -0.0, TINY, 1e-300, 1e-12, 0.5, np.nextafter(0.5, 0), np.nextafter(1.0, 0), 1.0])
@@ -112,6 +112,6 @@ def test_predictions_that_change_between_two_passes():
 
 
 def test_unweighted_rows_of_several_chunks(monkeypatch):
-    monkeypatch.setattr("rainproof.core.sample.distinct._CHUNK", 7)
+    monkeypatch.setattr("rainproof.core.distinct._CHUNK", 7)
     rng = np.random.default_rng(0)
     assert_pooled(rng.integers(0, 2, 100), np.round(rng.random(100), 1))

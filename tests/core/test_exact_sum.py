@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rainproof.core.exact_sum import ExactSum
+from rainproof.core.arrays import ExactSum
 
 numbers = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30)
 

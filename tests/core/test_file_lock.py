@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rainproof import InputError
-from rainproof.core.file_lock import locked
+from rainproof.core.files import locked
 
 
 def test_a_second_holder_is_refused_until_the_first_lets_go(tmp_path):

@@ -8,7 +8,7 @@ from helpers.strategies import samples
 from hypothesis import given, settings
 
 import rainproof
-from rainproof.core.sample.sample import Sample
+from rainproof.core.sample import Sample
 from rainproof.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core.grid.rounded import RoundedSample
-from rainproof.core.regret import RegretCurve
-from rainproof.core.sample import grid_sums as module
+from rainproof.core import sample as module
+from rainproof.core.cells import RoundedSample
+from rainproof.core.curve import RegretCurve
 
 rng = np.random.default_rng(3)
 P = rng.random(3000)

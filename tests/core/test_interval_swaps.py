@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import rainproof
 from paper.constructions import cutoff_gap
 from rainproof import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
-from rainproof.core.interval_swaps import best_set, interval_loss
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.distinct import DistinctTable
+from rainproof.measures.cdl import best_set, interval_loss
 
 
 def allowed_sets(n, r):

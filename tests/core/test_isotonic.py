@@ -10,8 +10,8 @@ from hypothesis import given
 from numpy.testing import assert_array_equal
 
 import rainproof
-from rainproof.core.isotonic import isotonic, merged, recalibrated
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.curve import isotonic, merged, recalibrated
+from rainproof.core.distinct import DistinctTable
 
 
 def table(negative, positive):

@@ -7,7 +7,7 @@ import pytest
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample.mapped import mapped
+from rainproof.core.sample import mapped
 
 RNG = np.random.default_rng(0)
 P, Y, W = RNG.random(2000), RNG.integers(0, 2, 2000), RNG.random(2000)

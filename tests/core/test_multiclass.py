@@ -95,7 +95,7 @@ def test_many_classes_are_not_all_shown():
 
 
 def test_rows_are_counted_over_all_blocks(monkeypatch):
-    monkeypatch.setattr("rainproof.core.input.multiclass._BLOCK", 64)
+    monkeypatch.setattr("rainproof.core.door._BLOCK", 64)
     p = P.copy()
     p[[70, 200, 290]] = 0.3
     with pytest.raises(rainproof.InputError, match=r"; 3 values do not, the first is y_prob\[70\] = "):

@@ -17,9 +17,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof.core._regret import bridge
-from rainproof.core.grid.rounded import RoundedSample
-from rainproof.core.regret import RegretCurve
-from rainproof.core.sample.distinct import DistinctTable
+from rainproof.core.cells import RoundedSample
+from rainproof.core.curve import RegretCurve
+from rainproof.core.distinct import DistinctTable
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)

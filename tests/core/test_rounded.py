@@ -10,7 +10,7 @@ from helpers.strategies import probabilities
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rainproof.core.grid.rounded import split, sum_on_grid
+from rainproof.core.cells import split, sum_on_grid
 
 
 @given(st.lists(probabilities, min_size=1, max_size=9), st.sampled_from([2, 8, 64]))

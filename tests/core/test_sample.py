@@ -190,7 +190,7 @@ def test_one_thread_or_many_give_the_same_bits(monkeypatch):
     w = RNG.random(n)
     results = []
     for threads in (1, 2, 4):
-        monkeypatch.setattr("rainproof.core.grid.cell_accumulator.available_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("rainproof.core.cells.available_threads", lambda threads=threads: threads)
         results.append((table(rainproof.Sample(y, p), 1024), table(rainproof.Sample(y, p, sample_weight=w), 1024)))
     for plain, weighted in results[1:]:
         for left, right in zip(plain, results[0][0], strict=True):
@@ -232,7 +232,7 @@ def test_distinct_pools_ties_in_order():
 
 
 def test_distinct_over_several_chunks(monkeypatch):
-    monkeypatch.setattr("rainproof.core.sample.distinct._CHUNK", 7)
+    monkeypatch.setattr("rainproof.core.distinct._CHUNK", 7)
     p = np.round(P, 2)
     few = rainproof.Sample(Y, p, sample_weight=W)._distinct_table()
     values, which = np.unique(p, return_inverse=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rainproof.core.grid._scan import collect, scan, use_instructions
+from rainproof.core._scan import collect, scan, use_instructions
 
 LEVELS = [level for level in range(3) if use_instructions(level)]
 BLOCK = 32  # of the kernel

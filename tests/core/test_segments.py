@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.core.grid import hashed_cells
-from rainproof.core.grid.hashed_cells import HashedCells
-from rainproof.core.input.rows import as_rows
-from rainproof.core.sample.segments import GroupedCells, Segments
+from rainproof.core import segments as hashed_cells
+from rainproof.core.door import as_rows
+from rainproof.core.segments import GroupedCells, HashedCells, Segments
 
 rng = np.random.default_rng(61)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.assessment.components import DataSummary
+from rainproof.assessment.summaries import DataSummary
 
 SHARE = st.sampled_from([0.0, 1.0, 0.5, 1e-12, 0.3, 1 - 1e-12])
 ROW = st.tuples(SHARE, st.sampled_from([0.0, 0.25, 1e-12, 1.0, 0.6]), st.sampled_from([1.0, 0.0, 2.5, 1e6]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rainproof.core.shown import Shown, html_fields, html_text
+from rainproof.core.result import Shown, html_fields, html_text
 
 
 @dataclass

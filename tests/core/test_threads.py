@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core import threads
+from rainproof.core import arrays as threads
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_samples_and_policies_do_without_threads(monkeypatch):
     policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 8)
     answers = []
     for parts in (1, 3):
-        for module in ("rainproof.core.grid.cell_accumulator", "rainproof.decisions.policy"):
+        for module in ("rainproof.core.cells", "rainproof.decisions.policies"):
             monkeypatch.setattr(f"{module}.available_threads", lambda parts=parts: parts)
         small = rainproof.Sample(p > 0.5, p).compress(4)
         answers.append((small.counts.tolist(), policy.decide_index(p, np.arange(len(p))).tobytes()))

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import DecisionTask, regret_curve, swap_regret
-from rainproof.core.regret import RegretCurve
+from rainproof.core.curve import RegretCurve
 
 SWAPS = ("all", "monotone", "constant")
 classes = st.sampled_from(SWAPS)

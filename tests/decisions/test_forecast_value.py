@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import forecast_value
-from rainproof.core.regret import RegretCurve
-from rainproof.decisions.forecast_value import value_at
+from rainproof.core.curve import RegretCurve
+from rainproof.decisions.values import value_at
 
 
 def shares(y, w):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.decisions.policy import RoundingPolicy
+from rainproof.decisions.policies import RoundingPolicy
 
 SCRIPT = Path(__file__).parent.parent.parent / "examples" / "deviation.py"
 GOOD = 1e-12

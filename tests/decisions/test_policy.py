@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.decisions import policy as module
+from rainproof.decisions import policies as module
 from rainproof.decisions._rounding import key_of, uniforms
-from rainproof.decisions.policy import RoundingPolicy
+from rainproof.decisions.policies import RoundingPolicy
 
 rng = np.random.default_rng(20260517)
 N = 5_000

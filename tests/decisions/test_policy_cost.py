@@ -10,7 +10,7 @@ import pytest
 
 import rainproof
 from rainproof import DecisionTask, RoundingPolicy, Sample
-from rainproof.decisions.policy_cost import policy_cost, without_rounding
+from rainproof.decisions.policies import policy_cost, without_rounding
 
 TASKS = {
     "low threshold": DecisionTask.from_costs(false_positive=1, false_negative=20),

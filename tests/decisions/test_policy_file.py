@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.decisions.policy import RoundingPolicy, load_policy
+from rainproof.decisions.policies import RoundingPolicy, load_policy
 
 THREE = rainproof.DecisionTask.from_payoffs(
     [[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"]

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import rainproof
 from rainproof import DecisionTask, swap_regret
-from rainproof.core.regret import RegretCurve
+from rainproof.core.curve import RegretCurve
 
 COSTS = DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
 both_ways = pytest.mark.parametrize("per", ["action", "prediction"])

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import DecisionTask
-from rainproof.core.regret import RegretCurve
+from rainproof.core.curve import RegretCurve
 
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
 

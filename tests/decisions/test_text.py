@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import rainproof
-from rainproof.decisions.text import decision_with
+from rainproof.decisions.tasks import decision_with
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.cli import main
-from rainproof.core.json_file import digest_of
-from rainproof.engines.arrow_where import filter_batch
-from rainproof.engines.dialects import DIALECTS
-from rainproof.engines.where import columns_of, parse
+from rainproof.core.files import digest_of
+from rainproof.io.columns import filter_batch
+from rainproof.io.sql import DIALECTS
+from rainproof.io.where import columns_of, parse
 
 CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "2500"))
 SHARED = HealthCheck.function_scoped_fixture  # the folder may be the same for all cases

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference.calibration_test import quick_test
-from rainproof.inference.combined import Combined, with_fewer_cells
-from rainproof.inference.resampling_units import Atoms, as_atoms
-from rainproof.inference.statistic import as_test_statistic
+from rainproof.inference.resampling import Atoms, as_atoms
+from rainproof.inference.statistics import Combined, as_test_statistic, with_fewer_cells
+from rainproof.inference.tests import quick_test
 from rainproof.measures.catalogue import CATALOGUE
 
 QUICK = [name for name in CATALOGUE if name != "lower_distance_to_calibration"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference import change_points
-from rainproof.inference.change_points import find_changes
+from rainproof.inference import monitoring as change_points
+from rainproof.inference.monitoring import find_changes
 
 
 def periods(rates, *, n=150, seed=0, m=1024, draw=None):

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 import rainproof
-from rainproof.inference.influence import Entries
+from rainproof.inference.intervals import Entries
 from rainproof.inference.performance import brier, observed_expected
 
 VALUES = json.loads((Path(__file__).parents[1] / "reference" / "clinical_values.json").read_text())

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import gammaincc, logit
 
 import rainproof
-from rainproof.inference.combined import Combined, sequential_p_value, with_fewer_cells
-from rainproof.inference.resampling_units import Coin, as_atoms
+from rainproof.inference.resampling import Coin, as_atoms
+from rainproof.inference.statistics import Combined, sequential_p_value, with_fewer_cells
 
 
 def rows(kind, n, rng):
@@ -174,5 +174,5 @@ def test_p_values_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     p = rng.random(50)
     samples = [rainproof.Sample((rng.random(50) < p).astype(int), p, sample_weight=w) for w in (None, p + 0.5)]
     before = [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples]
-    monkeypatch.setattr("rainproof.inference.combined._AT_ONCE", 150)
+    monkeypatch.setattr("rainproof.inference.statistics._AT_ONCE", 150)
     assert [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples] == before

@@ -9,8 +9,8 @@ import pytest
 
 import rainproof
 from rainproof.inference._draws import repeats
-from rainproof.inference.comparison import _p_value, _together
-from rainproof.inference.statistic import as_statistic
+from rainproof.inference.comparisons import _p_value, _together
+from rainproof.inference.statistics import as_statistic
 from rainproof.measures.catalogue import CATALOGUE
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from rainproof.inference.forecasts import Forecasts
-from rainproof.inference.grouped_test import grouped_p_value
+from rainproof.inference.proofs import Forecasts
+from rainproof.inference.tests import grouped_p_value
 
 
 def p_value(y, p, group, weight=None):

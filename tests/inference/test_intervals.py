@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference.interval_methods import METHODS, Basic, Inversion, Percentile, Resampling
-from rainproof.inference.population_path import PopulationPath
-from rainproof.inference.resampling_units import as_atoms
-from rainproof.inference.statistic import as_statistic
+from rainproof.inference.intervals import METHODS, Basic, Inversion, Percentile, PopulationPath, Resampling
+from rainproof.inference.resampling import as_atoms
+from rainproof.inference.statistics import as_statistic
 from studies import coverage
 
 MEASURES = ["soft_binned_cdl", "cutoff_calibration_error", "expected_calibration_error"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference import loss_at_least as module
+from rainproof.inference import proofs as module
 
 
 def overconfident(n, seed=0):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference import bets
-from rainproof.inference.detector import Detector
+from rainproof.inference import sequential as bets
 from rainproof.inference.monitoring import _sliding
+from rainproof.inference.sequential import Detector
 
 
 def days(n_days=12, n=150, change=None, seed=0):

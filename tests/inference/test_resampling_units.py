@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof.inference._draws import binomials, multinomial, repeats, tosses
-from rainproof.inference.resampling_units import Chances, Coin, Draw, UnevenCells, as_atoms
+from rainproof.inference.resampling import Chances, Coin, Draw, UnevenCells, as_atoms
 
 
 def random_rows(n=400, seed=0, decimals=None, weighted=False):

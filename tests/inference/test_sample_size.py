@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import guarantee, sample_size
 from rainproof.inference import bounds
-from rainproof.inference import sample_size as module
-from rainproof.inference.guarantee import default_grids
+from rainproof.inference import power as module
+from rainproof.inference.guarantees import default_grids
 
 
 def bound(n, loss, confidence_level, which):

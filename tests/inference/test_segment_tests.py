@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 import rainproof
-from rainproof.core.sample.segments import Segments
+from rainproof.core.segments import Segments
 from rainproof.inference import segments as module
-from rainproof.inference.calibration_test import redrawn
-from rainproof.inference.combined import sequential_p_value
-from rainproof.inference.resampling_units import as_atoms
+from rainproof.inference.resampling import as_atoms
 from rainproof.inference.segments import adjusted
-from rainproof.inference.statistic import as_statistic
+from rainproof.inference.statistics import as_statistic, sequential_p_value
+from rainproof.inference.tests import redrawn
 
 rng = np.random.default_rng(64)
 N, K = 4000, 12

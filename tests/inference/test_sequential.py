@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import InputError, SequentialTest
-from rainproof.inference import bets
+from rainproof.inference import sequential as bets
 
 
 def rows(n=300, seed=0):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import rainproof
-from rainproof.inference.soft_bins import soft_bins
+from rainproof.inference.bands import soft_bins
 
 
 @given(samples(max_size=12))

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.core.grid.rounded import split, sum_on_grid
+from rainproof.core.cells import split, sum_on_grid
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import placed, soft_sums
-from rainproof.inference.resampling import draw_many
-from rainproof.inference.resampling_units import Chances, Draw, as_atoms
-from rainproof.inference.statistic import SoftBinned, as_statistic, as_test_statistic, resampler
+from rainproof.inference.resampling import Chances, Draw, as_atoms, draw_many
+from rainproof.inference.statistics import SoftBinned, as_statistic, as_test_statistic, resampler
 from rainproof.measures.catalogue import CATALOGUE
 
 close = {"abs": 1e-12, "rel": 1e-9}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rainproof.inference.forecasts import Forecasts
-from rainproof.inference.worth import _bound, worth, worth_of_choice
+from rainproof.inference.proofs import Forecasts, _bound, worth, worth_of_choice
 
 
 def true_value(p, rate, mu, *, relative):

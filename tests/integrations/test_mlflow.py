@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rainproof
-import rainproof.mlflow
+import rainproof.integrations.mlflow
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_numbers_grade_and_report_are_logged(client, tmp_path):
         y, p, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9), n_resamples=19, rng=0
     )
     with mlflow.start_run() as run:
-        rainproof.mlflow.log(a)
+        rainproof.integrations.mlflow.log(a)
     logged = client.get_run(run.info.run_id).data
     assert logged.tags["rainproof.grade"] == a.verdict.grade
     assert logged.tags["rainproof.headline"] == a.verdict.headline

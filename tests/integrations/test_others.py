@@ -11,7 +11,7 @@ from fairlearn.metrics import MetricFrame
 from sklearn.linear_model import LogisticRegression
 
 import rainproof
-import rainproof.sklearn
+import rainproof.integrations.sklearn
 
 
 def test_a_metric_frame_of_fairlearn_takes_measures():
@@ -30,7 +30,7 @@ def test_a_report_of_skore_takes_scorers():
     X = rng.normal(size=(400, 2))
     y = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
     model = LogisticRegression().fit(X[:200], y[:200])
-    scorer = rainproof.sklearn.net_benefit_scorer(0.2)
+    scorer = rainproof.integrations.sklearn.net_benefit_scorer(0.2)
 
     def net_benefit(estimator, X, y):  # skore hands scorers of scikit-learn all columns of predict_proba
         return scorer(estimator, X, y)
@@ -43,6 +43,6 @@ def test_a_report_of_skore_takes_scorers():
 
 @pytest.mark.parametrize(("module", "package"), [("mlflow", "mlflow"), ("torchmetrics", "torch")])
 def test_a_missing_library_is_named_with_its_extra(module, package):
-    code = f"import sys; sys.modules['{package}'] = None; import rainproof.{module}"
+    code = f"import sys; sys.modules['{package}'] = None; import rainproof.integrations.{module}"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert f"pip install {module}" in found.stderr

@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import rainproof
-import rainproof.sklearn as skl
-from rainproof.sklearn.classifier import NOT_EQUIVALENT
+import rainproof.integrations.sklearn as skl
+from rainproof.integrations.sklearn import NOT_EQUIVALENT
 
 
 class Stated(ClassifierMixin, BaseEstimator):
@@ -231,6 +231,6 @@ class TestDisplays:
 
 
 def test_without_scikit_learn_the_extra_is_named():
-    code = "import sys; sys.modules['sklearn'] = None; import rainproof.sklearn"
+    code = "import sys; sys.modules['sklearn'] = None; import rainproof.integrations.sklearn"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install scikit-learn" in found.stderr

@@ -10,7 +10,7 @@ import torch
 from torch import distributed, multiprocessing
 
 import rainproof
-from rainproof.torchmetrics import CalibrationMetric
+from rainproof.integrations.torchmetrics import CalibrationMetric
 
 EDGES = [0.0, 1.0, 1e-12, 0.5, 1 - 2**-53, 1 / 64]
 

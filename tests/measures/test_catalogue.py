@@ -27,7 +27,7 @@ def test_measure_all_is_each_measure_on_its_own():
 
 
 def test_rows_are_sorted_once_for_all(monkeypatch):
-    from rainproof.core.sample import distinct
+    from rainproof.core import distinct
 
     calls = []
     pool = distinct.pool
@@ -83,7 +83,7 @@ def test_tables_show_every_measure():
 
 def test_the_package_of_measures_is_a_package():
     assert importlib.import_module("rainproof.measures") is rainproof.measures
-    assert rainproof.measures.soft_binned.soft_binned_cdl is rainproof.soft_binned_cdl
+    assert rainproof.measures.scdl.soft_binned_cdl is rainproof.soft_binned_cdl
 
 
 def test_an_infinite_score_is_ready_for_json():

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import rainproof
 from rainproof import calibration_decision_loss, u_calibration_error
-from rainproof.core.grid.rounded import RoundedSample
-from rainproof.core.regret import RegretCurve
+from rainproof.core.cells import RoundedSample
+from rainproof.core.curve import RegretCurve
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)

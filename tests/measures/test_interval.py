@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import calibration_decision_loss, expected_calibration_error, interval_calibration_error
 from rainproof.measures._interval import mean_window_biases
-from rainproof.measures.expected import residuals
+from rainproof.measures.binned import residuals
 
 powers = st.integers(1, 20).map(lambda k: 2**k)
 

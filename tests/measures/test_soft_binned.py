@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof.core._fixed_loss import worst_threshold
-from rainproof.core.grid.rounded import RoundedSample
+from rainproof.core.cells import RoundedSample
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 roundings = st.sampled_from(["soft", "hard"])
@@ -261,7 +261,7 @@ def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(
     p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))  # small ones have more digits than a cell's offset keeps
     y, order = rng.random(len(p)) < p, rng.permutation(len(p))
     one = rainproof.soft_binned_profile(y, p)
-    monkeypatch.setattr("rainproof.core.grid.cell_accumulator.available_threads", lambda: 1)
+    monkeypatch.setattr("rainproof.core.cells.available_threads", lambda: 1)
     another = rainproof.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
     assert_array_equal(one.losses, another.losses)
 
@@ -316,8 +316,8 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
 
 def test_rare_events_need_no_sort(monkeypatch):
     """Many small predictions have a fine m*: further passes find it."""
-    monkeypatch.setattr("rainproof.core.sample.grid_sums._MANY_ROWS", 1 << 12)
-    monkeypatch.setattr("rainproof.core.sample.sample.DistinctTable", None)
+    monkeypatch.setattr("rainproof.core.sample._MANY_ROWS", 1 << 12)
+    monkeypatch.setattr("rainproof.core.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)
     prof = rainproof.soft_binned_profile(rng.random(1 << 14) < p, p)

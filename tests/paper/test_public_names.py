@@ -42,7 +42,7 @@ def test_only_public_names_are_used(file):
     "source",
     [
         "import rainproof.core",
-        "from rainproof.core.regret import RegretCurve",
+        "from rainproof.core.curve import RegretCurve",
         "from rainproof.errors import InputError",
         "from rainproof import core",
         "from rainproof import _STUB",

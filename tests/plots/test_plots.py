@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import rainproof
 from rainproof import plots
 from rainproof.assessment.costs import LABELS
-from rainproof.core.sample.segments import Segments
+from rainproof.core.segments import Segments
 
 mpl.use("Agg")
 FAST = {"rng": 0, "measures": ["soft_binned_cdl", "cutoff_calibration_error", "brier_score"], "n_resamples": 39}

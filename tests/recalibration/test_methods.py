@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS, correction, expit
 
 

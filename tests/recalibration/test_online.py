@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import InputError, OnlineForecaster, OnlineRecalibrator
-from rainproof.core.json_file import digest_of
+from rainproof.core.files import digest_of
 from rainproof.recalibration import online
 
 SPECIAL = [0.0, 1.0, 0.5, 0.25, 1e-12, 1 - 1e-12, 1 / 3]

@@ -11,8 +11,8 @@ import pytest
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
+from rainproof.recalibration.export import as_onnx
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.onnx_model import as_onnx
 
 
 def draw(n, seed=0):

@@ -11,8 +11,7 @@ import pytest
 import rainproof
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import Candidate, CrossValidation, choose
-from rainproof.recalibration.training import FOLDS, FitRows
+from rainproof.recalibration.selection import FOLDS, Candidate, CrossValidation, FitRows, choose
 
 
 def draw(n, seed=0, power=1.5):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core.json_file import digest_of
+from rainproof.core.files import digest_of
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.recalibration.methods import METHODS
 

@@ -7,10 +7,9 @@ import pytest
 
 import rainproof
 from rainproof.errors import FewRowsWarning
-from rainproof.inference.forecasts import Forecasts
-from rainproof.recalibration.held_out_rates import held_out_rates
-from rainproof.recalibration.segments import SegmentMap
-from rainproof.recalibration.text import segment_table
+from rainproof.inference.proofs import Forecasts
+from rainproof.recalibration.certificate import SegmentMap, held_out_rates
+from rainproof.recalibration.recalibrator import segment_table
 
 
 def draw(n, seed=0):

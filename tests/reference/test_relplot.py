@@ -10,7 +10,7 @@ import pytest
 from helpers.relplot_cases import cases
 
 import rainproof
-from rainproof.measures.smooth_ece import _cosines, _smoothed_error
+from rainproof.measures.smooth import _cosines, _smoothed_error
 
 RELPLOT = json.loads(Path(__file__).with_name("relplot_values.json").read_text())  # see make_relplot_values.py
 CASES = {name: (y, p) for name, y, p in cases()}

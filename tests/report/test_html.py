@@ -15,13 +15,13 @@ import pytest
 from helpers import report_cases
 
 import rainproof
-from rainproof.assessment import text as verdict_text
-from rainproof.assessment.text import OWN_MAPS, segments
-from rainproof.core.text import at_most
+from rainproof.assessment import words as verdict_text
+from rainproof.assessment.words import OWN_MAPS, segments
+from rainproof.core.result import at_most
 from rainproof.errors import InputError
 from rainproof.report import to_html
 from rainproof.report.html import embedded
-from rainproof.report.html_tables import count, number, percent
+from rainproof.report.tables import count, number, percent
 
 LIMIT = 3_000_000  # bytes of a page
 

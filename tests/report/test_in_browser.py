@@ -15,8 +15,8 @@ from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
 from rainproof import Recalibrator, RoundingPolicy, Sentence
-from rainproof.assessment.components import MeasureValues
 from rainproof.assessment.costs import LABELS
+from rainproof.assessment.summaries import MeasureValues
 from rainproof.report import to_html
 
 HOSTILE = [

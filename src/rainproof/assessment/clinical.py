@@ -10,19 +10,42 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from rainproof.assessment.components import BARS, Histogram
-from rainproof.assessment.reliability import Reliability, reliability_curve
+from rainproof.assessment.summaries import BARS, Histogram, Reliability, reliability_curve
 from rainproof.core.arrays import Floats, Frozen
-from rainproof.core.sample.sample import Sample, as_sample
-from rainproof.core.text import html_rows, percent, rows
-from rainproof.inference.discrimination import auroc_estimate
-from rainproof.inference.influence import Entries, IntervalEstimate
-from rainproof.inference.net_benefit import NetBenefit, check_thresholds, decision_curves
-from rainproof.inference.performance import brier, calibration_line, observed_expected
+from rainproof.core.result import html_rows, percent, rows
+from rainproof.core.sample import Sample, as_sample
+from rainproof.inference.intervals import Entries, IntervalEstimate
+from rainproof.inference.performance import (
+    NetBenefit,
+    auroc_estimate,
+    brier,
+    calibration_line,
+    check_thresholds,
+    decision_curves,
+    observed_expected,
+)
 from rainproof.inference.resampling import Seed, check_share
 
 if TYPE_CHECKING:
     from rainproof.plots import Figure
+
+
+_LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p is not far better then
+_QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times
+
+
+def is_reversed(sample: Sample, area: float | None, draws: int | None = None) -> bool:
+    """Whether higher predictions clearly go with fewer events: an approximate test, for a hint.
+
+    `draws` is the number of groups, if rows depend on each other.
+    """
+    if area is None or area > _LOW:
+        return False
+    n = sample.effective_n if draws is None else min(sample.effective_n, draws)
+    events = n * sample.event_rate
+    error = math.sqrt((n + 1) / (12 * events * (n - events)))  # of Mann-Whitney; ties make it smaller
+    return area < 0.5 - _QUANTILE * error
+
 
 # Name, what it is called, what is perfect.
 NUMBERS = (

@@ -10,19 +10,19 @@ import numpy as np
 from scipy.special import stdtrit
 
 from rainproof.core.arrays import Floats
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.core.sample.sample import Sample
-from rainproof.core.shown import Shown
-from rainproof.core.text import rows as count_rows
-from rainproof.decisions.finite_task import FiniteTask
-from rainproof.decisions.swap import SwapRegret, swap_regret
-from rainproof.decisions.task import DecisionTask
-from rainproof.inference.forecasts import Forecasts
-from rainproof.recalibration.training import Training
+from rainproof.core.result import Shown
+from rainproof.core.result import rows as count_rows
+from rainproof.core.sample import Sample
+from rainproof.decisions.swaps import SwapRegret, swap_regret
+from rainproof.decisions.tasks import DecisionTask, FiniteTask
+from rainproof.inference.proofs import Forecasts
+from rainproof.recalibration.selection import Training
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
+
 
 LABELS = {
     "cost": "Forecast as it is",

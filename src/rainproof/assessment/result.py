@@ -12,24 +12,24 @@ import numpy as np
 
 from rainproof.assessment.advice import ThresholdAdvice
 from rainproof.assessment.clinical import ClinicalPerformance, ClinicalValues
-from rainproof.assessment.components import DataSummary, Estimate, Histogram, MeasureValues
 from rainproof.assessment.costs import TaskResult
-from rainproof.assessment.reliability import Reliability
 from rainproof.assessment.segments import SegmentTable
-from rainproof.assessment.text import ADVICE_METHOD
+from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, MeasureValues, Reliability
 from rainproof.assessment.verdict import Evidence, Verdict
-from rainproof.core.atomic_write import write_atomic
+from rainproof.assessment.words import ADVICE_METHOD
+from rainproof.core.files import write_atomic
 from rainproof.core.version import VERSION
-from rainproof.decisions.curve import RegretProfile
-from rainproof.decisions.forecast_value import ForecastValue
+from rainproof.decisions.swaps import RegretProfile
+from rainproof.decisions.values import ForecastValue
 from rainproof.inference.bands import NullBand
-from rainproof.inference.calibration_test import CalibrationTest
-from rainproof.inference.guarantee_result import Guarantee
-from rainproof.measures.soft_binned import SoftBinnedProfile
+from rainproof.inference.guarantees import Guarantee
+from rainproof.inference.tests import CalibrationTest
+from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.recalibration.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
     from rainproof.plots import Figure
+
 
 SCHEMA = 2
 _POINTS = 801  # of a curve in JSON

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.assessment import text
+from rainproof.assessment import words
 from rainproof.assessment.costs import segment_costs
 from rainproof.core.arrays import Floats
-from rainproof.core.input.labels import rows_by_segment
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import Segments
-from rainproof.core.shown import Shown
-from rainproof.decisions.finite_task import FiniteTask
-from rainproof.decisions.task import DecisionTask
+from rainproof.core.door import rows_by_segment
+from rainproof.core.result import Shown
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments
+from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import FewRowsWarning
-from rainproof.inference.guarantee import guarantee
-from rainproof.inference.guarantee_result import Guarantee
+from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.segments import segment_tests
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
+
 
 MEASURE = "soft_binned_cdl"
 _INTERVALS = 50  # segments that get an interval: as many as anyone looks at
@@ -92,7 +91,7 @@ class Segment(Shown):
     @property
     def status(self) -> str:
         """The result of the test in words."""
-        return text.segment_status(self)
+        return words.segment_status(self)
 
     def to_dict(self) -> dict[str, Any]:
         shown = {name: getattr(self, name) for name in self.__slots__}

@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
-from rainproof.assessment import text
-from rainproof.assessment.answers import answer_line, cost_answer, loss_answer, recalibration_answer, worth_answer
+from rainproof.assessment import words
 from rainproof.assessment.costs import TaskResult
-from rainproof.assessment.next_step import commands, next_step
-from rainproof.core.text import wrapped
-from rainproof.inference.calibration_test import CalibrationTest
-from rainproof.inference.guarantee_result import Guarantee
-from rainproof.inference.worth import Worth
+from rainproof.assessment.words import (
+    answer_line,
+    commands,
+    cost_answer,
+    loss_answer,
+    next_step,
+    recalibration_answer,
+    worth_answer,
+)
+from rainproof.core.result import wrapped
+from rainproof.inference.guarantees import Guarantee
+from rainproof.inference.proofs import Worth
+from rainproof.inference.tests import CalibrationTest
 from rainproof.recalibration.certificate import Certificate
 
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
@@ -295,19 +302,19 @@ def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...
     if task is not None and task.cost is not None:
         answers.append(Answer(about="cost", question="Your cost", **cost_answer(task)))
     sentences = [
-        Sentence(about="worth", text=text.worth(e)),
-        Sentence(about="loss", text=text.as_is(e)),
-        Sentence(about="rounded", text=text.rounded(e)),
-        Sentence(about="recalibration", text=text.recalibration(e)),
-        *([Sentence(about="cost", text=text.costs(task))] if task is not None and task.cost is not None else []),
-        *([Sentence(about="test", text=text.calibration(e))] if e.p_value is not None else []),
+        Sentence(about="worth", text=words.worth(e)),
+        Sentence(about="loss", text=words.as_is(e)),
+        Sentence(about="rounded", text=words.rounded(e)),
+        Sentence(about="recalibration", text=words.recalibration(e)),
+        *([Sentence(about="cost", text=words.costs(task))] if task is not None and task.cost is not None else []),
+        *([Sentence(about="test", text=words.calibration(e))] if e.p_value is not None else []),
         *more,
-        Sentence(about="limits", text=text.limits(e)),
+        Sentence(about="limits", text=words.limits(e)),
     ]
     return Verdict(
         grade=e.grade,
-        headline=text.headline(e),
-        reason=text.reason(e),
+        headline=words.headline(e),
+        reason=words.reason(e),
         next_step=next_step(e, task),
         commands=commands(e, task),
         answers=tuple(answers),

@@ -39,7 +39,8 @@ examples:
   rainproof rain.csv                    (assess it, with columns that are guessed)
   rainproof measure rain.csv --prob probability --outcome rained
   rainproof assess rain.csv --prob probability --outcome rained
-  rainproof compare rain.csv --prob old new --outcome rained --cost-fp 1 --cost-fn 9
+  rainproof compare rain.csv --prob old new --outcome rained \\
+      --cost-fp 1 --cost-fn 9
   rainproof report rain.csv --prob probability --outcome rained -o report.html
   rainproof recalibrate rain.csv --prob probability --outcome rained -o map.json
   rainproof apply today.csv --map map.json --prob probability -o better.csv

@@ -24,14 +24,13 @@ from rainproof.cli.output import one_line
 from rainproof.cli.progress import Progress
 from rainproof.cli.results import say_paragraphs, written
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.atomic_write import check_output
-from rainproof.core.text import rows as rows_text
-from rainproof.core.text import wrapped
-from rainproof.engines.checks import need_pyarrow
-from rainproof.engines.files import describe_formats
+from rainproof.core.files import check_output
+from rainproof.core.result import rows as rows_text
+from rainproof.core.result import wrapped
 from rainproof.errors import InputError
+from rainproof.io.files import describe_formats, need_pyarrow
+from rainproof.recalibration.export import columns_of
 from rainproof.recalibration.recalibrator import Recalibrator, load_recalibrator
-from rainproof.recalibration.sql import columns_of
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands
@@ -73,7 +72,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Apply the map to the file."""
     need_pyarrow()
-    from rainproof.engines.append_columns import append_columns  # which imports PyArrow
+    from rainproof.io.rows import append_columns  # which imports PyArrow
 
     recalibrator = load_recalibrator(arguments.map)
     names = recalibrator._by or ()

@@ -8,8 +8,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rainproof.assessment.assess import assess
-from rainproof.assessment.compute import with_warnings
+from rainproof.assessment.assessing import assess, with_warnings
 from rainproof.assessment.result import Assessment
 from rainproof.cli.colour import coloured
 from rainproof.cli.next_step import chosen_options, reading_options, recalibrate_lines, with_commands
@@ -27,7 +26,7 @@ from rainproof.cli.progress import Progress
 from rainproof.cli.repeats import fitted_here, repeated_ids
 from rainproof.cli.results import say_paragraphs, write_json, written
 from rainproof.cli.rows import read_rows
-from rainproof.core.text import wrapped
+from rainproof.core.result import wrapped
 from rainproof.errors import RainproofWarning
 
 if TYPE_CHECKING:

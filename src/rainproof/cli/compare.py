@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from rainproof.assessment.assess_many import AssessmentSet, assess_many
+from rainproof.assessment.rankings import AssessmentSet, assess_many
 from rainproof.cli.assess import without_warnings
 from rainproof.cli.colour import coloured
 from rainproof.cli.options import (
@@ -27,7 +27,7 @@ from rainproof.cli.progress import Progress
 from rainproof.cli.repeats import note_repeated_ids
 from rainproof.cli.results import say_paragraphs, write_json, written
 from rainproof.cli.rows import keep
-from rainproof.core.text import wrapped
+from rainproof.core.result import wrapped
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:

@@ -15,14 +15,12 @@ from rainproof.cli.options import add_quiet, add_rewriting, files_read, local_fi
 from rainproof.cli.output import one_line
 from rainproof.cli.progress import Progress
 from rainproof.cli.results import say_paragraphs, written
-from rainproof.core.atomic_write import check_output
-from rainproof.core.text import rows as rows_text
-from rainproof.core.text import wrapped
-from rainproof.decisions.policy import RoundingPolicy, load_policy
-from rainproof.decisions.policy_cost import without_rounding
-from rainproof.engines.checks import need_pyarrow
-from rainproof.engines.files import describe_formats
+from rainproof.core.files import check_output
+from rainproof.core.result import rows as rows_text
+from rainproof.core.result import wrapped
+from rainproof.decisions.policies import RoundingPolicy, load_policy, without_rounding
 from rainproof.errors import InputError
+from rainproof.io.files import describe_formats, need_pyarrow
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands
@@ -67,7 +65,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Apply the policy to the file, and print how often each action was taken."""
     need_pyarrow()
-    from rainproof.engines.append_columns import append_columns  # which imports PyArrow
+    from rainproof.io.rows import append_columns  # which imports PyArrow
 
     policy = load_policy(arguments.policy)
     if arguments.id is None and policy.rounding == "soft":

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rainproof.assessment.assess import assess
+from rainproof.assessment.assessing import assess
 from rainproof.cli.assess import without_warnings
 from rainproof.cli.demo_data import as_csv, forecasts
 from rainproof.cli.next_step import recalibrate_lines, with_commands
@@ -15,8 +15,8 @@ from rainproof.cli.options import add_quiet, new_command
 from rainproof.cli.output import one_line, say
 from rainproof.cli.progress import Progress
 from rainproof.cli.report import add_page, finish
-from rainproof.core.atomic_write import check_output, write_atomic, write_errors
-from rainproof.decisions.task import DecisionTask
+from rainproof.core.files import check_output, write_atomic, write_errors
+from rainproof.decisions.tasks import DecisionTask
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands

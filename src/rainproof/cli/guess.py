@@ -16,10 +16,10 @@ from pyarrow import csv
 
 from rainproof.cli.hints import meant_label
 from rainproof.cli.options import RECALIBRATED
-from rainproof.engines.checks import check_columns
-from rainproof.engines.columns import is_text
-from rainproof.engines.sources import first_rows
 from rainproof.errors import InputError
+from rainproof.io.columns import is_text
+from rainproof.io.files import check_columns
+from rainproof.io.sources import first_rows
 
 _PROB = re.compile(r"(?i)prob|^(p|q|phat|p_hat|score|risk|forecast|pred|prediction|y_pred|y_score)$|^p_")
 _OUTCOME = re.compile(r"(?i)outcome|target|label|event|observ|actual|^(y|y_true|truth|happened|class)$")

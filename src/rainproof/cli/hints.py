@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import TextIOWrapper
 
-from rainproof.engines.files import format_of, separator_of
-from rainproof.engines.locations import Location, expand
 from rainproof.errors import InputError
+from rainproof.io.files import Location, expand, format_of, separator_of
 
 _MISSING = ("must not contain nulls (missing values)", "must not contain NaN")
 _PLACE = re.compile(r"\[(\d+)\](?: of (?P<file>.+?))?(?: = .*)?$", re.DOTALL)

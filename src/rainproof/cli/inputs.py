@@ -15,8 +15,8 @@ from typing import Any
 
 from rainproof.cli.hints import hint
 from rainproof.cli.output import one_line, say
-from rainproof.engines.checks import hide_password, need_pyarrow
 from rainproof.errors import InputError
+from rainproof.io.files import hide_password, need_pyarrow
 
 STDIN = "-"
 _MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl"}  # the first bytes of a file
@@ -91,7 +91,7 @@ def _complete(arguments: argparse.Namespace) -> None:
 def _drop_missing(arguments: argparse.Namespace) -> None:
     """Add to the condition on rows that none of the columns is missing, and say how many rows are."""
     need_pyarrow()
-    from rainproof.engines.missing import count_missing, without_missing
+    from rainproof.io.rows import count_missing, without_missing
 
     named = [getattr(arguments, name, None) for name in ("prob", "old", "new", "outcome", "weight", "groups", "trials")]
     columns = [c for name in named if name is not None for c in (name if isinstance(name, list) else [name])]

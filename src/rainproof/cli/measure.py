@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rainproof import __version__
-from rainproof.assessment import text
-from rainproof.assessment.assess import collect_warnings
+from rainproof.assessment import words
+from rainproof.assessment.assessing import collect_warnings
 from rainproof.cli.options import add_by, add_columns, add_json, add_quiet, check_result, files_read, new_command, read
 from rainproof.cli.output import one_line, say
 from rainproof.cli.results import rows_read, say_paragraphs, write_json, written
-from rainproof.core.grid.rounded import Rounding
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import FEW_ROWS, Segments
-from rainproof.core.text import at_most, json_key, short
+from rainproof.core.cells import Rounding
+from rainproof.core.result import at_most, json_key, short
+from rainproof.core.sample import Sample
+from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.errors import InputError
 from rainproof.measures.catalogue import Measurements, measure_all
-from rainproof.measures.soft_binned import SoftBinnedProfile, soft_binned_profile
+from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             [
                 rows_read(files_read(arguments), sample, arguments.weight),
                 *description(profile),
-                *map(text.note, notes),
+                *map(words.note, notes),
             ]
         )
         say(sys.stdout, measure_table(values) + (segment_table(found.by, parts) if isinstance(found, Segments) else ""))
@@ -104,9 +104,9 @@ def description(profile: SoftBinnedProfile) -> list[str]:
     return [
         f"SCDL {bound}{profile.value:.3g}   (0 is perfect, 0.5 is the worst)",
         "",
-        text.scdl(profile),
-        *([] if worst is None else [text.scdl_threshold(profile, *worst)]),
-        text.SCOPE,
+        words.scdl(profile),
+        *([] if worst is None else [words.scdl_threshold(profile, *worst)]),
+        words.SCOPE,
     ]
 
 

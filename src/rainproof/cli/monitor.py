@@ -25,12 +25,12 @@ from rainproof.cli.options import (
 from rainproof.cli.output import one_line, say
 from rainproof.cli.progress import Progress
 from rainproof.cli.results import add_plot, check_plot, draw, say_paragraphs, write_json
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import Segments
-from rainproof.core.text import percent, rows
-from rainproof.engines.store import load_samples
+from rainproof.core.result import percent, rows
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments
 from rainproof.errors import InputError
 from rainproof.inference.monitoring import DetectedChange, Timeline, monitor
+from rainproof.io.store import load_samples
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rainproof.assessment.next_step import Means, commands, next_step
 from rainproof.assessment.result import Assessment
+from rainproof.assessment.words import Means, commands, next_step
 from rainproof.cli.output import one_line
 
 

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from rainproof.cli.progress import Progress
-from rainproof.core.atomic_write import check_output
-from rainproof.core.json_file import read_json
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import Segments
-from rainproof.decisions.payoffs import is_number
-from rainproof.decisions.task import DecisionTask
-from rainproof.engines.databases import is_database
-from rainproof.engines.files import describe_formats
-from rainproof.engines.locations import expand
-from rainproof.engines.scan import scan
+from rainproof.core.files import check_output, read_json
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments
+from rainproof.decisions.tasks import DecisionTask, is_number
 from rainproof.errors import InputError
+from rainproof.io.databases import is_database
+from rainproof.io.files import describe_formats, expand
+from rainproof.io.reading import scan
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Any]

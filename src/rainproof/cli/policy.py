@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from rainproof.assessment.assess import assess
-from rainproof.assessment.next_step import other_event
+from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
+from rainproof.assessment.words import other_event
 from rainproof.cli.assess import without_warnings
 from rainproof.cli.options import (
     add_columns,
@@ -29,17 +29,13 @@ from rainproof.cli.output import one_line, say
 from rainproof.cli.policy_text import FinerGrid, MadePolicy
 from rainproof.cli.results import rows_read, say_paragraphs, write_json, written
 from rainproof.cli.rows import read_rows
-from rainproof.core.atomic_write import check_output
+from rainproof.core.files import check_output
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample.mapped import mapped
-from rainproof.core.sample.sample import Sample
-from rainproof.core.text import wrapped
+from rainproof.core.result import wrapped
+from rainproof.core.sample import Sample, mapped
 from rainproof.core.version import VERSION
-from rainproof.decisions.finite_task import FiniteTask, as_finite
-from rainproof.decisions.grid import choose_grid
-from rainproof.decisions.policy import RoundingPolicy
-from rainproof.decisions.policy_cost import PolicyCost, policy_cost
-from rainproof.decisions.task import DecisionTask
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy, choose_grid, policy_cost
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError
 from rainproof.recalibration.recalibrator import load_recalibrator
 
@@ -65,8 +61,8 @@ examples:
   rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
       --map map.json -o policy.json
 
-'rainproof decide' applies the policy. For decisions with more than two actions use
-Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
+'rainproof decide' applies the policy. For decisions with more than two actions
+use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
 A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
 --groups is for that grade alone.
 Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rainproof.cli.output import one_line
-from rainproof.core.text import aligned, at_most, wrapped
-from rainproof.decisions.finite_task import FiniteTask
-from rainproof.decisions.policy import RoundingPolicy
-from rainproof.decisions.policy_cost import PolicyCost
-from rainproof.decisions.text import show_threshold
+from rainproof.core.result import aligned, at_most, wrapped
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy
+from rainproof.decisions.tasks import FiniteTask, show_threshold
 
 _ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rainproof.assessment import text
-from rainproof.assessment.assess import collect_warnings
-from rainproof.assessment.discrimination import is_reversed
-from rainproof.assessment.next_step import check_event
+from rainproof.assessment import words
+from rainproof.assessment.assessing import collect_warnings
+from rainproof.assessment.clinical import is_reversed
+from rainproof.assessment.words import check_event
 from rainproof.cli.options import (
     add_by,
     add_columns,
@@ -29,15 +29,14 @@ from rainproof.cli.output import say
 from rainproof.cli.repeats import note_repeated_ids
 from rainproof.cli.results import add_plot, check_plot, draw, rows_read, say_paragraphs, written
 from rainproof.cli.rows import read_rows_to_divide
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import FEW_ROWS, Segments
-from rainproof.core.text import rows, wrapped
+from rainproof.core.result import rows, wrapped
+from rainproof.core.sample import Sample
+from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.errors import InputError
-from rainproof.inference.discrimination import auroc
+from rainproof.inference.performance import auroc
+from rainproof.recalibration.export import as_text
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.recalibrator import Recalibrator
-from rainproof.recalibration.storage import as_text
-from rainproof.recalibration.text import candidate_table, choice, segment_table
+from rainproof.recalibration.recalibrator import Recalibrator, candidate_table, choice, segment_table
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands
@@ -103,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(sys.stdout, as_text(recalibrator.to_dict()))
     elif not arguments.quiet:
         read_ = rows_read(files_read(arguments), sample, arguments.weight)
-        say_paragraphs([read_, *map(text.note, notes)])
+        say_paragraphs([read_, *map(words.note, notes)])
         _say(recalibrator, arguments.by or [])
         paths = [("Map", arguments.output), ("Picture", arguments.plot)]
         say_paragraphs(written(what, path) for what, path in paths if path is not None)

@@ -9,8 +9,8 @@ import sys
 
 from rainproof.cli.options import RECALIBRATED
 from rainproof.cli.output import one_line, say
-from rainproof.core.text import rows
-from rainproof.engines.checks import need_pyarrow
+from rainproof.core.result import rows
+from rainproof.io.files import need_pyarrow
 
 _LOOKED_AT = 1 << 16  # rows
 _ID = re.compile(
@@ -27,7 +27,7 @@ def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
     if arguments.groups is not None:
         return None
     need_pyarrow()
-    from rainproof.engines.sources import first_rows  # which imports PyArrow
+    from rainproof.io.sources import first_rows  # which imports PyArrow
 
     _, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from rainproof.cli.options import local_files
 from rainproof.cli.output import one_line, say
-from rainproof.core.atomic_write import atomic_output, check_output, write_atomic
-from rainproof.core.sample.sample import Sample
-from rainproof.core.text import rows, wrapped
+from rainproof.core.files import atomic_output, check_output, write_atomic
+from rainproof.core.result import rows, wrapped
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
 _PICTURES = (".png", ".svg", ".pdf")

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from rainproof.assessment.assess import MANY_ROWS
+from rainproof.assessment.assessing import MANY_ROWS
 from rainproof.cli.options import read, reading
 from rainproof.cli.progress import Progress
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import Segments
-from rainproof.engines.checks import need_pyarrow
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments
 from rainproof.errors import InputError
+from rainproof.io.files import need_pyarrow
 
 if TYPE_CHECKING:
-    from rainproof.engines.kept_rows import KeptRows
+    from rainproof.io.rows import KeptRows
 
 
 def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, NDArray[Any] | None]:
@@ -64,7 +64,7 @@ def keep(arguments: argparse.Namespace, prob: str) -> KeptRows:
 
 def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None, *, by: Sequence[str] = ()) -> KeptRows | None:
     need_pyarrow()
-    from rainproof.engines.kept_rows import keep_rows  # which imports PyArrow
+    from rainproof.io.rows import keep_rows  # which imports PyArrow
 
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         return keep_rows(

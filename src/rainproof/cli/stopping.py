@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from rainproof.core.atomic_write import remove_unfinished
+from rainproof.core.files import remove_unfinished
 
 _GRACE = 0.5  # seconds to unwind in; a library that is busy, or restarts what it waits for, is not waited for
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from rainproof.cli.options import add_columns, add_quiet, check_result, new_command, read
 from rainproof.cli.output import one_line, say
-from rainproof.core.atomic_write import write_errors
-from rainproof.core.text import rows
-from rainproof.engines.store import save_sample
+from rainproof.core.files import write_errors
+from rainproof.core.result import rows
+from rainproof.io.store import save_sample
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands

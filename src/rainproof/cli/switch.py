@@ -24,8 +24,8 @@ from rainproof.cli.progress import Progress
 from rainproof.cli.repeats import note_repeated_ids
 from rainproof.cli.results import add_plot, check_plot, draw, say_paragraphs, write_json, written
 from rainproof.cli.rows import keep
-from rainproof.engines.scan import scan
-from rainproof.inference.switching import SwitchGuarantee, switch_guarantee
+from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
+from rainproof.io.reading import scan
 
 if TYPE_CHECKING:
     from rainproof.cli.options import Commands

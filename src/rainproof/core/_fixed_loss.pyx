@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 cimport numpy as cnp
 
-from rainproof.core.grid._rounding cimport most_bins, round_slots
+from rainproof.core._rounding cimport most_bins, round_slots
 
 import numpy as np
 

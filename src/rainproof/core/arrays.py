@@ -1,12 +1,18 @@
-"""Array types, and read-only results."""
+"""Arrays that results share: read-only, added up exactly, and filled by several threads."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import fields
+from threading import Thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rainproof.core._exact_sum import add
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,3 +47,75 @@ class Frozen:
 
 def _rebuild(cls: type[Any], values: dict[str, Any]) -> Any:
     return cls(**values)
+
+
+def two_sum(high: Floats, low: Floats) -> Floats:
+    """Return the pair for ``high + low`` whose first part is the nearest double (Knuth's TwoSum)."""
+    total = high + low
+    part = total - high
+    return np.stack([total, (high - (total - part)) + (low - part)])
+
+
+def add_pairs(a: Floats, b: Floats) -> Floats:
+    """Return the pair for ``a + b``."""
+    high, low = two_sum(a[0], b[0])
+    return two_sum(high, low + (a[1] + b[1]))
+
+
+class ExactSum:
+    """The sum of finite doubles (fewer than 2**31) as an integer, in units of the smallest double."""
+
+    def __init__(self) -> None:
+        self._bins = np.zeros((1 << 12, 2), np.uint64)  # by sign and exponent
+
+    def add(self, values: Floats) -> None:
+        """Add an array."""
+        add(values, self._bins)
+
+    def units(self) -> int:
+        """The sum in units of ``2**-1074``. A ratio of two such integers is rounded once."""
+        total = 0
+        for at in np.flatnonzero(self._bins.any(axis=1)).tolist():
+            low, high = self._bins[at].tolist()
+            shifted = (low + (high << 32)) << max((at & 0x7FF) - 1, 0)
+            total += -shifted if at >> 11 else shifted
+        return total
+
+
+def available_threads() -> int:
+    """Return the number of processors that this process may use (`taskset` and batch systems limit it)."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
+    """Run ``work(part)`` for each part in a thread, the first in this one; return whether all returned True.
+
+    Parts for which no thread can be started run in this thread, after the first. (A pool would not do: the part
+    stays in its queue, and another thread may run it a second time.)
+    """
+    answers: list[Future[bool]] = [Future() for _ in range(parts)]
+    threads, here = [], [0]
+
+    def run(part: int) -> None:
+        try:
+            answers[part].set_result(work(part))
+        except BaseException as error:  # raised again below
+            answers[part].set_exception(error)
+
+    try:
+        for part in range(1, parts):
+            thread = Thread(target=run, args=(part,))
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:  # a limit on processes or memory
+                here.append(part)
+        for part in here:
+            answers[part].set_result(work(part))
+    finally:
+        for thread in threads:  # they write into the caller's arrays
+            thread.join()
+    return all(answer.result() for answer in answers)

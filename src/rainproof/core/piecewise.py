@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Frozen, freeze
-from rainproof.core.input.rows import ColumnNames, as_probabilities, explain_probabilities
-from rainproof.core.shown import Shown
+from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities
+from rainproof.core.result import Shown
 from rainproof.errors import InputError
 
 UNIT = 2.0**52

@@ -1,9 +1,4 @@
-"""Upper bounds on the expected loss in the population: the formulas.
-
-The proofs are in docs/inference-bounds.md. Notation: row i has the share ``v_i`` of the weight, and
-``g_i`` in [-1, 1] is the gain on it of the worst swap of the worst task in the population;
-the loss in the population is the mean of g.
-"""
+"""Groups of rows that depend on each other."""
 
 from __future__ import annotations
 
@@ -15,15 +10,53 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core._regret import limits
-from rainproof.core.arrays import Floats, freeze
-from rainproof.core.grid.cells import CellTable
-from rainproof.core.grid.rounded import RoundedSample, split, sum_on_grid
-from rainproof.core.grid_loss import GridLoss
-from rainproof.core.isotonic import isotonic
-from rainproof.core.regret import RegretCurve, ends_of_chord
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.core.sample.sample import Sample
+from rainproof.core.arrays import Floats, Ints, freeze
+from rainproof.core.cells import CellTable, RoundedSample, split, sum_on_grid
+from rainproof.core.curve import GridLoss, RegretCurve, ends_of_chord, isotonic
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import code_labels, refuse_masked
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
+
+
+def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[CellTable, int]:
+    """Replace each row's squared weight by its weight times that of its group; return the number of groups too.
+
+    In a bound a group is one draw, and each of its rows counts like a row with the weight of the whole group.
+    """
+    weight, together, draws = group_weights(sample, groups)
+    cell, _ = split(np.asarray(sample.y_prob, np.float64), cells.m)  # exact: m is a power of two
+    at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
+    some = weight > 0
+    products = np.bincount(at[some], (weight * together)[some], minlength=len(cells.slot))
+    squares: Floats = products.astype(np.float64)
+    return replace(cells, squares=squares), draws
+
+
+def group_weights(sample: Sample, groups: ArrayLike) -> tuple[Floats, Floats, int]:
+    """Return the weight of each row, that of its whole group, and the number of groups with some weight."""
+    if sample.grid is not None:
+        raise InputError("groups need rows: a compressed sample does not keep them")
+    n = len(sample.y_prob)
+    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+    group = numbered_groups(groups, n)
+    together: Floats = np.bincount(group, weight).astype(np.float64, copy=False)
+    return weight, together[group], int(np.count_nonzero(together))
+
+
+def numbered_groups(groups: ArrayLike, n: int) -> Ints:
+    """Return the number of each row's group, from 0 on."""
+    refuse_masked(groups, "groups")
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
+    numbers, labels = code_labels(array)
+    if labels and labels[-1] is None:
+        missing = numbers == len(labels) - 1
+        first = f"groups[{int(missing.argmax())}]"
+        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
+    return numbers
+
 
 # The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior weights.
 FACTORS = np.array([1.0, 2.0, 4.0, 8.0, 16.0])

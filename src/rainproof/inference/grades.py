@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from rainproof.core.arrays import Floats, Frozen, Ints, freeze
-from rainproof.core.input.labels import code_labels
-from rainproof.core.input.rows import check_probabilities
-from rainproof.core.sample.sample import Sample
-from rainproof.core.text import aligned, html_rows, percent, rows, short
+from rainproof.core.door import check_probabilities, code_labels
+from rainproof.core.result import aligned, html_rows, percent, rows, short
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference.resampling import check_share
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
+
 
 _ARRAYS = ("n", "events", "prob", "event_rate", "low", "high", "p_binomial", "p_jeffreys")
 _RED = 0.1  # of the error that is allowed

@@ -1,23 +1,466 @@
-"""Confidence intervals for every measure, near calibration and far from it."""
+"""Estimates with approximate intervals, from what each row adds to an estimate (its influence)."""
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
-from rainproof.core.sample.sample import Sample, as_sample
-from rainproof.core.shown import Shown
-from rainproof.core.text import finite
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.cells import split
+from rainproof.core.result import Shown, finite
+from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.interval_methods import METHODS, IntervalMethod, Nothing, Resampling
-from rainproof.inference.population_path import ENOUGH_ROWS, repeats_often
-from rainproof.inference.resampling import Progress, Seed, as_seed, check_share, interval_resamples
-from rainproof.inference.resampling_units import as_atoms
-from rainproof.inference.statistic import Measuring, as_statistic
+from rainproof.inference.bounds import numbered_groups
+from rainproof.inference.resampling import (
+    Atoms,
+    Chances,
+    Draw,
+    Progress,
+    Rng,
+    Seed,
+    as_atoms,
+    as_seed,
+    check_share,
+    draw_many,
+    interval_resamples,
+    quantile,
+)
+from rainproof.inference.statistics import Measuring, Statistic, as_statistic, resampler
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IntervalEstimate(Shown):
+    """An estimate for the population with an approximate confidence interval (normal; not a proven bound).
+
+    Attributes
+    ----------
+    value : float
+        The estimate: its value on these rows.
+    low, high : float
+        The ends of the interval.
+    confidence_level : float
+        The share of such intervals that contain the population's value, if there are many rows (or groups).
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence_level: float
+
+    @classmethod
+    def on_scale(
+        cls,
+        value: float,
+        error: float,
+        confidence_level: float,
+        scale: Callable[[float], float] = float,
+        back: Callable[[float], float] = float,
+    ) -> IntervalEstimate:
+        """The value plus and minus a multiple of its standard error on a scale, and back from it."""
+        half, middle = float(ndtri((1 + confidence_level) / 2)) * error, scale(value)
+        low, high = float(back(middle - half)), float(back(middle + half))
+        return cls(value=value, low=low, high=high, confidence_level=confidence_level)
+
+    def within(self, least: float, most: float) -> IntervalEstimate:
+        """The part of the interval where the quantity can lie."""
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON; values that are not finite are None."""
+        return {name: finite(getattr(self, name)) for name in self.__slots__}
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Entries:
+    """Rows, or rows alike counted together: prediction, outcome, share of the weight, and the squares of the shares."""
+
+    prob: Floats
+    event: NDArray[np.bool_]
+    share: Floats
+    square: Floats
+    group: Ints | None = None
+
+    @classmethod
+    def of(cls, sample: Sample, groups: ArrayLike | None = None, *, pool: bool = True) -> Entries:
+        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
+
+        A compressed sample does not keep the weights of its rows: their squares are those of `effective_n` equal ones.
+        """
+        if groups is not None and sample.grid is not None:
+            raise InputError("groups need rows: a compressed sample does not keep them")
+        if groups is None and (sample.grid is not None or (pool and not sample._weighted)):
+            table = sample._distinct_table()
+            share = np.concatenate([table.negative, table.positive]) / sample.total_weight
+            event = np.repeat([False, True], len(table.prob))
+            some = share > 0
+            prob, event, share = np.concatenate([table.prob, table.prob])[some], event[some], share[some]
+            return cls(prob=prob, event=event, share=share, square=share / sample.effective_n)
+        prob = np.asarray(sample.y_prob, np.float64)
+        weight = np.ones(len(prob)) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+        share = weight / sample.total_weight
+        group = None if groups is None else numbered_groups(groups, len(prob))
+        return cls(prob=prob, event=np.asarray(sample.y_true) == 1, share=share, square=share**2, group=group)
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to rounding."""
+        event = self.event[self.share > 0]
+        return bool(event.all() or not event.any())
+
+    def standard_error(self, influence: Floats) -> float:
+        """Return the standard error of an estimate to which a row adds its share times its influence (mean 0)."""
+        if self.group is None:
+            return math.sqrt(float(self.square @ influence**2))
+        sums, draws = np.bincount(self.group, self.share * influence), self.draws or 0
+        return math.sqrt(float(sums @ sums) * draws / (draws - 1)) if draws > 1 else math.inf
+
+    @property
+    def draws(self) -> int | None:
+        """The number of groups with some weight; None without groups."""
+        return None if self.group is None else int(np.count_nonzero(np.bincount(self.group, self.share)))
+
+    def effective(self, rows: NDArray[np.bool_]) -> float:
+        """Return how many rows of equal weight have the same spread as some of these."""
+        square = float(self.square[rows].sum())
+        return float(self.share[rows].sum()) ** 2 / square if square else 0.0
+
+
+_STEPS = 9  # populations from calibrated to far beyond the estimate
+_PILOTS = 12  # samples of the farthest population that must all have more than was observed; it is then doubled
+_FARTHEST = 2.0**12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampling:
+    """A sample to resample, the number of draws, and the statistic."""
+
+    sample: Sample
+    atoms: Atoms
+    statistic: Statistic
+    size: int
+    rng: Rng
+    progress: Progress | None = None
+
+    def draws(self, one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:
+        """One row for each call of `one`."""
+        threads = self.statistic.threads
+        return draw_many(one, self.size, self.rng, self.progress, width=width, threads=threads)
+
+
+class IntervalMethod(Protocol):
+    """A fitted method: the interval at any level, and the estimate without the part that chance adds."""
+
+    @classmethod
+    def fit(cls, of: Resampling) -> Self: ...
+
+    @property
+    def corrected(self) -> float: ...
+
+    def ends(self, confidence_level: float) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Percentile:
+    """The quantiles of the bootstrap."""
+
+    estimate: float
+    draws: Floats  # increasing
+
+    @classmethod
+    def fit(cls, of: Resampling) -> Self:
+        """Draw rows (or clusters) with replacement."""
+        evaluate = of.statistic.on(of.atoms)
+        one = resampler(evaluate, of.atoms)
+        draws = of.draws(lambda stream: [one(stream)])
+        return cls(evaluate(of.atoms.observed()), np.sort(draws[:, 0]))
+
+    @property
+    def corrected(self) -> float:
+        return 2 * self.estimate - float(self.draws.mean())
+
+    def ends(self, confidence_level: float) -> tuple[float, float]:
+        tail = (1 - confidence_level) / 2
+        return quantile(self.draws, tail), quantile(self.draws, 1 - tail)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basic(Percentile):
+    """The basic (reflected) bootstrap, with deviations multiplied by `scale`."""
+
+    scale: float = 1.0
+
+    def ends(self, confidence_level: float) -> tuple[float, float]:
+        low, high = Percentile(self.estimate, self.draws).ends(confidence_level)
+        return self.estimate - self.scale * (high - self.estimate), self.estimate - self.scale * (low - self.estimate)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inversion:
+    """A path of populations, from calibrated to worse than estimated, and the values that samples of each have."""
+
+    estimate: float
+    values: Floats  # the measure of each population
+    draws: Floats  # one row for each population: the measure of samples of it, increasing
+
+    @classmethod
+    def fit(cls, of: Resampling) -> Self:
+        """Draw samples of populations from the calibrated one to one whose samples all have more than was observed."""
+        path = PopulationPath(of.sample, of.atoms, of.statistic)
+        farthest = 1.0
+        (pilot,) = of.rng.spawn(1)
+        while farthest < _FARTHEST:
+            draw = path.sampler(farthest)
+            if all(draw(pilot)[0] > path.observed for _ in range(_PILOTS)):
+                break
+            farthest *= 2
+        steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
+        draws = of.draws(path.sampler(*steps), width=_STEPS)
+        values = np.array([path.value(step) for step in steps])
+        return cls(path.observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))
+
+    @property
+    def corrected(self) -> float:
+        """The value of the population whose samples have more than was observed half of the time."""
+        return self._where(0.5)
+
+    def ends(self, confidence_level: float) -> tuple[float, float]:
+        """The values of the first and the last population for which the observed value is in no tail.
+
+        Values that samples share (SCDL is often a multiple of 1/m) count as being in either tail. An end that could lie
+        anywhere between two populations is the outer one.
+        """
+        tail = (1 - confidence_level) / 2
+        return self._where(1 - tail), self._where(tail, last=True)
+
+    def _where(self, share: float, *, last: bool = False) -> float:
+        """The value of the first (or last) population of whose samples the observed value is this quantile."""
+        seen = np.array([quantile(row, share) for row in self.draws])
+        seen = np.maximum.accumulate(seen)  # samples of worse populations have more, but for the noise of few draws
+        at = int(np.searchsorted(seen, self.estimate, "right" if last else "left"))
+        if at in (0, len(seen)):
+            return float(self.values[at and -1])
+        inside = (self.estimate - seen[at - 1]) / (seen[at] - seen[at - 1])
+        if inside in (0.0, 1.0):
+            inside = 1.0 - inside
+        return float(self.values[at - 1] + inside * (self.values[at] - self.values[at - 1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nothing:
+    """The whole range, for so few rows (or groups) that no method has its level."""
+
+    estimate: float
+
+    @classmethod
+    def fit(cls, of: Resampling) -> Self:
+        """Draw nothing."""
+        return cls(float(of.statistic.function(of.sample)))
+
+    @property
+    def corrected(self) -> float:
+        return self.estimate
+
+    def ends(self, confidence_level: float) -> tuple[float, float]:  # noqa: ARG002
+        return -np.inf, np.inf
+
+
+METHODS: dict[str, type[IntervalMethod]] = {"inversion": Inversion, "percentile": Percentile, "basic": Basic}
+
+
+ENOUGH_ROWS = 20  # rows per distinct prediction from which on each has a bias of its own
+_PRIOR_ROWS = 2.0  # rows without bias that every estimate of a bias is diluted with
+_MOST_NODES = 65  # at which a population is moved on its own
+_MOST_PLACES = 2048  # predictions among which a direction is looked for
+_UPHILL = 3  # steps along the gradient
+_TINY = 1e-300
+
+
+def repeats_often(sample: Sample, atoms: Atoms) -> bool:
+    """Return whether distinct predictions have so many rows that the event rate of each can be seen."""
+    return len(atoms.distinct) * ENOUGH_ROWS <= sample.effective_n
+
+
+class PopulationPath:
+    """Populations by step: calibrated at 0, as estimated at 1, and beyond 1 where the measure grows fastest.
+
+    The bias of the predictions is estimated at nodes: the distinct predictions if they repeat often, else the points of
+    a grid of about ``n^(1/3)`` cells, linear in between. Beyond step 1 the path does not scale the estimated bias: that
+    would scale noise and biases that the measure ignores, and samples of such populations would look worse than those
+    of populations where one bias alone is large. It moves in the direction in which the measure is largest two standard
+    errors away (the least favourable family of DiCiccio and Romano).
+
+    With `keep` samples have the predictions of this one, and only outcomes are drawn. With clusters, whole clusters
+    are drawn with their predictions, and two rows of a cluster share one random number with the probability that gives
+    their outcomes the correlation seen in the sample.
+    """
+
+    def __init__(self, sample: Sample, atoms: Atoms, statistic: Statistic) -> None:
+        self._atoms, self._statistic, self._keep = atoms, statistic, statistic.pools
+        self._evaluate = statistic.on(atoms)
+        self.observed = self._evaluate(atoms.observed())
+        node, share, bias = estimated_bias(sample, atoms)
+        self._bias = self._by_atom((share * bias[node]).sum(axis=0))
+        if not self._bias.any():  # no bias to be seen: go where forecasters mostly err, towards 0 and 1
+            self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.effective_n)
+        self._rise = self._steepest(node, share)
+        if atoms.group is not None:
+            self._clusters, self._alike = self._correlation()
+
+    def rate(self, step: float) -> Floats:
+        """The event probability at each atom."""
+        beyond = max(step - 1.0, 0.0)
+        return np.clip(self._atoms.prob + min(step, 1.0) * self._bias + beyond * self._rise, 0.0, 1.0)
+
+    def value(self, step: float) -> float:
+        """The measure of that population."""
+        if step == 0 and self._statistic.soft_binned:  # of a calibrated one: no grid would balance it
+            return 0.0
+        return self._evaluate(self._atoms.expected(self.rate(step)))
+
+    def sampler(self, *steps: float) -> Callable[[Rng], Floats]:
+        """Return a function that draws the measure of a sample of each population.
+
+        All come from the same random numbers: differences are not noise.
+        """
+        atoms, rates = self._atoms, [self.rate(step) for step in steps]
+        chances = Chances(rates)
+
+        def draw(stream: Rng) -> Floats:
+            if atoms.group is not None:
+                draws = [self._draw_clusters(rates, stream)]
+            else:
+                draws = atoms.outcomes(stream, atoms.count if self._keep else atoms.repeat(stream), chances)
+            return np.concatenate([self._evaluate.many(some) for some in draws])
+
+        return draw
+
+    def _draw_clusters(self, rates: list[Floats], stream: Rng) -> Draw:
+        atoms, (order, start, size) = self._atoms, self._clusters
+        drawn = np.arange(len(size)) if self._keep else stream.integers(0, len(size), len(size))
+        many = size[drawn]
+        copy = np.repeat(np.arange(len(drawn)), many)
+        row = order[np.arange(len(copy)) - np.repeat(np.cumsum(many) - many - start[drawn], many)]
+        shared = stream.random(len(row)) < math.sqrt(self._alike)
+        chance = np.where(shared, stream.random(len(drawn))[copy], stream.random(len(row)))
+        weight = atoms._pooled(np.bincount(row, minlength=len(order)))
+        events = [np.bincount(row, chance < rate[row], len(order)) for rate in rates]
+        return Draw(weight, atoms._pooled(np.stack(events)))
+
+    def _correlation(self) -> tuple[tuple[Ints, Ints, Ints], float]:
+        """The rows of each cluster, and the correlation of their outcomes: a moment estimate plus a standard error.
+
+        The plain moment is too small: the estimated bias takes up part of what the rows of a cluster share.
+        """
+        group, single = self._atoms.group, self._atoms.single
+        assert group is not None
+        assert single is not None
+        size = np.bincount(group)
+        rows = np.argsort(group, kind="stable"), np.cumsum(size) - size, size
+        unit = 1.0 if self._atoms.unit is None else self._atoms.unit
+        rate = self.rate(1.0)
+        off, spread = unit * (single - rate), unit * np.sqrt(rate * (1 - rate))
+        seen, most = (np.bincount(group, x) ** 2 - np.bincount(group, x**2) for x in (off, spread))
+        total = max(float(most.sum()), _TINY)
+        alike = float(seen.sum()) / total
+        error = math.sqrt(float(((seen - alike * most) ** 2).sum())) / total
+        return rows, min(max(alike + error, 0.0), 1.0)
+
+    def _steepest(self, node: Ints, share: Floats) -> Floats:
+        """The change of the event probabilities, two standard errors in all, that raises the measure most.
+
+        The best change at a single node, then steps along the gradient from there, as long as they help. Predictions
+        are pooled to at most 2,048 meanwhile: it is a direction that is looked for, not a value.
+        """
+        nodes = int(node.max()) + 1
+        if nodes > _MOST_NODES:  # neighbours move together
+            node, nodes = node * _MOST_NODES // nodes, _MOST_NODES
+        moved = np.flatnonzero(error := 2 * self._standard_errors(node, share, nodes))
+        if not len(moved):
+            return self._bias
+        values, single = self._trials(node, share, error)
+        single = single[moved]
+        trials = np.stack([single, -single], axis=1).reshape(-1, single.shape[1])
+        tried = values(trials)
+        best = len(tried) - 1 - int(np.argmax(tried[::-1]))
+        if not tried[best] > values(np.zeros((1, single.shape[1])))[0] * (1 + 1e-9):
+            return self._bias
+        at, found = np.zeros(nodes), tried[best]
+        at[moved[best // 2]] = error[moved[best // 2]] * (-1) ** best
+        change = trials[best]
+        for _ in range(_UPHILL):
+            slope = values(change + single / 2) - values(change - single / 2)
+            slope /= max(math.sqrt(float((slope**2).sum())), _TINY)
+            further = (slope[:, None] * single).sum(axis=0)
+            if not (value := values(further[None])[0]) > found * (1 + 1e-9):
+                break
+            found, change = value, further
+            at[moved] = error[moved] * slope
+        return self._by_atom((share * at[node]).sum(axis=0))
+
+    def _trials(self, node: Ints, share: Floats, error: Floats) -> tuple[Callable[[Floats], Floats], Floats]:
+        """The measure as a function of changes of the event probabilities, one a row; the change by each node alone."""
+        atoms, pool = self._atoms.pooled(_MOST_PLACES)
+        evaluate = self._evaluate if atoms is self._atoms else self._statistic.on(atoms)
+        weight, places, nodes = self._atoms.weight, len(atoms.distinct), len(error)
+        held = np.bincount(pool, weight)
+        rate = np.bincount(pool, weight * (self._atoms.distinct + self._by_prediction(self._bias))) / held
+        single = np.bincount((node * places + pool).ravel(), (share * weight).ravel(), nodes * places)
+
+        def values(changes: Floats) -> Floats:
+            return evaluate.many(Draw(None, held * np.clip(rate + changes, 0.0, 1.0)))
+
+        return values, single.reshape(nodes, places) / held * error[:, None]
+
+    def _standard_errors(self, node: Ints, share: Floats, nodes: int) -> Floats:
+        atoms = self._atoms
+        bias, prob = self._by_prediction(self._bias), atoms.distinct
+        rate = np.clip(prob + bias, prob / 2, (1 + prob) / 2)  # no rate is known without error
+        weight, noise = (
+            np.bincount(node.ravel(), x.ravel(), nodes)
+            for x in (share * atoms.weight, share * atoms.squares * rate * (1 - rate))
+        )
+        return np.asarray(np.sqrt(noise) / np.maximum(weight, _TINY))
+
+    def _by_prediction(self, by_atom: Floats) -> Floats:
+        return by_atom if self._atoms.start is None else by_atom[self._atoms.start]
+
+    def _by_atom(self, by_prediction: Floats) -> Floats:
+        start = self._atoms.start
+        if start is None:
+            return by_prediction
+        return np.repeat(by_prediction, np.diff(np.append(start, len(self._atoms.prob))))
+
+
+def estimated_bias(sample: Sample, atoms: Atoms) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """The two nodes next to each distinct prediction, its share of each, and the bias (event rate less prediction).
+
+    A bias r whose noise has the variance v is shrunk to ``r (1 - v/r^2)+`` (James and Stein, a node at a time).
+    """
+    weight, positive, prob = atoms.weight, atoms.observed().positive.astype(np.float64), atoms.distinct
+    if repeats_often(sample, atoms):
+        m, cell, up = len(prob) - 1, np.arange(len(prob)), np.zeros(len(prob))
+    else:
+        m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
+        cell, up = split(prob, m)
+    node, share = np.stack([cell, np.minimum(cell + 1, m)]), np.stack([1 - up, up])
+    residual, noise, total = (
+        np.bincount(node.ravel(), x.ravel(), m + 1)
+        for x in (share * (positive - weight * prob), share**2 * atoms.squares * prob * (1 - prob), share * weight)
+    )
+    kept = np.maximum(1 - noise / np.maximum(residual**2, _TINY), 0.0)
+    each = sample.total_weight / sample.effective_n  # the weight of a row
+    return node, share, kept * residual / (total + _PRIOR_ROWS * each)
+
 
 _LEAST, _FEW = 10, 30  # rows or groups: with fewer nothing is claimed, or a warning is given
 _FEW_EVENTS = 20

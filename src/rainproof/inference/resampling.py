@@ -1,17 +1,23 @@
-"""Resampling in blocks: seeds, numbers of draws, threads and progress."""
+"""Resampling: seeds, draws in blocks, and the units that are drawn."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze
-from rainproof.core.threads import run_in_threads
+from rainproof.core.arrays import Floats, Ints, freeze, run_in_threads
+from rainproof.core.cells import CellTable, mean_prediction
+from rainproof.core.sample import Sample
 from rainproof.errors import InputError
+from rainproof.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
+from rainproof.inference._soft_sums import run_sums
+from rainproof.inference.bounds import numbered_groups
 
 Seed = int | np.random.Generator | None
 Rng = np.random.Generator
@@ -159,3 +165,344 @@ def quantile(sorted_draws: Floats, share: float) -> float:
     """Return the smallest draw that at least this share of the draws does not exceed."""
     at = int(np.ceil(share * len(sorted_draws))) - 1
     return float(sorted_draws[min(max(at, 0), len(sorted_draws) - 1)])
+
+
+_EXPANDED = 8  # repetitions up to which rows are drawn one by one; more are drawn as one binomial number
+
+
+class Draw(NamedTuple):
+    """A resample: at each distinct prediction the weight of its rows (None: as observed) and of its events.
+
+    If `positive` has two axes, each row is a resample; all have the same `weight`. Resamples can also share most
+    events: then `row` has the places of the others, and `outcome` a column for each resample, 1 where it has them.
+    """
+
+    weight: NDArray[Any] | None
+    positive: NDArray[Any]
+    row: Ints | None = None
+    outcome: NDArray[np.uint8] | None = None
+
+    def spread(self) -> NDArray[Any]:
+        """The weight of events, one row for each resample."""
+        if self.row is None or self.outcome is None:
+            return self.positive
+        every = [np.bincount(self.row, one, len(self.positive)) for one in self.outcome.T]
+        found: NDArray[Any] = self.positive + np.stack(every)
+        return found
+
+
+class Coin:
+    """Bernoulli draws with given probabilities: exact, with two random bytes each.
+
+    A draw compares 16 random bits with the first 16 of the probability, and only if they are equal, once in
+    65,536 times, the rest of it with a random number.
+    """
+
+    def __init__(self, chance: Floats, times: Ints | None = None) -> None:
+        self._coins = len(chance)
+        self._owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
+        scaled = (chance if self._owner is None else chance[self._owner]) * 65536.0
+        first = np.minimum(scaled, 65535.0).astype(np.uint16)
+        self.first, self.rest = first, scaled - first
+
+    def toss(self, rng: Rng, times: int) -> NDArray[Any]:
+        """Return 1 for heads, 0 for tails, `times` rows; with counts, the number of heads in that many tosses each."""
+        heads = compared(rng.bit_generator.capsule, self.first, self.rest, times)
+        return heads if self._owner is None else added_up(heads, self._owner, self._coins)
+
+
+class Chances:
+    """The event probabilities of several populations, prepared for repeated calls of `Atoms.outcomes`."""
+
+    def __init__(self, rates: Sequence[Floats]) -> None:
+        self.rates = rates
+        self.bar = _whole(rates)
+        self.ends = _whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
+
+
+def _whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
+    """Probabilities in units of 2^-31, one column each."""
+    found = np.empty((len(rates[0]), len(rates)), np.uint32)
+    for k, rate in enumerate(rates):
+        found[:, k] = np.rint(rate * 2.0**31)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atoms:
+    """Rows with the same prediction (and weight), or single rows if there are weights or groups.
+
+    `prob` is nondecreasing; `start` has the first atom of each distinct prediction, None if all are distinct.
+    """
+
+    prob: Floats
+    count: Ints  # rows
+    events: Ints  # of them with the event
+    unit: Floats | None  # the weight of one row; None for 1
+    start: Ints | None
+    group: Ints | None = None  # the number of the cluster, from 0 on
+    single: NDArray[np.uint8] | None = None  # the outcomes, if every atom is one row
+    row: Ints | None = None  # the number of the row, if every atom is one row
+
+    @property
+    def n(self) -> int:
+        return int(self.count.sum())
+
+    @property
+    def distinct(self) -> Floats:
+        """The distinct predictions."""
+        return self.prob if self.start is None else self.prob[self.start]
+
+    @property
+    def weight(self) -> Floats:
+        """The weight of the rows at each distinct prediction."""
+        return self._pooled(self.count).astype(np.float64)
+
+    @property
+    def squares(self) -> Floats:
+        """The sum of squared weights of the rows at each distinct prediction."""
+        return self._pooled(self.count if self.unit is None else self.count * self.unit).astype(np.float64)
+
+    def observed(self) -> Draw:
+        """The sample as it is."""
+        return Draw(None, self._pooled(self.events))
+
+    def expected(self, chance: Floats) -> Draw:
+        """The population with these predictions and event probabilities."""
+        return Draw(None, self._pooled(self.count * chance))
+
+    def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
+        """Keep the predictions and redraw the outcomes."""
+        return Draw(None, self.redraws(rng, coin, 1).positive[0])
+
+    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
+        """Keep the predictions and redraw the outcomes several times."""
+        if isinstance(coin, Coin):
+            return Draw(None, self._pooled(coin.toss(rng, times)))
+        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin, times)))
+
+    def coin(self, chance: Floats) -> Coin | Floats:
+        """Prepare the probabilities for repeated calls of `redraw`."""
+        if self.single is not None:
+            return Coin(chance)
+        return Coin(chance, self.count) if self.tossed else chance
+
+    @property
+    def tossed(self) -> bool:
+        """Whether outcomes are drawn row by row; otherwise as one binomial number for each atom."""
+        return self.single is not None or self.n <= _EXPANDED * len(self.prob)
+
+    def repeat(self, rng: Rng) -> NDArray[Any]:
+        """Draw as many predictions as there are, with replacement; return the count of each atom."""
+        if self.single is not None:
+            return repeats(rng.bit_generator.capsule, len(self.single))
+        return _multinomial(rng, self.count)
+
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
+        """Draw outcomes for repeated predictions in each population; close probabilities give close outcomes."""
+        if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
+            state, found = rng.bit_generator.state, list[Draw]()
+            for rate in chances.rates:
+                rng.bit_generator.state = state
+                events = binomials(rng.bit_generator.capsule, repeated, rate, 1)
+                found.append(Draw(self._pooled(repeated), self._pooled(events)))
+            return found
+        draw = Draw(repeated, *tosses(rng.bit_generator.capsule, repeated, chances.bar, chances.ends))
+        if self.unit is None and self.start is None:
+            return [draw]
+        return [Draw(self._pooled(repeated), self._pooled(draw.spread()))]
+
+    def resample(self, rng: Rng) -> Draw:
+        """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
+        if self.group is not None:
+            clusters = int(self.group.max()) + 1
+            times = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[self.group]
+            return self.times(times)
+        if self.single is not None:
+            return self.times(self.repeat(rng))
+        slots = np.concatenate([self.count - self.events, self.events])
+        return self._kept(rng, *np.split(_multinomial(rng, slots), 2))
+
+    @property
+    def units(self) -> int:
+        """The number of rows, or of clusters."""
+        return self.n if self.group is None else int(self.group.max()) + 1
+
+    def pooled(self, most: int) -> tuple[Atoms, Ints]:
+        """Pool neighbours to at most so many predictions of equal weight; and the pool of each distinct prediction."""
+        if len(self.distinct) <= most:
+            return self, np.arange(len(self.distinct))
+        weight = self.weight
+        share = (np.cumsum(weight) - weight / 2) / weight.sum()
+        pool = np.unique((share * most).astype(np.int64), return_inverse=True)[1].reshape(-1)
+        return self.merged(pool), pool
+
+    def merged(self, pool: Ints) -> Atoms:
+        """Pool the predictions by the number of the pool of each distinct one, which never decreases."""
+        weight = self.weight
+        of_row = pool if self.start is None else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
+        count, events = (np.bincount(of_row, rows).astype(np.int64) for rows in (self.count, self.events))
+        held = np.bincount(pool, weight)
+        prob = np.bincount(pool, weight * self.distinct) / held
+        unit = held / count
+        return Atoms(prob, count, events, None if (unit == 1.0).all() else unit, None)
+
+    def times(self, times: NDArray[Any]) -> Draw:
+        """The sample with each atom repeated that often, if every atom is one row."""
+        assert self.single is not None
+        return Draw(self._pooled(times), self._pooled(times * self.single))
+
+    def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:  # noqa: ARG002
+        return Draw(self._pooled(negative + positive), self._pooled(positive))
+
+    def _pooled(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Weight the rows of each atom and sum those of equal predictions."""
+        amount = rows if self.unit is None else rows * self.unit
+        if self.start is None:
+            return amount
+        sums = run_sums(amount if amount.ndim == 2 else amount[None], self.start)
+        return sums if amount.ndim == 2 else sums[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnevenCells(Atoms):
+    """Cells of a compressed sample whose rows differ in weight: only sums of weights and of squares are known.
+
+    A cell of weight W with squares S is treated as ``W^2 / S`` rows of equal weight, a number that is rounded at
+    random so that the weight of events has the variance ``S q (1 - q)``. In the bootstrap the
+    weight of c rows of a slot is a gamma variable with the mean and the variance of c of its rows.
+    """
+
+    negative: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # of the rows without event: weight, squares
+    positive: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    @property
+    def weight(self) -> Floats:
+        return self.negative[0] + self.positive[0]
+
+    @property
+    def squares(self) -> Floats:
+        return self.negative[1] + self.positive[1]
+
+    @property
+    def tossed(self) -> bool:
+        return False
+
+    def observed(self) -> Draw:
+        return Draw(None, self.positive[0])
+
+    def expected(self, chance: Floats) -> Draw:
+        return Draw(None, self.weight * chance)
+
+    def coin(self, chance: Floats) -> Coin | Floats:
+        return chance
+
+    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
+        assert not isinstance(coin, Coin)
+        return Draw(None, np.stack([self.weight * self._share(rng, self.count, coin) for _ in range(times)]))
+
+    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
+        state, found = rng.bit_generator.state, list[Draw]()
+        for rate in chances.rates:
+            rng.bit_generator.state = state
+            share = self._share(rng, repeated, rate)
+            weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
+            found.append(Draw(weight, (weight * share)[None]))
+        return found
+
+    def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:
+        without = _gamma(rng, negative, self.count - self.events, *self.negative)
+        events = _gamma(rng, positive, self.events, *self.positive)
+        return Draw(without + events, events)
+
+    def _share(self, rng: Rng, count: Ints, chance: Floats) -> Floats:
+        """The share of events in the weight of `count` rows of each cell."""
+        rows = np.maximum(1.0, self.weight**2 / self.squares * (count / self.count))
+        low = np.floor(rows)
+        k = low + (rng.random(len(rows)) >= low * (low + 1) / rows - low)  # low or low + 1, so that E[1/k] = 1/rows
+        share: Floats = rng.binomial(k.astype(np.int64), chance) / k
+        return share
+
+
+def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """Return the units to resample."""
+    if sample.grid is not None:
+        if groups is not None:
+            raise InputError("groups need rows: a compressed sample does not keep them")
+        return _from_cells(sample._cells)
+    if sample.sample_weight is None and groups is None:
+        table = sample._distinct_table()
+        events = table.positive.astype(np.int64)
+        single = events.astype(np.uint8) if len(events) == sample.n else None
+        return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
+    return by_row(sample, groups)
+
+
+def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+    """Return single rows, in the order of their predictions; without rows of weight zero."""
+    weight = sample.sample_weight
+    some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
+    prob = sample.y_prob[some].astype(np.float64) + 0.0
+    order = np.argsort(prob, kind="stable")
+    prob, some = prob[order], some[order]
+    event = sample.y_true[some] == 1
+    start = np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]]))
+    return Atoms(
+        prob=prob,
+        count=np.ones(len(some), np.int64),
+        events=event.astype(np.int64),
+        single=event.astype(np.uint8),
+        row=some,
+        unit=None if weight is None else weight[some].astype(np.float64),
+        start=None if len(start) == len(prob) else start,
+        group=None if groups is None else as_groups(groups, len(sample.y_prob), some),
+    )
+
+
+def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
+    """Return the numbers of the clusters of these rows, from 0 on; at least two."""
+    number = numbered_groups(groups, n)[rows]
+    found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+    if found.max() == 0:
+        raise InputError("groups must have at least two different values; all rows have the same")
+    return found
+
+
+def _from_cells(cells: CellTable) -> Atoms:
+    """One atom for each occupied cell, at the mean of its predictions."""
+    cell, event = cells.slot >> 1, cells.slot & 1
+    new = np.ones(len(cell), np.bool_)  # slots are in increasing order
+    np.not_equal(cell[1:], cell[:-1], out=new[1:])
+    start = np.flatnonzero(new)
+    columns = (cells.count, cells.count * event, cells.weight[0], cells.rise[0], cells.squares)
+    rows, events, weight, rise, squares = (np.add.reduceat(column, start) for column in columns)
+    known = mean_prediction(cells.m, cell[start], rise, weight), rows, events
+    unit, even = weight / rows, rows * squares
+    if (np.abs(weight**2 - even) <= 1e-12 * even).all():
+        return Atoms(*known, None if (unit == 1.0).all() else unit, None)
+    sums = [[np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)] for y in (0, 1)]
+    return UnevenCells(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
+
+
+def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:
+    """Draw the weight of `drawn` rows from slots whose `count` rows have this weight and these squares in total."""
+    some = np.maximum(count, 1)
+    mean = weight / some
+    variance = np.maximum(squares / some - mean**2, 0.0)
+    uneven = (drawn > 0) & (variance > 1e-12 * mean**2)
+    total: Floats = drawn * mean
+    shape = total[uneven] * mean[uneven] / variance[uneven]
+    total[uneven] = rng.standard_gamma(shape) * variance[uneven] / mean[uneven]
+    return total
+
+
+def _multinomial(rng: Rng, count: Ints) -> Ints:
+    """Draw as many rows as there are, with replacement; return the count of each atom."""
+    n = int(count.sum())
+    if n > _EXPANDED * len(count):
+        return multinomial(rng.bit_generator.capsule, count)
+    rows = repeats(rng.bit_generator.capsule, n)
+    before = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+    ends = np.cumsum(count)
+    fallen: Ints = before[ends] - before[ends - count]
+    return fallen

@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints, freeze
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import FEW_ROWS, Segments
-from rainproof.core.shown import Shown
-from rainproof.core.text import finite, json_key, short
+from rainproof.core.result import Shown, finite, json_key, short
+from rainproof.core.sample import Sample
+from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
-from rainproof.inference.calibration_test import redrawn, too_coarse
-from rainproof.inference.combined import sequential_p_value, with_fewer_cells
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.resampling import (
     BLOCK,
@@ -27,13 +24,14 @@ from rainproof.inference.resampling import (
     Progress,
     Rng,
     Seed,
+    as_atoms,
     as_seed,
     check_resamples,
     check_share,
     spawned,
 )
-from rainproof.inference.resampling_units import as_atoms
-from rainproof.inference.statistic import Measuring, Statistic, as_statistic
+from rainproof.inference.statistics import Measuring, Statistic, as_statistic, sequential_p_value, with_fewer_cells
+from rainproof.inference.tests import redrawn, too_coarse
 
 _METHODS = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 _SHOWN = 20

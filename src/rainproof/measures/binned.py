@@ -1,4 +1,4 @@
-"""Binned calibration error: what most software calls ECE."""
+"""Errors of event rates: for each prediction, in ranges of predictions, and in bins."""
 
 from __future__ import annotations
 
@@ -8,13 +8,179 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.grid.cells import LARGEST_GRID
-from rainproof.core.input.rows import as_rows
-from rainproof.core.sample.bins import BinSums
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.core.sample.sample import Sample, as_sample
+from rainproof.core.cells import LARGEST_GRID
+from rainproof.core.distinct import BinSums, DistinctTable
+from rainproof.core.door import as_rows
+from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
-from rainproof.measures._interval import running_sums
+from rainproof.measures._interval import mean_window_biases, running_sums
+from rainproof.measures.cdl import check_count
+
+
+def residuals(table: DistinctTable) -> Floats:
+    """Return the sum of ``w (y - p)`` at each distinct prediction."""
+    sums = table.negative + table.positive
+    sums *= table.prob
+    return np.subtract(table.positive, sums, out=sums)  # in one array: a new one costs more than the arithmetic
+
+
+def expected_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Compute the Expected Calibration Error: the mean distance from each distinct prediction to its event rate.
+
+    Whoever acts on the predictions loses at most twice this share of what is at stake, whatever the decision. But it
+    is useful only where predictions repeat, as with forecasts in steps of 10%: where all predictions are distinct it
+    compares each with a single outcome, and is large for a perfectly calibrated forecaster too.
+    `binned_calibration_error` is what most software calls ECE.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        ECE of the sample.
+
+    Notes
+    -----
+    With :math:`P(v)` the share of the rows that have prediction :math:`v`, and :math:`q(v)` the event rate among them,
+
+    .. math:: \mathrm{ECE} = \mathbb{E}\,|q(p) - p| = \sum_v P(v)\,|q(v) - v|.
+
+    Equal predictions are pooled first, by one sort that all measures of a sample share: O(n log n), then
+    O(n).
+
+    It is not continuous: predictions of 0.5 with an event rate of 1/2 have ECE 0, but 1/2 if the predictions of
+    events are larger by the smallest amount. So a sample says little about the population when predictions hardly
+    repeat, and `Sample.compress` can lower it by any amount: it pools the predictions of a cell, which gives
+    :math:`\sum_k |\mathbb{E}[(y - p) 1_{\mathrm{cell}\ k}]|`. By the triangle inequality this is at most ECE, and it
+    equals ECE where no cell has two different predictions.
+
+    References
+    ----------
+    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", Games and Economic Behavior
+    21, 40-55; Definition 2.1 of arXiv:2605.17749. Hu, Wu (2024), "Predict to minimize swap regret for all
+    payoff-bounded tasks", doi:10.1109/FOCS61266.2024.00024: ECE^2 <= CDL <= 2 ECE (there Lemma 2.1).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rainproof.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
+    0.25
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    residual = residuals(sample._distinct_table())
+    return float(np.abs(residual, out=residual).sum()) / sample.total_weight
+
+
+def cutoff_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    intervals: int = 1,
+) -> float:
+    r"""Compute the cutoff calibration error: the largest total bias over all ranges of predictions.
+
+    Between any two cutoffs the number of events differs from its prediction by at most this share of all rows.
+    Whoever acts on the predictions could gain at most twice this share of what is at stake by a monotone correction
+    of them. Corrections that are not monotone can gain more; `soft_binned_cdl` bounds those as well.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    intervals : int
+        The number of ranges: the sum of the biases of at most so many disjoint ranges, each without its sign. 1 is
+        the cutoff calibration error; with as many as there are distinct predictions it is ECE.
+
+    Returns
+    -------
+    float
+        The cutoff calibration error of the sample.
+
+    Notes
+    -----
+    .. math:: \mathrm{Cutoff} = \sup_{0 \le a \le b \le 1}
+        \bigl|\,\mathbb{E}[(y - p)\, 1\{a \le p \le b\}]\,\bigr|
+        = \max_x C(x) - \min_x C(x), \qquad C(x) = \mathbb{E}[(y - p)\, 1\{p \le x\}],
+
+    where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a sample
+    share and O(n) after it. Equal predictions are pooled: no cutoff separates them, so the value does not depend on
+    the order of the rows. (Kuiper statistics that add row by row do.)
+
+    With r `intervals` it is :math:`\sup \sum_k |C(b_k) - C(a_k)|` over :math:`a_1 \le b_1 \le a_2 \le \dots \le b_r`,
+    by r running maxima, O(n r). Twice this bounds the loss of every decision against swaps that fall through no level
+    more than r - 1 times (`calibration_decision_loss` with ``swaps=r``): at each threshold such a swap changes the
+    action on at most r ranges of predictions, and gains on each no more than its bias.
+
+    It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the *step
+    calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b` alone, a step error is
+    :math:`\max_x |C(x)|`, between half of this and this.) For distinct predictions it is also the Kuiper
+    form of the cumulative differences (ECCE-R).
+
+    On T rows of a perfectly calibrated forecaster it is about :math:`T^{-1/2}`. Neighbouring biases of opposite sign
+    cancel in it: it can be :math:`\epsilon` where acting on the predictions loses :math:`\Omega(\epsilon^{2/3})`.
+
+    `Sample.compress(m)` can only lower it, by at most :math:`\frac12 (1 + \frac1m)` times the weight of the heaviest
+    cell: between two cell boundaries C rises by at most :math:`(1-p) P_1`, the part of the events, and falls by at
+    most :math:`p P_0`, the part of the other rows. It must do both to leave the range of the two boundary values, so
+    by at most :math:`\frac14 (1 + \frac1m)(P_0 + P_1)` at either extreme.
+
+    References
+    ----------
+    Rossellini, Soloff, Barber, Ren, Willett (2025), "Can a calibration metric be both testable and
+    actionable?", arXiv:2502.19851 (cutoff calibration error). Qiao, Zhao (2025), "Truthfulness of
+    Decision-Theoretic Calibration Measures", arXiv:2503.02384 (step calibration error). Definition 2.5,
+    Table 1 and Appendix B of arXiv:2605.17749.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rainproof.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
+    0.0625
+    >>> rainproof.cutoff_calibration_error([1, 0, 1, 0], [0.25, 0.5, 0.5, 0.75], intervals=2)
+    0.375
+    """
+    check_count(intervals, "intervals")
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    prefix = running_sums(residuals(sample._distinct_table()))
+    if intervals == 1:
+        return float(np.ptp(prefix)) / sample.total_weight
+    most = np.zeros(len(prefix))  # the largest sum over ranges that end by each place
+    for _ in range(min(intervals, len(prefix))):
+        up, down = np.maximum.accumulate(most - prefix) + prefix, np.maximum.accumulate(most + prefix) - prefix
+        most = np.maximum.accumulate(np.maximum(up, down))
+    return float(most[-1]) / sample.total_weight
+
 
 Strategy = Literal["uniform", "quantile"]
 Form = Literal["mean", "rounded"]
@@ -164,3 +330,197 @@ def _quantiles(table: DistinctTable, shares: Floats) -> Floats:
     below = running_sums(table.negative + table.positive)[1:]
     quantiles: Floats = table.prob[np.searchsorted(below, below[-1] * (shares - _TOLERANCE))]
     return quantiles
+
+
+def two_bin_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Compute the averaged two-bin calibration error (ATB): squared bias below and above a random cutoff.
+
+    It is *truthful*: a forecaster who knows the probabilities of these rows, and is judged by this number, expects
+    the smallest value by reporting them. Most measures of calibration reward lies: on a few rows, ECE and SCDL
+    are smaller on average if the predictions are shifted towards each other. Use it to reward or to rank forecasters
+    by calibration alone. It bounds no loss of decisions by itself.
+
+    Between 0 and 1; 0 is perfect. It is a mean of squares: compare its square root with other measures.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        ATB of the sample.
+
+    Notes
+    -----
+    With :math:`C(b) = \mathbb{E}[(y - p)\, 1\{p \le b\}]` and :math:`B = C(1)`,
+
+    .. math:: \mathrm{ATB} = \int_0^1 \bigl( C(b)^2 + (B - C(b))^2 \bigr)\, db
+        = \mathbb{E}\bigl[ (y - p)(y' - p')(1 - |p - p'|) \bigr],
+
+    where :math:`(p', y')` is a second row, drawn independently (it may be the same one). C is a step function, so the
+    integral is a finite sum: exact, O(n log n) for the sort that all measures of a sample share and O(n) after it.
+
+    *Truthful.* Let the outcomes be independent with probabilities :math:`q_t`, for fixed rows and weights that sum to
+    1. Whatever the predictions, each outcome is in one of the two bins, so the variances of the two sums add up to
+    :math:`V = \sum_t w_t^2 q_t (1 - q_t)`, and the expected value is V plus ATB with :math:`q_t` in place of
+    :math:`y_t`. The second term is 0 for :math:`p = q`. It is also 0 for predictions that pool rows and report their
+    mean probability, and for no others. So on T rows of a calibrated forecaster the expected value is exactly V, at
+    most 1/(4T).
+
+    *Relation to smCE*: :math:`\tfrac25\, \mathrm{smCE}^2 \le \mathrm{ATB} \le \mathrm{smCE}`. (The second form
+    is :math:`\mathbb{E}[(y - p)\,w(p)]` with a weight w that is 1-Lipschitz and in [-1, 1]. For the other side,
+    :math:`\mathbb{E}[(y-p)\,w(p)] = \tfrac12 (w(0) + w(1)) B + \tfrac12 \int w' (B - 2C)`, at most
+    :math:`\int (|B| + \tfrac12 |B - 2C|)`; the integrand is at most :math:`\sqrt{5/2}` times the root of
+    :math:`C^2 + (B - C)^2 = \tfrac12 (B^2 + (B - 2C)^2)`.)
+
+    `Sample.compress(m)` changes it by at most 2/m: C keeps its values at the ends of the cells, and inside a cell
+    it moves by at most the cell's share of the weight, which the integrand doubles at most.
+
+    References
+    ----------
+    Hartline, Hu, Wu (2025), "A Perfectly Truthful Calibration Measure", arXiv:2508.13100.
+
+    Examples
+    --------
+    Every prediction is too low by 1/4, so C rises from 0 to 1/4 in two equal steps:
+
+    >>> import rainproof
+    >>> rainproof.two_bin_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    0.046875
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample._distinct_table()
+    residual = residuals(table)
+    residual /= sample.total_weight
+    below = running_sums(residual)
+    above = below[-1] - below
+    squares = np.multiply(below, below, out=below)
+    squares += np.multiply(above, above, out=above)
+    squares *= np.diff(table.prob, prepend=0.0, append=1.0)
+    return min(float(squares.sum()), 1.0)  # which it exceeds by rounding alone
+
+
+_FINEST = 53  # bins of width 2^-53: doubles near 1 are no closer
+
+
+def interval_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Compute the interval calibration error: the smallest sum of the bias in bins and the width of the bins.
+
+    It is a binned error that needs no choice of bins: narrow bins show more bias, wide bins are less precise, and
+    this is the smallest sum of both. Whoever replaces each prediction by the midpoint of its bin before acting on it,
+    with bins of the best width at a random offset, loses at most twice this share of what is at stake, whatever the
+    decision. It is also an upper bound on the distance to calibration, because replacing every prediction by the
+    event rate of its bin makes the predictions calibrated.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        The surrogate interval calibration error SintCE of the sample.
+
+    Notes
+    -----
+    Of the quantities of Blasiok et al. this is the *surrogate* SintCE. Their intCE minimises the
+    binned error plus the mean width of the bins over all partitions into intervals; SintCE uses bins
+    of one dyadic width at a random offset, and is never less:
+
+    .. math:: \mathrm{SintCE} = \inf_{k \ge 0} \bigl( \mathrm{RintCE}_{2^{-k}} + 2^{-k} \bigr), \qquad
+        \mathrm{RintCE}_\epsilon = \mathbb{E}_{r \sim U[0, \epsilon)} \sum_{j \in \mathbb{Z}}
+        \bigl|\,\mathbb{E}[(y - p)\,1\{r + j\epsilon \le p < r + (j+1)\epsilon\}]\,\bigr|.
+
+    The expectation over the offset r is exact, without random numbers: the bins of all offsets are all windows of
+    that width, so
+
+    .. math:: \mathrm{RintCE}_\epsilon = \frac1\epsilon \int_{-\epsilon}^{1}
+        \bigl|\,\mathbb{E}[(y - p)\,1\{x \le p < x + \epsilon\}]\,\bigr|\, dx,
+
+    the integral of a step function, computed in one pass over the sorted predictions. Halving the width never lowers
+    RintCE (a window is the union of two half as wide), and RintCE tends to ECE as the width tends to 0. So the search
+    stops where neither narrower bins (because of their bias) nor wider bins (because of their width) can be better.
+    O(n log n) for the sort that all measures of a sample share, then O(n) for each width tried, usually fewer than
+    ten.
+
+    With d the lower distance to calibration, :math:`d \le \mathrm{SintCE} \le 3 \sqrt d + d` (with a calibrated
+    :math:`p'` near p, :math:`\mathrm{RintCE}_\epsilon \le d + 2 d/\epsilon`, as a random edge separates p from
+    :math:`p'` with probability :math:`|p - p'|/\epsilon`). Also smCE <= SintCE <= ECE. On T rows of a perfectly
+    calibrated forecaster it is about :math:`T^{-1/3}`.
+
+    `Sample.compress(m)` moves each prediction by less than 1/m and keeps the sum of the residuals of a cell, so it
+    moves :math:`\mathrm{RintCE}_\epsilon` by at most :math:`2 e/(m \epsilon)`, where :math:`e = \mathbb{E}|y - p|`;
+    hence SintCE by at most :math:`3\sqrt{e/m}`, whatever the sample (a width of about :math:`\sqrt{2e/m}` can replace
+    a smaller one), and by :math:`2e/(m\epsilon)` where the best width is a larger :math:`\epsilon`.
+
+    References
+    ----------
+    Blasiok, Gopalan, Hu, Nakkiran (2023), "A Unifying Theory of Distance from Calibration",
+    doi:10.1145/3564246.3585182, arXiv:2211.16886: interval calibration error and its surrogate.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> y, p = [0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+    >>> rainproof.interval_calibration_error(y, p)
+    0.375
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample._distinct_table()
+    residual = residuals(table)
+    residual /= sample.total_weight
+    prefix = running_sums(residual)
+    best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
+    start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))  # the best width of a calibrated forecaster, about
+    biases: dict[int, float] = {}
+
+    def bias(k: int) -> float:
+        """The mean bias of windows of width 2^-k; four widths at a time, which costs little more than one."""
+        if k not in biases:
+            near = np.arange(4) + (k - 1 if k == start else k if k > start else k - 3)
+            found = mean_window_biases(table.prob, prefix, np.ldexp(1.0, -near))
+            biases.update(zip(near.tolist(), found.tolist(), strict=True))
+        return biases[k]
+
+    for k in range(start, _FINEST + 1):
+        best = min(best, bias(k) + 2.0**-k)
+        if bias(k) >= best:
+            break
+    for k in range(start - 1, 0, -1):
+        if 2.0**-k >= best:
+            break
+        best = min(best, bias(k) + 2.0**-k)
+    return best

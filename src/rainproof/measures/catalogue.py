@@ -1,33 +1,88 @@
-"""The catalogue of measures: each is registered here once and tested by one shared suite (tests/contract).
-
-To add a measure, write the function in a module of its own, add a record to `CATALOGUE` and export the function
-in ``rainproof/__init__.pyi``. All else reads the traits of `Measure`.
-"""
+"""A measure and its traits: all that other packages need to know about it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from rainproof.core.sample.sample import Sample, as_sample
-from rainproof.core.text import finite
-from rainproof.measures.binned import binned_calibration_error
-from rainproof.measures.cutoff import cutoff_calibration_error
-from rainproof.measures.decision_loss import calibration_decision_loss, u_calibration_error
-from rainproof.measures.expected import expected_calibration_error
-from rainproof.measures.interval import interval_calibration_error
-from rainproof.measures.lower_distance import lower_distance_to_calibration
-from rainproof.measures.measure import Measure
+from rainproof.core.curve import Swaps
+from rainproof.core.result import finite
+from rainproof.core.sample import Sample, as_sample
+from rainproof.measures.binned import (
+    binned_calibration_error,
+    cutoff_calibration_error,
+    expected_calibration_error,
+    interval_calibration_error,
+    two_bin_calibration_error,
+)
+from rainproof.measures.cdl import calibration_decision_loss, u_calibration_error
+from rainproof.measures.distance import lower_distance_to_calibration
+from rainproof.measures.scdl import soft_binned_cdl
 from rainproof.measures.scores import brier_score, log_score
-from rainproof.measures.smooth_calibration import smooth_calibration_error
-from rainproof.measures.smooth_ece import smooth_ece
-from rainproof.measures.soft_binned import soft_binned_cdl
-from rainproof.measures.two_bin import two_bin_calibration_error
+from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """A measure: its name, its cost, and what a small value bounds.
+
+    Attributes
+    ----------
+    symbol : str
+        The symbol used in papers.
+    function : callable
+        The function that computes it.
+    options : mapping
+        The keyword arguments it is called with, besides the data.
+    range : tuple of float
+        The smallest and the largest possible value (default: 0 and 1). 0 is perfect.
+    cost : str
+        Running time for n rows.
+    kind : {"calibration", "score"}
+        "calibration" is 0 for every calibrated population; "score" also rewards discrimination.
+    pools_predictions : bool
+        Whether it compares each distinct prediction with the event rate of its own rows, so that it is large by
+        chance where predictions hardly repeat.
+    has_interval : bool
+        Whether `assess` computes a confidence interval; False where every resample would take seconds.
+    bounds : {"all", "monotone", "constant"} or None
+        The class of swaps whose regret a small value bounds, for everyone who acts on the predictions. None where it
+        bounds that of some people only, such as those who act on bin means, or of nobody.
+    actionable : str
+        Whose regret a small value bounds, in words: against which swaps, and at how many times the value.
+    testable : str
+        How far the value on T rows is from that of the population, for a calibrated forecaster.
+    reference : str
+        Where it was defined.
+    """
+
+    symbol: str
+    function: Callable[..., float]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    range: tuple[float, float] = (0, 1)
+    cost: str
+    kind: Literal["calibration", "score"] = "calibration"
+    pools_predictions: bool = False
+    has_interval: bool = True
+    bounds: Swaps | None = None
+    actionable: str
+    testable: str
+    reference: str
+
+    @property
+    def name(self) -> str:
+        """The key in `list_measures` and `measure_all`: the function, and the options in brackets."""
+        options = ", ".join(map(str, self.options.values()))
+        return self.function.__name__ + (f"[{options}]" if options else "")
+
+    def __call__(self, y_true: ArrayLike | Sample, y_prob: ArrayLike | None = None, **data: Any) -> float:
+        """Compute the measure; the data as for `function`."""
+        return self.function(y_true, y_prob, **data, **self.options)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

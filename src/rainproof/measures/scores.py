@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats
-from rainproof.core.exact_sum import ExactSum
-from rainproof.core.isotonic import merged, recalibrated
-from rainproof.core.sample.distinct import DistinctTable
-from rainproof.core.sample.sample import Sample, as_sample
-from rainproof.core.text import finite
+from rainproof.core.arrays import ExactSum, Floats
+from rainproof.core.curve import merged, recalibrated
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.result import finite
+from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
 
 Rule = Literal["brier", "log"]

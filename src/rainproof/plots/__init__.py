@@ -7,18 +7,9 @@ Matplotlib's settings are followed and not changed.
 
 from typing import TYPE_CHECKING
 
-from rainproof.plots.clinical_plot import clinical, net_benefit, risk_distribution
-from rainproof.plots.grade_plot import grades
-from rainproof.plots.grid_curves import grid_choice, profile
-from rainproof.plots.interval_plots import comparison, costs, measures, segments
-from rainproof.plots.monitoring_plot import timeline
-from rainproof.plots.null_histogram import calibration_test
-from rainproof.plots.overview_figure import overview
-from rainproof.plots.recalibration_plot import recalibration
-from rainproof.plots.reliability_diagram import reliability
-from rainproof.plots.risk_coverage_plot import risk_coverage
-from rainproof.plots.threshold_curves import decision_curve, regret, switch
-from rainproof.plots.value_plot import forecast_value
+from rainproof.plots.curves import decision_curve, forecast_value, grid_choice, profile, regret, risk_coverage, switch
+from rainproof.plots.diagrams import clinical, net_benefit, overview, recalibration, reliability, risk_distribution
+from rainproof.plots.intervals import calibration_test, comparison, costs, grades, measures, segments, timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+
 Corner = Literal["best", "upper left", "upper right", "lower right"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; line styles and markers differ as well.

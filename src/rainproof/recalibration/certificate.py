@@ -1,21 +1,24 @@
-"""What is proven of a recalibration, from rows that no map was fitted to."""
+"""What rows that no map was fitted to show and prove of a recalibration, and of maps for segments."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
-from rainproof.core.arrays import Floats
-from rainproof.core.grid.cells import CellTable
-from rainproof.core.sample.sample import Sample
-from rainproof.core.shown import Shown
-from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
-from rainproof.inference.forecasts import Forecasts
-from rainproof.inference.guarantee import guarantee
-from rainproof.inference.switch_gain import ChosenGain, PairDraws, gain_of_choice
-from rainproof.inference.switching import harm_bound
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.cells import CellTable
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.result import KEEPS_RANKING, Shown, at_least, at_most, percent, rows
+from rainproof.core.sample import Sample
+from rainproof.inference.guarantees import guarantee
+from rainproof.inference.proofs import ChosenGain, Forecasts, PairDraws, gain_of_choice
+from rainproof.inference.switches import harm_bound
+from rainproof.recalibration.methods import IDENTITY, correction
+from rainproof.recalibration.selection import Training
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,3 +132,115 @@ def _sample(held: Forecasts, prob: Floats) -> Sample:
     rise = np.stack([weight * (grid * prob - cell), zero])
     slot = 2 * cell.astype(np.int64) + held.event
     return Sample._from_cells(CellTable.pooled(grid, slot, held.counts, np.stack([weight, zero]), rise, weight))
+
+
+_BINS = 10
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class HeldOutRates(Frozen):
+    """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each bin by itself.
+
+    Rows of a bin must be independent for the intervals; where rows come in groups, they are not drawn.
+    """
+
+    prediction: Floats
+    event_rate: Floats
+    low: Floats
+    high: Floats
+    grouped: bool
+    overall: float
+
+    def __post_init__(self) -> None:
+        freeze(self.prediction, self.event_rate, self.low, self.high)
+
+
+def held_out_rates(held: Forecasts, confidence_level: float) -> HeldOutRates | None:
+    """Pool rows with neighbouring predictions; None without rows."""
+    weight = held.masses()
+    if not weight.sum() > 0:
+        return None
+    order = np.argsort(held.prob, kind="stable")
+    prob, event, weight = held.prob[order], held.event[order], weight[order]
+    weight = weight if held.weight is None else weight / weight.max()  # squares of tiny weights would underflow
+    squares = weight if held.weight is None else weight**2
+    middle = (np.cumsum(weight) - weight / 2) / weight.sum()
+    first = np.concatenate([[True], np.diff(prob) > 0])  # rows with the same prediction stay together
+    middle = middle[first][np.cumsum(first) - 1]
+    at = np.unique((middle * _BINS).astype(np.int64), return_inverse=True)[1].reshape(-1)
+    total = np.bincount(at, weight)
+    some = total > 0
+    mean, rate = (np.bincount(at, weight * values)[some] / total[some] for values in (prob, event))
+    square = np.maximum(np.bincount(at, squares)[some], np.finfo(float).tiny)
+    n = total[some] ** 2 / square  # effective, where weights differ
+    z = float(ndtri((1 + confidence_level) / 2))
+    centre = (rate + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + (z / (2 * n)) ** 2)
+    return HeldOutRates(
+        prediction=mean,
+        event_rate=rate,
+        low=np.clip(centre - half, 0, rate),
+        high=np.clip(centre + half, rate, 1),
+        grouped=held.group is not None,
+        overall=float(weight @ event / weight.sum()),
+    )
+
+
+_FEWEST_IN_SEGMENT = 50  # rows to fit a correction to
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SegmentMap:
+    """What is used in one segment, and what is proven of it.
+
+    Attributes
+    ----------
+    segment : label, or tuple of labels
+        The segment.
+    corrected : bool
+        Whether it has a map of its own: rows held out proved that somebody gains by it, beside the map of all rows.
+    gain_at_least : float
+        In the population of the segment somebody gains at least this by the correction; 0 if none is proven.
+    harm_bound : float
+        In the population of the segment nobody loses more than this by the map that is used, in place of the original
+        probabilities. For all segments at once, with the confidence of the certificate.
+    n : int
+        The number of rows held out that `harm_bound` is from.
+    """
+
+    segment: Any
+    corrected: bool
+    gain_at_least: float
+    harm_bound: float
+    n: int
+
+
+def correct(
+    whole: PiecewiseMap, segments: Mapping[Any, Training], confidence_level: float
+) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
+    """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
+    level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
+    maps, found = {}, []
+    for key, part in segments.items():
+        certified, decided = part.held_out
+        own, gain = whole, 0.0
+        if _enough(part) and decided.n:
+            own = correction(whole, part.table())
+            pairs = decided.pairs(whole(decided.prob), own(decided.prob))
+            gain = gain_of_choice(part.pairs(whole, own).draws(), pairs.draws(), 1 - level).at_least
+        if gain > 0:
+            maps[key] = own
+        used = own if gain > 0 else whole
+        harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level)
+        found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
+    return maps, tuple(found)
+
+
+def _enough(rows: Training) -> bool:
+    negative, positive = rows.weight.sum(axis=(0, 2))
+    return bool(negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0)
+
+
+def _harm(held: Forecasts, used: PiecewiseMap, delta: float) -> float:
+    pairs = held.pairs(held.prob, used(held.prob))
+    return harm_bound(pairs.curve(), *pairs.sizes(), delta) if held.n else 1.0

@@ -9,8 +9,8 @@ import numpy as np
 
 from rainproof.core._isotonic import pool_violators
 from rainproof.core.arrays import Floats
+from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample.distinct import DistinctTable
 
 _NEAREST = 1e-9  # predictions nearer to 0 or 1 count like this one: their logits would outweigh all others
 _PRIOR = 1 / 4**2  # of the coefficients around those of the identity: weak, but no data can send them to infinity

@@ -12,32 +12,91 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.atomic_write import write_atomic
-from rainproof.core.input.labels import rows_by_segment
-from rainproof.core.input.rows import refuse_reordered
-from rainproof.core.json_file import read_json
+from rainproof.core.door import refuse_reordered, rows_by_segment
+from rainproof.core.files import read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
-from rainproof.core.sample.sample import Sample
-from rainproof.core.sample.segments import Segments
-from rainproof.core.shown import Shown
+from rainproof.core.result import Shown, aligned, at_least, at_most, short, wrapped
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments
 from rainproof.errors import InputError
-from rainproof.inference.forecasts import Forecasts
+from rainproof.inference.proofs import Forecasts
 from rainproof.inference.resampling import Seed, as_seed, check_share
-from rainproof.recalibration import text
-from rainproof.recalibration.certificate import Certificate, certify
-from rainproof.recalibration.held_out_rates import HeldOutRates, held_out_rates
+from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
+from rainproof.recalibration.export import Fitted, as_onnx, as_text, columns_of, recalibrated
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.onnx_model import as_onnx
-from rainproof.recalibration.segments import SegmentMap, correct
-from rainproof.recalibration.selection import Candidate, CrossValidation, choose
-from rainproof.recalibration.sql import columns_of, recalibrated
-from rainproof.recalibration.storage import Fitted, as_text
-from rainproof.recalibration.training import FitRows, Training, named_columns
+from rainproof.recalibration.selection import Candidate, CrossValidation, FitRows, Training, choose, named_columns
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from rainproof.plots import Axes
+
+
+_SHOWN = 12  # segments
+_WIDEST = 40  # characters of a segment's name
+
+
+def choice(method: str, candidates: Sequence[Candidate]) -> str:
+    """The method, and why."""
+    if not candidates:
+        return "Method 'none': nothing could be fitted to these rows, so the probabilities stay as they are."
+    if len(candidates) == 1:
+        return f"Method {method!r}, the only one that was tried."
+    return (
+        f"Method {method!r}: the first whose shortfall is within one standard error of the smallest one. The "
+        "shortfall is the most that any decision maker loses by a method's map in place of another's, as a share of "
+        "what is at stake; an estimate by cross-validation."
+    )
+
+
+def candidate_table(method: str, candidates: Sequence[Candidate]) -> str:
+    """A line for each method; the one chosen has a star."""
+    rows = [
+        (
+            f"{'*' if c.method == method else ' '} {c.method}",
+            f"{100 * c.shortfall:.3g}%",
+            f"{100 * c.standard_error:.2g}%",
+            f"{c.brier_score:.4f}",
+        )
+        for c in candidates
+    ]
+    return _table(("  method", "shortfall", "std. error", "Brier score"), rows) if rows else ""
+
+
+def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
+    """A line for each segment: what it uses, the gain by its own map, and the loss by it beside no recalibration."""
+    ordered = sorted(segments, key=lambda segment: -segment.gain_at_least)
+    rows = [
+        (
+            _name(segment.segment),
+            "own map" if segment.corrected else "map of all rows",
+            at_least(segment.gain_at_least) if segment.corrected else "",
+            at_most(segment.harm_bound),
+            f"{segment.n:,}",
+        )
+        for segment in ordered[:_SHOWN]
+    ]
+    if not rows:
+        return ""
+    more = len(segments) - len(rows)
+    head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
+    rest = f"and {more:,} more segments\n" if more else ""
+    words = (
+        "Gain: by the segment's own map beside the map of all rows. Loss: by the map that is used beside the original "
+        "probabilities. Both are shares of what is at stake. Each column holds for all segments at once."
+    )
+    return f"{_table(head, rows)}{rest}{wrapped(words)}\n"
+
+
+def _name(key: Any) -> str:
+    labels = key if isinstance(key, tuple) else (key,)
+    name = ", ".join("(none)" if label is None else str(label) for label in labels)
+    name = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return short(name, _WIDEST)
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    return "".join(f"{line}\n" for line in aligned([head, *rows], left=1))
 
 
 class Recalibrator(Shown):
@@ -209,9 +268,9 @@ class Recalibrator(Shown):
     def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
         """Return the values at predictions that were checked already, given the rows of each segment."""
         value = self.map_.apply(prob)
-        for key, rows in places.items():
+        for key, at in places.items():
             if key in self._maps:
-                value[rows] = self._maps[key].apply(prob[rows])
+                value[at] = self._maps[key].apply(prob[at])
         return value
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -326,10 +385,10 @@ class Recalibrator(Shown):
         if not hasattr(self, "map_"):
             return repr(self)
         parts = [
-            text.choice(self.method_, self.candidates_),
-            text.candidate_table(self.method_, self.candidates_),
+            choice(self.method_, self.candidates_),
+            candidate_table(self.method_, self.candidates_),
             str(self.certificate_),
-            text.segment_table(self._by or (), self.segments_),
+            segment_table(self._by or (), self.segments_),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
 

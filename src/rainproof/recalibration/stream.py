@@ -16,13 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from rainproof.core.atomic_write import write_atomic, write_errors
-from rainproof.core.file_lock import locked
-from rainproof.core.json_file import check_document, digest_of, read_json
+from rainproof.core.files import check_document, digest_of, locked, read_json, write_atomic, write_errors
 from rainproof.errors import InputError
 from rainproof.inference.resampling import Seed
+from rainproof.recalibration.export import as_text
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
-from rainproof.recalibration.storage import as_text
 
 _VERSION = 1
 _KEYS = ("journal", "asked", "learnt", "recalibrator", "digest")

@@ -16,17 +16,25 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal, NamedTuple
 
-from rainproof.assessment.assess_many import AssessmentSet
-from rainproof.assessment.components import Estimate
-from rainproof.assessment.ranking import ReferenceCost, Standing
+from rainproof.assessment.rankings import AssessmentSet, ReferenceCost, Standing
 from rainproof.assessment.result import Assessment
-from rainproof.core.atomic_write import write_atomic
-from rainproof.core.text import short
+from rainproof.assessment.summaries import Estimate
+from rainproof.core.files import write_atomic
+from rainproof.core.result import short
 from rainproof.errors import InputError
-from rainproof.report import clinical_page
-from rainproof.report.assessment_page import GRADES, downloads, fields
-from rainproof.report.assessment_tables import MAX_SEGMENTS, flagged_first, values_at_thresholds
-from rainproof.report.html_tables import Column, folded, items, number, percent, table
+from rainproof.report import pages
+from rainproof.report.pages import GRADES, downloads, fields
+from rainproof.report.tables import (
+    MAX_SEGMENTS,
+    Column,
+    flagged_first,
+    folded,
+    items,
+    number,
+    percent,
+    table,
+    values_at_thresholds,
+)
 
 _SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
 _PRESETS = (None, "clinical")
@@ -113,7 +121,7 @@ def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> s
     clinical = preset == "clinical"
     first = Template(_read("clinical.html" if clinical else "overview.html"))
     notes = f'<div class="asides">{found["notes"]}</div>' if clinical and found["notes"] else ""
-    found["first"] = notes + first.substitute(clinical_page.fields(a, index) if clinical else found)
+    found["first"] = notes + first.substitute(pages.clinical_fields(a, index) if clinical else found)
     return Template(_read("article.html")).substitute(found)
 
 
@@ -162,8 +170,8 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
     return Template(_read("comparison.html")).substitute(
         headline=escape(found.headline),
         next_step="" if found.next_step is None else f'<p class="next">{escape(found.next_step)}</p>',
-        forecasts=_forecasts_table(found) + (clinical_page.comparison(found) if clinical else ""),
-        decision_curves=clinical_page.DECISION_CURVES if clinical else _DECISION_CURVES,
+        forecasts=_forecasts_table(found) + (pages.comparison(found) if clinical else ""),
+        decision_curves=pages.DECISION_CURVES if clinical else _DECISION_CURVES,
         measures=folded("All measures of all forecasts", _measures_table(found)),
         pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
         options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),

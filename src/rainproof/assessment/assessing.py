@@ -1,0 +1,471 @@
+"""``rainproof.assess``: assess a forecast in one call."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.assessment import words
+from rainproof.assessment.advice import RARE, ThresholdAdvice, advise, rate_intervals, thresholds
+from rainproof.assessment.clinical import ClinicalValues, is_reversed
+from rainproof.assessment.costs import Split, TaskResult
+from rainproof.assessment.result import Assessment
+from rainproof.assessment.segments import SegmentTable, judge_segments, split
+from rainproof.assessment.summaries import (
+    GRIDS,
+    DataSummary,
+    Histogram,
+    MeasureValues,
+    Reliability,
+    for_resampling,
+    shown_grid,
+)
+from rainproof.assessment.verdict import Evidence, Sentence, judge
+from rainproof.core.arrays import Ints
+from rainproof.core.curve import Acted
+from rainproof.core.sample import Sample, as_sample
+from rainproof.core.segments import Segments
+from rainproof.decisions.policies import choose_grid
+from rainproof.decisions.swaps import RegretProfile, regret_curve
+from rainproof.decisions.tasks import DecisionTask
+from rainproof.decisions.values import ForecastValue, forecast_value
+from rainproof.errors import InputError, RainproofWarning
+from rainproof.inference.bands import NullBand, null_band, soft_bins
+from rainproof.inference.bounds import numbered_groups
+from rainproof.inference.guarantees import Guarantee, guarantee
+from rainproof.inference.performance import auroc
+from rainproof.inference.proofs import Forecasts, Pairs, Worth, worth, worth_of_choice
+from rainproof.inference.resampling import Progress, Seed, as_seed
+from rainproof.inference.switches import harm_bound
+from rainproof.inference.tests import grouped_p_value, quick_test
+from rainproof.measures.catalogue import CATALOGUE, Measure
+from rainproof.measures.scdl import soft_binned_profile
+from rainproof.measures.scores import brier_score
+from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.recalibrator import Recalibrator
+
+_STEPS = 6  # of the computation beside segments
+_SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """The options of `assess`, checked."""
+
+    task: DecisionTask | None
+    confidence_level: float
+    tolerance: float
+    n_resamples: int
+    measures: tuple[Measure, ...]
+    seed: int | None
+
+    @classmethod
+    def checked(
+        cls,
+        task: DecisionTask | None,
+        confidence_level: float,
+        tolerance: float,
+        n_resamples: int,
+        measures: Iterable[str] | None,
+        seed: int | None,
+    ) -> Settings:
+        """Check the options and put them together."""
+        if task is not None and not isinstance(task, DecisionTask):
+            raise InputError(f"task must be a DecisionTask; it is {task!r}")
+        for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
+            if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+                raise InputError(f"{name} must lie in (0, 1); it is {value!r}")
+        names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
+        unknown = [name for name in names if name not in CATALOGUE]
+        if unknown:
+            rule = "measures must be names that rainproof.list_measures() lists"
+            raise InputError.from_offenders(rule, len(unknown), repr(unknown[0]))
+        return cls(
+            task=task,
+            confidence_level=float(confidence_level),
+            tolerance=float(tolerance),
+            n_resamples=n_resamples,
+            measures=tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
+            seed=seed,
+        )
+
+    def steps(self, segments: Segments | None) -> int:
+        """Count the steps for progress."""
+        return _STEPS + (0 if segments is None else len(segments))
+
+
+def compute(
+    sample: Sample,
+    segments: Segments | None,
+    group: Ints | None,
+    settings: Settings,
+    rng: np.random.Generator,
+    step: Callable[[], None],
+) -> Assessment:
+    """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
+    level, sample = settings.confidence_level, sample._with_own_rows()
+    summary = DataSummary.of(sample)
+    as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
+    rounded = _rounded(sample, group, level)
+    assert rounded.grid is not None
+    curve = regret_curve(sample, grid=rounded.grid)
+    step()
+    recalibration = _recalibrate(sample, group, level, rng)
+    step()
+    test = None if group is not None else quick_test(sample, settings.n_resamples, rng)
+    step()
+    reliability, null, advice = _against_chance(sample, group, curve, settings, rng)
+    step()
+    profile, table = soft_binned_profile(sample), None
+    if segments is not None:
+        fdr = round(1 - level, 12)
+        table = judge_segments(
+            segments, sample.total_weight, profile.value, fdr=fdr, task=settings.task, rng=rng, step=step
+        )
+    own = None
+    if settings.task is not None:
+        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
+    step()
+    evidence = Evidence(
+        n=summary.n,
+        event_rate=summary.event_rate,
+        mean_prediction=float(reliability.bins.share @ reliability.bins.mean_prediction),
+        brier_score=brier_score(sample),
+        confidence_level=level,
+        tolerance=settings.tolerance,
+        worth=recalibration.worth,
+        worth_recalibrated=recalibration.worth_recalibrated,
+        as_is=as_is,
+        rounded=rounded,
+        method=None if recalibration.recalibrator is None else recalibration.recalibrator.method_,
+        certificate=None if recalibration.recalibrator is None else recalibration.recalibrator.certificate_,
+        ignored=recalibration.ignored,
+        test=test,
+        groups=as_is.groups,
+        auroc=(area := auroc(sample)),
+        is_reversed=is_reversed(sample, area, as_is.groups),
+        p_grouped=None if group is None else grouped_p_value(Forecasts.all_of(sample, group)),
+        rarer=_rarer(summary),
+        constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
+    )
+    value = _value(sample, recalibration.recalibrator)
+    step()
+    return Assessment(
+        name=None,
+        summary=summary,
+        verdict=judge(evidence, own, _more(table, group)),
+        evidence=evidence,
+        _measure_values=MeasureValues(settings.measures, sample),
+        _clinical_values=ClinicalValues(sample, group, np.array([a.threshold for a in advice]), level, reliability),
+        reliability=reliability,
+        histogram=Histogram.of(sample),
+        value=value,
+        regret=curve,
+        null_band=null,
+        profile=profile,
+        guarantee=as_is,
+        rounded_guarantee=rounded,
+        recalibrator=recalibration.recalibrator,
+        test=test,
+        advice=advice,
+        task=own,
+        segments=table,
+        confidence_level=level,
+        tolerance=settings.tolerance,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
+        warnings=(),
+    )
+
+
+def _rounded(sample: Sample, group: Ints | None, level: float) -> Guarantee:
+    """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
+    grid, finest = shown_grid(choose_grid(sample), sample), min(sample.grid or GRIDS[-1], GRIDS[-1])
+    tried = [m for m in GRIDS if m <= finest] or [finest]
+    found = guarantee(sample, confidence_level=level, groups=group, grid=tried)
+    at = tried.index(grid)
+    return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
+
+
+def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
+    """Return the assessment with warnings, which the verdict states at its end."""
+    sentences = (Sentence(about="note", text=words.note(note)) for note in notes)
+    return replace(a, warnings=notes, verdict=replace(a.verdict, sentences=(*a.verdict.sentences, *sentences)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Recalibration:
+    """The recalibrator, what the forecast is worth as it is and recalibrated, and the rows in parts."""
+
+    recalibrator: Recalibrator | None = None
+    worth: Worth | None = None
+    worth_recalibrated: Worth | None = None
+    ignored: float | None = None
+    rows: Forecasts | None = None
+    split: Split | None = None
+
+
+def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.random.Generator) -> _Recalibration:
+    """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
+    if sample.grid is not None and not sample._cells.has_equal_weights:
+        return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
+    found = Recalibrator(confidence_level=level, rng=rng).fit(
+        sample, groups=group
+    )  # with a seed: the same as by itself
+    (stream,) = rng.spawn(1)
+    everything = Forecasts.all_of(sample, group)
+    value = worth(everything, level, stream)
+    fitted = found._training
+    if fitted is None:
+        return _Recalibration(recalibrator=found, worth=value, rows=everything)
+    held = fitted.held_out[0]
+    useful = found.map_
+    if found.method_ == "constant":
+        candidates = [c for c in found.candidates_ if c.method in _SHAPES]
+        useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](fitted.table())
+    chooser = Forecasts(
+        event=np.repeat([False, True], len(fitted.prob)),
+        prob=np.tile(useful.apply(fitted.prob), 2),
+        weight=fitted.weight.sum(axis=0).ravel(),
+    )
+    recalibrated = useful(held.prob)
+    pairs = held.pairs(recalibrated, METHODS["constant"](fitted.table())(held.prob))
+    return _Recalibration(
+        recalibrator=found,
+        worth=value,
+        worth_recalibrated=worth_of_choice(chooser, replace(held, prob=recalibrated), level),
+        ignored=_ignored(everything, pairs, 1 - level),
+        rows=everything,
+        split=Split(fitted=fitted, held=held, map=found.map_),
+    )
+
+
+def _ignored(rows: Forecasts, pairs: Pairs, delta: float) -> float:
+    """No decision loses more than this by ignoring the recalibrated forecast.
+
+    If all predictions are equal, others are at most as likely as an event that n draws have not shown.
+    """
+    if np.ptp(rows.prob) == 0:
+        return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
+    return harm_bound(pairs.curve(), *pairs.sizes(), delta)
+
+
+def _rarer(summary: DataSummary) -> int | None:
+    """The number of rows with the rarer outcome, if it is rare."""
+    share = min(summary.event_rate, 1 - summary.event_rate)
+    return None if summary.weighted or share >= RARE else round(share * summary.n)
+
+
+def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:
+    """What the forecast is worth on these rows, as it is and recalibrated by the map."""
+    if recalibrator is None or sample.grid is not None:
+        return forecast_value(sample)
+    rows = (sample.y_true, sample.y_prob)
+    return forecast_value(*rows, sample_weight=sample.sample_weight, recalibrated=recalibrator.predict(sample.y_prob))
+
+
+def _more(segments: SegmentTable | None, group: Ints | None) -> tuple[Sentence, ...]:
+    """What the verdict says about segments."""
+    if segments is None:
+        return ()
+    return (Sentence(about="segments", text=words.segments(segments, groups=group is not None)),)
+
+
+def _against_chance(
+    sample: Sample, group: Ints | None, curve: RegretProfile, settings: Settings, rng: np.random.Generator
+) -> tuple[Reliability, NullBand, tuple[ThresholdAdvice, ...]]:
+    """Compute the bins and the regret beside what chance shows, and the advice for each threshold."""
+    level, grid = settings.confidence_level, curve.grid
+    assert grid is not None
+    bins = soft_bins(sample, grid, confidence_level=level)
+    at = thresholds(settings.task.thresholds if settings.task else (), sample.event_rate)
+    null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
+    rates = rate_intervals(sample, confidence_level=level, group=group)
+    acted = Acted.at(sample._distinct_table(), at, ties=True)
+    columns = (at, curve(at), acted.true_positive - acted.false_positive * at / (1 - at), null.regret_high)
+    advice = tuple(
+        advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
+        for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
+    )
+    return Reliability.of(bins, null), null, advice
+
+
+MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
+
+
+def assess(
+    y_true: ArrayLike | Sample | Segments,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    task: DecisionTask | None = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidence_level: float = 0.95,
+    tolerance: float = 0.05,
+    rng: Seed = None,
+    n_resamples: int = 999,
+    measures: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    r"""Assess a forecast: is it useful, is it honest, what would recalibration gain, and what to do next.
+
+    Print the result for the verdict. Draw it with ``.plot()``, write a report with ``.to_html(path)``.
+
+    Explained in docs/assess.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample, or Segments
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or outcomes and predictions together, as a `Sample`
+        or, by segment, as `Segments`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row: fixed weights, as for `guarantee`.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    task : DecisionTask, optional
+        Your own decision: the assessment then also has what it costs per case, now, recalibrated and by simple rules.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
+    by : array_like of shape (n,), or mapping of such, optional
+        The segment of each row; a mapping from names to arrays for several columns. Every segment is tested.
+    confidence_level : float
+        Of each statement by itself.
+    tolerance : float
+        The expected loss, as a share of what is at stake, that is acceptable.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
+    n_resamples : int
+        The number of resamples of the test.
+    measures : iterable of str, optional
+        Names of the measures to offer (see `list_measures`). Default: all.
+    progress : callable, optional
+        Called now and then with the number of steps done and the number of all steps.
+
+    Returns
+    -------
+    Assessment
+
+    Warns
+    -----
+    RainproofWarning
+        Where a result needs care; the assessment keeps the text.
+
+    Notes
+    -----
+    Three forecasts are compared: *none* (the event rate), *as it is*, and *recalibrated*. *The grade* is
+
+    - "avoid" if the forecast provably gains at no threshold, as it is or recalibrated, and no decision can gain more
+      than a quarter of what perfect foresight is worth;
+    - else, if recalibration gains in some decision more than a fifth of the tolerance (less for rare events) by the
+      estimate: "recalibrate" if a gain is proven, and the forecast, as it is or recalibrated, provably gains at some
+      threshold;
+    - else "use" if the forecast as it is provably gains at some threshold, and no decision loses more than `tolerance`
+      by acting on it;
+    - "unknown" where nothing of that is proven. So less evidence never turns "recalibrate" into "use".
+
+    Each of these statements is wrong with probability ``1 - confidence_level`` at most. Recalibration is judged on a
+    quarter of the rows that neither map nor cut-off was fitted to; so is what they change in your costs.
+
+    *One grid* is used throughout, that of `rounded_guarantee`: from 8 to 128.
+
+    *Advice* against the forecast is right at all thresholds at once with the stated confidence: it rests on intervals
+    of event rates that hold for every range of predictions at once (Clopper-Pearson and Bonferroni; Hoeffding for
+    unequal weights and groups). It is about the average over a range of predictions, not about each one in it.
+
+    More than 262,144 rows are compressed to 65,536 cells first (not with `groups`), so 1e8 rows cost little more than
+    1e5. CDL and ECE then compare cells, not predictions; the map is certified for predictions rounded to cells.
+
+    References
+    ----------
+    arXiv:2605.17749 (SCDL). Clopper, Pearson (1934), doi:10.1093/biomet/26.4.404. Benjamini, Hochberg (1995),
+    doi:10.1111/j.2517-6161.1995.tb02031.x (segments).
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(20_000)
+    >>> y = rng.random(20_000) < 0.5 + (p - 0.5) / 2     # overconfident
+    >>> a = rainproof.assess(y, p, measures=["soft_binned_cdl"], rng=0)
+    >>> a.verdict.grade
+    'recalibrate'
+    """
+    generator, seed = as_seed(rng)
+    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
+    sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
+    with collect_warnings() as notes:
+        step = counter(progress, settings.steps(segments))
+        found = compute(sample, segments, read_groups(groups, sample), settings, generator, step)
+    for note in notes.values():
+        warnings.warn(note, stacklevel=2)
+    return with_warnings(found, tuple(notes))
+
+
+def read(
+    y_true: ArrayLike | Sample | Segments,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    by: ArrayLike | Mapping[str, ArrayLike] | None,
+    groups: ArrayLike | None,
+) -> tuple[Sample, Segments | None]:
+    """Return the sample of all rows, compressed if they are many, and the segments if there are any."""
+    if isinstance(y_true, Segments):
+        if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
+            raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
+        return y_true.pooled, y_true
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    segments = None
+    if by is not None:
+        if isinstance(y_true, Sample):
+            raise InputError("by needs rows: a Sample does not keep their order; pass y_true and y_prob, or Segments")
+        columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
+        segments = split(columns, pos_label, by)
+    many = sample.grid is None and sample.n > MANY_ROWS and groups is None
+    return sample.compress() if many else sample, segments
+
+
+def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
+    """Return the number of each row's group."""
+    if groups is not None and sample.grid is not None:
+        raise InputError("groups need rows: a compressed sample does not keep them")
+    return None if groups is None else numbered_groups(groups, len(sample.y_prob))
+
+
+@contextmanager
+def collect_warnings() -> Iterator[dict[str, RainproofWarning]]:
+    """Collect the warnings of rainproof, each text once; other warnings are issued as usual."""
+    notes: dict[str, RainproofWarning] = {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RainproofWarning)
+        yield notes
+    for warning in caught:
+        if isinstance(warning.message, RainproofWarning):
+            notes.setdefault(str(warning.message), warning.message)
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def counter(progress: Progress | None, total: int) -> Callable[[], None]:
+    """Return a function to call after each step."""
+    done = 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total)
+
+    return step

@@ -1,0 +1,333 @@
+"""The sums of rows on a grid: small, mergeable, and sufficient for the soft-binned measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core._cells import bins, pool
+from rainproof.core._scan import absorb, collect, scan
+from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, freeze, run_in_threads
+from rainproof.core.door import Rows
+from rainproof.errors import InputError
+
+LARGEST_GRID = 1 << 20
+_LIGHTEST = 1e-150  # the squares of smaller total weights would underflow
+_EQUAL = 1e-9  # relative differences of weights that rounding explains
+
+
+def check_power_of_two(value: int, name: str, largest: int) -> int:
+    """Check a power of two, and return it as an int."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 2 <= value <= largest or value & (value - 1):
+        raise InputError(f"{name} must be a power of two from 2 to {largest:,}; it is {value!r}")
+    return int(value)
+
+
+def check_grid(m: int, name: str = "grid", compressed: int | None = None) -> int:
+    """Check a grid, also that it is no finer than that of a compressed sample, and return it as an int."""
+    grid = check_power_of_two(m, name, LARGEST_GRID)
+    if compressed is not None and grid > compressed:
+        raise InputError(f"{name} must not exceed {compressed:,}, the grid of the compressed sample; it is {grid:,}")
+    return grid
+
+
+def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
+    """Return the mean prediction in each cell: its lower edge plus the mean offset."""
+    return cell / m + (rise / weight) / m
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSums:
+    """Weight and rise by slot, in increasing order of cells: the input of the soft-binned measures.
+
+    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
+    ``w (m p - k)``, how far they lie above the lower edge of the cell.
+    """
+
+    m: int
+    slot: Ints
+    weight: Floats
+    rise: Floats
+
+
+@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
+class CellTable(Frozen):
+    """The sums of the rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
+
+    Weight and rise are pairs (see `rainproof.core.arrays`), so tables merge without rounding error, in any
+    order.
+    """
+
+    m: int
+    slot: Ints
+    count: Ints
+    weight: Floats  # shape (2, k)
+    rise: Floats  # shape (2, k)
+    squares: Floats  # sums of squared weights
+
+    def __post_init__(self) -> None:
+        freeze(self.slot, self.count, self.weight, self.rise, self.squares)
+
+    @classmethod
+    def empty(cls, m: int) -> CellTable:
+        none = np.zeros(0, np.int64)
+        return cls(m=m, slot=none, count=none, weight=np.zeros((2, 0)), rise=np.zeros((2, 0)), squares=np.zeros(0))
+
+    @classmethod
+    def from_dense(cls, m: int, table: NDArray[Any]) -> CellTable:
+        """Make it from the occupied slots of a table that `rainproof.core._scan` filled."""
+        self = object.__new__(cls)  # the arrays are read-only already
+        self.m = m
+        self.slot, self.count, self.weight, self.rise, self.squares = collect(table)
+        return self
+
+    @property
+    def has_equal_weights(self) -> bool:
+        """Whether all rows have the same weight, up to rounding."""
+        weight = self.weight[0]
+        each = weight / self.count
+        alike = np.allclose(self.squares * self.count, weight**2, rtol=_EQUAL, atol=0)
+        return bool(alike and np.ptp(each) <= _EQUAL * each.max())
+
+    def total_weight(self, name: str) -> float:
+        """Return the weight of all rows, or raise if it is not usable; `name` is what the caller calls the weights."""
+        total = float(self.weight[0].sum())
+        total = math.inf if math.isnan(total) else total  # the result of an overflow
+        if total == 0:
+            raise InputError(f"{name} must not be zero for every row")
+        if not _LIGHTEST < total < 1 / _LIGHTEST:
+            raise InputError(
+                f"{name} must have a sum between {_LIGHTEST} and {1 / _LIGHTEST}; it is {total}: "
+                "only the ratios of weights matter, so rescale them"
+            )
+        return total
+
+    def fault(self) -> str | None:
+        """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""
+        weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
+        top = self.slot >> 1 == self.m
+        seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights underflow to 0
+        tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
+        # An offset lies in [0, 1), and is 0 for p = 1; a rounded sum may reach the upper end.
+        faults = {
+            "it has no rows": not len(self.slot),
+            f"a cell lies outside 0 to {self.m:,}": ((self.slot < 0) | (self.slot >= slots)).any(),
+            "its cells are not in increasing order": (np.diff(self.slot) <= 0).any(),
+            "a count is not positive": (self.count <= 0).any(),
+            "a sum is not finite": not all(np.isfinite(a).all() for a in (self.weight, self.rise, self.squares)),
+            "a weight is not positive": ((weight <= 0) | (self.squares < 0) | ((self.squares == 0) & seen)).any(),
+            # Cauchy and Schwarz, and that no weight is negative; a sum of rounded squares may overstep it a little.
+            "squares do not fit weight and count": (
+                (self.squares > weight**2 * (1 + 1e-9)) | (self.squares * self.count < weight**2 * (1 - 1e-9) - tiny)
+            ).any(),
+            "a rise lies outside its cell": ((rise < 0) | (rise > weight) | (top & (rise != 0))).any(),
+        }
+        return next((fault for fault, found in faults.items() if found), None)
+
+    def merge(self, other: CellTable) -> CellTable:
+        """Return the sums of the rows of both."""
+        if self.m != other.m:
+            raise InputError(
+                f"samples must be compressed to the same grid to be added; they have grid = {self.m:,} and "
+                f"grid = {other.m:,}: compress the finer one again with grid={min(self.m, other.m)}"
+            )
+        if not len(self.slot) or not len(other.slot):
+            return self if len(self.slot) else other
+        return self.join(self.m, [self, other], [self.slot, other.slot])
+
+    @classmethod
+    def join(cls, m: int, tables: Sequence[CellTable], slots: Sequence[Ints]) -> CellTable:
+        """Add up tables after renumbering their slots."""
+        if not tables:
+            return cls.empty(m)
+        columns = zip(*((t.count, t.weight, t.rise, t.squares) for t in tables), strict=True)
+        return cls.pooled(m, np.concatenate(slots), *(np.concatenate(column, axis=-1) for column in columns))
+
+    def coarsen(self, m: int) -> CellTable:
+        """Return the sums on a coarser grid: exactly those of a pass over the rows at `m`."""
+        if m > self.m:
+            raise InputError(f"a sample compressed to grid = {self.m:,} cannot be made finer; grid is {m:,}")
+        cell, rise = self.slot >> 1, self.rise
+        for _ in range(self.m.bit_length() - m.bit_length()):
+            # The rows of an odd cell lie one cell width further above the lower edge of the pair.
+            rise = np.where(cell & 1, add_pairs(rise, self.weight), rise) / 2
+            cell = cell >> 1
+        return self.pooled(m, 2 * cell + (self.slot & 1), self.count, self.weight, rise, self.squares)
+
+    @classmethod
+    def pooled(cls, m: int, slot: Ints, *columns: NDArray[Any]) -> CellTable:
+        """Make it from entries in any order, some of them of the same slot."""
+        order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
+        slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
+        return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+    def sums(self) -> CellSums:
+        """Return the sums as plain doubles."""
+        return CellSums(m=self.m, slot=self.slot, weight=self.weight[0], rise=self.rise[0])
+
+    def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
+        """Return one row per slot: outcome, mean prediction, weight and number of rows."""
+        weight, rise = self.weight[0], self.rise[0]
+        prob = mean_prediction(self.m, self.slot >> 1, rise, weight)
+        return (self.slot & 1).astype(np.uint8), prob, weight, self.count
+
+
+_ROWS_PER_THREAD = 1 << 18  # starting a thread for fewer costs more than it saves
+_FULL = 1 << 35  # rows in an unweighted table, half of what its counters hold
+
+Table = NDArray[Any]
+
+
+class CellAccumulator:
+    """The sums of rows on the grid ``1/m``; a batch with a bad row adds none of its rows.
+
+    The state is one dense table for unweighted rows and one for weighted rows, each made when first needed
+    (``32 (m + 1)`` and ``96 (m + 1)`` bytes), and the sums that were merged in.
+    """
+
+    __slots__ = ("_filled", "_merged", "_tables", "m")
+
+    def __init__(self, m: int) -> None:
+        self.m = m
+        self._tables: dict[bool, Table] = {}  # by whether the rows are weighted
+        self._filled = 0  # unweighted rows in the tables
+        self._merged = CellTable.empty(m)
+
+    def add(self, rows: Rows) -> None:
+        """Check the rows and add them, or raise and change nothing."""
+        weighted = rows.weight is not None
+        if not weighted and self._filled + len(rows) > _FULL:
+            self._settle()
+        if weighted not in self._tables or len(rows) >= 2 * self.m:
+            # New tables cost little beside so many rows, and are dropped if a row is bad.
+            self._absorb(weighted, scan_in_threads(rows, self.m))
+        else:
+            self._scan_or_raise(rows, None)
+            self._scan_or_raise(rows, self._tables[weighted])
+        self._filled += 0 if weighted else len(rows)
+
+    def merge(self, other: CellTable) -> None:
+        """Add other sums on the same grid."""
+        self._merged = self._merged.merge(other)
+
+    def cells(self) -> CellTable:
+        """Return the sums so far."""
+        cells = self._merged
+        for table in self._tables.values():
+            cells = cells.merge(CellTable.from_dense(self.m, table))
+        return cells
+
+    def _settle(self) -> None:
+        self._merged = self.cells()
+        self._tables.clear()
+        self._filled = 0
+
+    def _absorb(self, weighted: bool, fresh: list[Table]) -> None:
+        into = self._tables.setdefault(weighted, fresh[0])
+        for table in fresh:
+            if table is not into:
+                absorb(into, table)
+
+    def _scan_or_raise(self, rows: Rows, table: Table | None) -> None:
+        if not scan(rows.prob, rows.label, rows.weight, self.m, table, 0, len(rows)):
+            raise rows.explain()
+
+
+def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
+    """Add the rows to new tables, one for each thread; the kernel releases the GIL.
+
+    The tables are those of the grid ``1/m``, or of the bins that `cut` defines (see `rainproof.core._scan`).
+    """
+    n = len(rows.prob)
+    most = n // max(_ROWS_PER_THREAD, 4 * m)
+    threads = min(available_threads(), most) if most > 1 else 1
+    if threads == 1:  # without what only threads need: for a small sample that would take longer than its rows
+        tables = [_new_table(rows, m)]
+        good = scan(rows.prob, rows.label, rows.weight, m, tables[0], 0, n, cut)
+    else:
+        tables, good = _scan_parts(rows, m, cut, threads)
+    if not good:
+        raise rows.explain()
+    return tables
+
+
+def _scan_parts(rows: Rows, m: int, cut: NDArray[np.float64] | None, threads: int) -> tuple[list[Table], bool]:
+    n, tables = len(rows), [_new_table(rows, m) for _ in range(threads)]
+
+    def work(part: int) -> bool:
+        start, stop = n * part // threads, n * (part + 1) // threads
+        return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
+
+    return tables, run_in_threads(work, threads)
+
+
+def _new_table(rows: Rows, m: int) -> Table:
+    return np.zeros((2 * m + 2, 2), np.uint64) if rows.weight is None else np.zeros((2 * m + 2, 6))
+
+
+def sum_cells(rows: Rows, m: int) -> CellTable:
+    """Return the sums of these rows on the grid ``1/m``, in one pass."""
+    if not len(rows.prob):
+        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
+    first, *others = scan_in_threads(rows, m)
+    for table in others:
+        absorb(first, table)
+    return CellTable.from_dense(m, first)
+
+
+Rounding = Literal["soft", "hard"]
+
+
+def check_rounding(rounding: str) -> bool:
+    """Accept "soft" (True) or "hard" (False)."""
+    if rounding not in ("soft", "hard"):
+        raise InputError(f"rounding must be 'soft' or 'hard'; it is {rounding!r}")
+    return rounding == "soft"
+
+
+def split(prob: Floats, m: int, *, soft: bool = True) -> tuple[Ints, Floats]:
+    """Return the cell ``k = floor(m p)`` of each prediction, and which share ``m p - k`` of it is rounded up to k + 1.
+
+    Soft rounding leaves the share ``1 - (m p - k)`` at k, so that the mean is p; hard rounding leaves all of it.
+    """
+    scaled = prob * m
+    cell = np.floor(scaled)
+    scaled -= cell if soft else scaled  # in place: a new array costs more than the subtraction
+    return cell.astype(np.int64), scaled
+
+
+def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
+    """Sum `low` at the grid point of each cell and `high` at the next: one sum for each of 0, 1, ..., m."""
+    places, amounts = np.concatenate([cell, cell + 1]), np.concatenate([low, high])
+    sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
+    return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundedSample:
+    """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
+
+    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
+    an empty bin needs no special case.
+    """
+
+    m: int
+    index: Ints
+    weight: Floats
+    positive: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.index, self.weight, self.positive)
+
+    @classmethod
+    def from_sums(cls, sums: CellSums, m: int, rounding: Rounding = "soft") -> RoundedSample:
+        """Round to the grid ``1/m``, which must not be finer than that of the sums."""
+        shift = sums.m.bit_length() - m.bit_length()
+        index, weight, positive = bins(sums.slot, sums.weight, sums.rise, m, shift, check_rounding(rounding))
+        return cls(m=m, index=index, weight=weight, positive=positive)

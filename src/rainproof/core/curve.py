@@ -1,0 +1,529 @@
+"""The curve of losses over decision thresholds, its envelope, and the decision that loses most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core._fixed_loss import worst_threshold
+from rainproof.core._isotonic import pool_violators
+from rainproof.core._regret import bridge, limits, swapped
+from rainproof.core._switch import heights, keys, merge, sum_cells
+from rainproof.core.arrays import Floats, Frozen, freeze, run_in_threads
+from rainproof.core.cells import RoundedSample
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import as_numbers, check_probabilities
+from rainproof.core.result import Shown
+from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+_ABOVE_0 = np.nextafter(0.0, 1.0)
+_BELOW_1 = np.nextafter(1.0, 0.0)
+
+
+def isotonic(table: DistinctTable) -> Floats:
+    r"""Compute the isotonic regression of the outcome on the prediction.
+
+    It is the non-decreasing :math:`h` with the smallest :math:`E (h(p) - y)^2`. The same :math:`h` is optimal
+    for every proper score and for every threshold.
+
+    Parameters
+    ----------
+    table : DistinctTable
+        Distinct predictions in increasing order, with their weight by outcome.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        :math:`h` at each entry of the table: non-decreasing, 0 only in blocks without events and 1 only in
+        blocks of events, for any weights.
+
+    Notes
+    -----
+    O(k) by pooling adjacent violators. Unlike SciPy's, this kernel pools sums by outcome rather than means:
+    counts stay integers, and a weight of the rarer outcome that is too small to change the mean is not
+    lost. NumPy stays the only dependency.
+
+    References
+    ----------
+    Ayer, Brunk, Ewing, Reid, Silverman (1955), doi:10.1214/aoms/1177728423 (the algorithm).
+    Brümmer, du Preez (2013), arXiv:1304.2331 (one solution for all proper scores).
+    """
+    blocks, size = _blocks(table)
+    return np.repeat(blocks.prob, size)
+
+
+def recalibrated(table: DistinctTable) -> DistinctTable:
+    """Replace the predictions by `isotonic` of them: one entry for each distinct value."""
+    return _blocks(table)[0]
+
+
+def merged(table: DistinctTable) -> DistinctTable:
+    """Replace all predictions by the event rate: one entry."""
+    return _with_frequencies(table.negative.sum(keepdims=True), table.positive.sum(keepdims=True))
+
+
+def _blocks(table: DistinctTable) -> tuple[DistinctTable, NDArray[np.int64]]:
+    size, negative, positive = pool_violators(table.negative, table.positive)
+    return _with_frequencies(negative, positive), size
+
+
+def _with_frequencies(negative: Floats, positive: Floats) -> DistinctTable:
+    """Return entries that predict their own event rate: 0 only without events, 1 only without non-events.
+
+    A quotient that rounds to 0 or 1 although both outcomes occur is moved to the next double.
+    """
+    low, high = np.where(positive > 0, _ABOVE_0, 0.0), np.where(negative > 0, _BELOW_1, 1.0)
+    prob = np.clip(positive / (negative + positive), low, high)
+    return DistinctTable(prob=prob, negative=negative, positive=positive)
+
+
+Swaps = Literal["all", "monotone", "constant"]
+
+
+def check_swaps(swaps: str) -> None:
+    """Check the name of a class of swaps."""
+    if swaps not in ("all", "monotone", "constant"):
+        raise InputError(f"swaps must be 'all', 'monotone' or 'constant'; it is {swaps!r}")
+
+
+def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
+    """Return the best recalibration h(p) of each distinct prediction within a class of swaps.
+
+    It is the event rate of each prediction (all swaps), the isotonic regression of the outcome on the
+    prediction (monotone swaps), or the overall event rate (constant swaps). Each is optimal in its class for
+    every threshold.
+    """
+    check_swaps(swaps)
+    if swaps == "all":
+        return table.positive / (table.positive + table.negative)
+    if swaps == "monotone":
+        return isotonic(table)
+    events = float(table.positive.sum())
+    return np.full(len(table.prob), events / (events + float(table.negative.sum())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurvePoints:
+    """The curve at increasing thresholds: its limits from the left and from the right (its value)."""
+
+    mu: Floats
+    left: Floats
+    right: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.mu, self.left, self.right)
+
+    @property
+    def value(self) -> Floats:
+        """The larger limit: the supremum over thresholds arbitrarily close by."""
+        return np.maximum(self.left, self.right)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chord:
+    """The edge over 1/2 of the curve's concave envelope: the mixture of two thresholds with the largest regret.
+
+    Attributes
+    ----------
+    mu_a, mu_b : float
+        The thresholds, ``mu_a <= 1/2 <= mu_b``; both are 1/2 if that one alone is the worst.
+    share : float
+        The weight of `mu_a` in the mixture: ``share * mu_a + (1 - share) * mu_b = 1/2``.
+    regret_a, regret_b : float
+        The larger limit of the curve at each.
+    above_a, above_b : bool
+        Whether the larger limit is the one from the left, where a prediction equal to the threshold counts
+        as above it.
+    """
+
+    mu_a: float
+    mu_b: float
+    share: float
+    regret_a: float
+    regret_b: float
+    above_a: bool
+    above_b: bool
+
+    @property
+    def value(self) -> float:
+        """The concave envelope at 1/2: half the largest regret over all tasks with payoffs in [0, 1]."""
+        return self.share * self.regret_a + (1 - self.share) * self.regret_b
+
+
+def ends_of_chord(mu: Floats, value: Floats) -> tuple[int, int, float]:
+    """Return where the edge over 1/2 of a curve's concave envelope begins and ends, and the weight of its beginning."""
+    a, b = bridge(mu, value)
+    return a, b, _share(float(mu[a]), float(mu[b]))
+
+
+def _share(mu_a: float, mu_b: float) -> float:
+    """The weight of the first of two thresholds in a mixture with mean 1/2."""
+    return 1.0 if mu_a == mu_b else (mu_b - 0.5) / (mu_b - mu_a)
+
+
+@dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
+class RegretCurve(Frozen):
+    r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
+
+    .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
+
+    A distinct prediction of weight P and event rate q adds ``P (q - mu)`` for ``p <= mu < h``, or
+    ``P (mu - q)`` for ``h <= mu < p``. The curve is piecewise linear, with kinks and jumps at the p and the h,
+    and continuous from the right. Between two neighbouring p it is convex, as the largest of the linear
+    functions that the swaps of the class give, so it can touch its concave envelope only at the p, at 0 and
+    at 1.
+
+    Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and
+    ``int mu dnu <= 1``, and its regret is ``int R dnu``. The dual of this linear program is twice the value at
+    1/2 of the lowest line above R, which is twice the concave envelope. There are two constraints, so two
+    thresholds suffice; `chord` finds them.
+    """
+
+    table: DistinctTable
+    recalibrated: Floats
+    swaps: Swaps
+    total: float
+
+    def __post_init__(self) -> None:
+        freeze(self.recalibrated)
+
+    @classmethod
+    def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> RegretCurve:
+        """Make the curve of a sample."""
+        recalibrated = recalibrate(table, swaps)
+        total = float(table.negative.sum()) + float(table.positive.sum())
+        return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
+
+    @classmethod
+    def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> RegretCurve:
+        """Make the curve of the sample with its predictions rounded to a grid (D_m, if softly)."""
+        some = rounded.weight > 0
+        weight, positive = rounded.weight[some], rounded.positive[some]
+        negative = np.maximum(weight - positive, 0.0)  # the two sums are rounded separately
+        return cls.from_table(DistinctTable(rounded.index[some] / rounded.m, negative, positive), swaps)
+
+    def points(self, mu: ArrayLike) -> CurvePoints:
+        """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
+        return self._sweep(np.unique(check_probabilities(mu, "threshold")))
+
+    def __call__(self, mu: ArrayLike) -> Floats:
+        """Evaluate the larger limit of the curve at thresholds in [0, 1], in any order and shape."""
+        points = self.points(mu)
+        value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "threshold"))]
+        return value
+
+    @cached_property
+    def corners(self) -> CurvePoints:
+        """The curve at 0, 1 and each distinct prediction, where it can touch its envelope or be largest."""
+        return self._sweep(self._corners())
+
+    def _corners(self) -> Floats:
+        return np.concatenate([[0.0], self.table.prob, [1.0]])
+
+    def breakpoints(self) -> CurvePoints:
+        """Evaluate the curve at every p and h: between two of them it is the line from `right` to `left`.
+
+        Except for constant swaps, where the line may be negative at one end and the curve is 0 there.
+        """
+        return self._sweep(np.unique(np.concatenate([[0.0, 1.0], self.table.prob, self.recalibrated])))
+
+    def regret(self, mu: float, *, above: bool = False) -> float:
+        """Evaluate the curve at one threshold by its definition; `above` asks for the limit from the left.
+
+        The gains of swaps up and of swaps down are summed separately. Neither can be negative, so no large
+        numbers cancel, and a swap of a prediction to itself adds exactly 0.
+        """
+        table, h = self.table, self.recalibrated
+        below = int(np.searchsorted(table.prob, mu, "left" if above else "right"))
+        up_events, up_others, down_events, down_others = swapped(table.negative, table.positive, h, below, mu, above)
+        gain_up, gain_down = up_events * (1 - mu) - up_others * mu, down_others * mu - down_events * (1 - mu)
+        return (max(0.0, gain_up) + max(0.0, gain_down)) / self.total
+
+    def _sweep(self, mu: Floats) -> CurvePoints:
+        """Evaluate the curve at increasing thresholds, ties allowed."""
+        table = self.table
+        left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
+        return CurvePoints(mu, left, right)
+
+    @property
+    def loss(self) -> float:
+        """The largest regret of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
+        return min(2 * self.chord.value, 1.0)  # which it exceeds by rounding alone
+
+    @cached_property
+    def chord(self) -> Chord:
+        """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
+        points = self._sweep(self._corners())
+        a, b = bridge(points.mu, points.value)
+        above_a, above_b = (bool(points.left[k] > points.right[k]) for k in (a, b))
+        mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
+        return Chord(
+            mu_a=mu_a,
+            mu_b=mu_b,
+            share=_share(mu_a, mu_b),
+            regret_a=self.regret(mu_a, above=above_a),
+            regret_b=self.regret(mu_b, above=above_b),
+            above_a=above_a,
+            above_b=above_b,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GridLoss:
+    """A sample with its predictions rounded to one grid; each loss is computed once, when it is first asked for.
+
+    Attributes
+    ----------
+    rounded : RoundedSample
+    total : float
+        The weight of all rows.
+    """
+
+    rounded: RoundedSample
+    total: float
+    _curves: dict[Swaps, RegretCurve] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def worst(self) -> tuple[float, int]:
+        """The largest sum over the rows that a threshold ``i/m`` loses, and the first such i: SCDL_m times `total`."""
+        rounded = self.rounded
+        return worst_threshold(rounded.index, rounded.weight, rounded.positive, rounded.m)
+
+    @property
+    def bound(self) -> float:
+        """The paper's bound on `loss`: ``2 SCDL_m + 2/m``, at most 1 (Theorem 4.2)."""
+        return min(2 * self.worst[0] / self.total + 2 / self.rounded.m, 1.0)
+
+    def curve(self, swaps: Swaps = "all") -> RegretCurve:
+        """Return the regret curve of the rounded sample."""
+        if swaps not in self._curves:
+            self._curves[swaps] = RegretCurve.from_rounded(self.rounded, swaps)
+        return self._curves[swaps]
+
+    @property
+    def loss(self) -> float:
+        """CDL(S_m): the largest share of what is at stake that any decision loses on the rounded predictions."""
+        return self.curve().loss
+
+
+Keys = NDArray[np.uint64]
+
+_ROWS_PER_THREAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchCurve(Frozen):
+    r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
+
+    :math:`D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]`. It is linear on each of the pieces
+    ``[edges[k], edges[k + 1])``, where the same rows are on different sides of the threshold.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (k + 1,)
+        0, the distinct predictions of both forecasts on rows where they differ, and 1; or a grid of thresholds.
+    only : ndarray of shape (4, k)
+        The share of the weight of rows on which one forecast alone says to act, in each piece: the old one (without
+        the event, with it), the new one (without the event, with it).
+    squares : ndarray of shape (4, k) or None
+        The same for the sums of squared shares, where weights are not equal or rows come in groups (then of the share
+        of a row times that of its group).
+    closed : bool
+        Whether predictions are known by their cells alone. Then the curve is exact at the edges, for whoever acts from
+        the threshold on; between them it is that of predictions rounded down to an edge.
+    """
+
+    edges: Floats
+    only: Floats
+    squares: Floats | None = None
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        freeze(self.edges, self.only)
+        if self.squares is not None:
+            freeze(self.squares)
+
+    @classmethod
+    def _from_rows(
+        cls,
+        event: NDArray[np.bool_],
+        old: Floats,
+        new: Floats,
+        weight: Floats | None = None,
+        group_weight: Floats | None = None,
+    ) -> SwitchCurve:
+        """Make it from rows: outcomes, predictions, weights (default: 1), weights of their groups. O(n log n)."""
+        sides = keys(event.view(np.uint8), old, new)
+        if weight is None and group_weight is None:
+            return cls(*merge(*_in_order(sides, None), float(len(event))))
+        weight = np.ones(len(event)) if weight is None else weight
+        each = np.stack([weight, weight * (weight if group_weight is None else group_weight)], axis=1)[old != new]
+        return cls(*merge(*_in_order(sides, each), float(weight.sum())))
+
+    @classmethod
+    def _from_cells(
+        cls,
+        old: NDArray[np.int32],
+        new: NDArray[np.int32],
+        event: NDArray[np.bool_],
+        weight: Floats,
+        m: int,
+        squares: Floats | None = None,
+    ) -> SwitchCurve:
+        """Make it from the cells ``floor(m p)`` of both predictions: exact at the thresholds ``k/m``. O(n + m)."""
+        total, outcome = float(weight.sum()), event.view(np.uint8)
+        only = sum_cells(old, new, outcome, weight, m) / total
+        squared = None if squares is None else sum_cells(old, new, outcome, squares, m) / total**2
+        return cls(np.arange(m + 1) / m, only, squared, closed=True)
+
+    def __call__(self, threshold: ArrayLike) -> Any:
+        """Return the loss by the switch for thresholds in [0, 1], if whoever acts does so from the threshold on."""
+        mu = check_probabilities(threshold, "threshold")
+        piece = np.maximum(np.searchsorted(self.edges, mu, "left") - 1, 0)
+        loss = _line(self.only[:, piece], mu)
+        return np.where(mu > 0, loss, 0.0)[()]  # from 0 on everybody acts on both
+
+    def limits(self) -> Floats:
+        """Return the curve at the start and at the end of each piece."""
+        return _line(self.only, self._ends())
+
+    def standard_error(self, effective_n: float) -> Floats:
+        """Estimate the standard error of the curve at the start and at the end of each piece.
+
+        It is from the squares of ``v_i (z_i - D)``, with v the share of a row and z its loss; for groups, whose rows
+        may all depend on each other, from their upper bound.
+        """
+        mu, squares = self._ends(), self.only / effective_n if self.squares is None else self.squares
+        second = (squares[1] + squares[3]) * (1 - mu) ** 2 + (squares[0] + squares[2]) * mu**2
+        mean = self.limits()
+        error: Floats = np.sqrt(np.maximum(second - 2 * mean * _line(squares, mu) + mean**2 / effective_n, 0.0))
+        return error
+
+    def _ends(self) -> Floats:
+        return np.stack([self.edges[:-1], self.edges[1:]])
+
+    def chord(self, charge: float = 0.0, *, by_square: bool = False, back: bool = False) -> Chord:
+        """Return the task that loses most by the switch (`back`: by switching back), as a mixture of two thresholds.
+
+        With `charge`, losses count more and gains less: by so many times the share of the rows, or their squared share.
+        """
+        squares = self.squares if by_square else None
+        value = heights(self.edges, self.only, squares, charge, back, self.closed)
+        a, b, share = ends_of_chord(self.edges, value)
+        return Chord(
+            mu_a=float(self.edges[a]),
+            mu_b=float(self.edges[b]),
+            share=share,
+            regret_a=float(value[a]),
+            regret_b=float(value[b]),
+            above_a=self._acts_at(a, back),
+            above_b=self._acts_at(b, back),
+        )
+
+    def _acts_at(self, edge: int, back: bool) -> bool:
+        """Whether the loss at an edge is the larger one if predictions equal to it act."""
+        if self.closed:
+            return True
+        mu, last = self.edges[edge], len(self.edges) - 1
+        left = float(_line(self.only[:, edge - 1], mu)) if edge > 0 else 0.0
+        right = float(_line(self.only[:, edge], mu)) if edge < last else 0.0
+        return left <= right if back else left >= right
+
+
+def _in_order(sides: tuple[Keys, Keys], each: Floats | None) -> tuple[Keys, Keys, Floats | None, Floats | None]:
+    """Sort the places where rows begin and those where they cease to differ, with what each row adds."""
+    found: list[tuple[Keys, Floats | None]] = [(side, None) for side in sides]
+
+    def work(part: int) -> bool:
+        side = sides[part]
+        if each is None:
+            side.sort()  # which is faster than an order
+        else:
+            order = np.argsort(side)
+            found[part] = side[order], each[order]
+        return True
+
+    if len(sides[0]) < _ROWS_PER_THREAD:
+        all(map(work, (0, 1)))
+    else:
+        run_in_threads(work, 2)
+    return found[0][0], found[1][0], found[0][1], found[1][1]
+
+
+def _line(only: Floats, mu: Any) -> Floats:
+    """The loss of rows on one side only: missed events and further false alarms, less those that are avoided."""
+    loss: Floats = (only[1] - only[3]) * (1 - mu) + (only[2] - only[0]) * mu
+    return loss
+
+
+class Acted(NamedTuple):
+    """The share of the weight on both sides of each threshold: what is acted on, and what is not."""
+
+    true_positive: Floats
+    false_positive: Floats
+    false_negative: Floats
+    true_negative: Floats
+
+    @classmethod
+    def at(cls, table: DistinctTable, threshold: Floats, *, ties: bool) -> Acted:
+        """Act on predictions above the thresholds, and with `ties` on those equal to them."""
+        total = float(table.negative.sum()) + float(table.positive.sum())
+        first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
+        above = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative)]
+        below = [np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)]
+        return cls(*(share[first] for share in (*above, *below)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class DecisionCurve(Shown, Frozen):
+    """Net benefit against threshold, on these rows: true positives per row, less false positives at the odds.
+
+    Never acting has a net benefit of 0 at every threshold.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        The thresholds mu, in [0, 1).
+    forecast : ndarray
+        The net benefit of acting if the prediction is at least mu.
+    best : ndarray
+        The net benefit after the best swap of predictions in hindsight: `forecast` plus the regret over 1 - mu.
+    always : ndarray
+        The net benefit of always acting.
+    grid : int or None
+        The grid that predictions are rounded to; None if they are not rounded.
+    n : int
+        The number of rows.
+    """
+
+    threshold: Floats
+    forecast: Floats
+    best: Floats
+    always: Floats
+    grid: int | None
+    n: int
+
+    def __post_init__(self) -> None:
+        freeze(self.threshold, self.forecast, self.best, self.always)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.decision_curve`."""
+        from rainproof.plots import decision_curve
+
+        return decision_curve(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        arrays = {name: getattr(self, name).tolist() for name in ("threshold", "forecast", "best", "always")}
+        return {"result": "decision_curve", "grid": self.grid, "n": self.n, **arrays}
+
+    def __repr__(self) -> str:
+        return f"DecisionCurve({len(self.threshold)} thresholds, grid={self.grid}, n={self.n})"

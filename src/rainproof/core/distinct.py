@@ -1,0 +1,152 @@
+"""Rows with equal predictions pooled, in increasing order, and their sums in bins of any width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core._distinct import pool, sorted_keys
+from rainproof.core._scan import absorb, collect
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.cells import CellSums, CellTable, mean_prediction, scan_in_threads
+from rainproof.core.door import Rows
+from rainproof.errors import InputError
+
+FINEST_GRID = 1 << 50
+"""The finest grid in use: doubles near 1 are hardly finer."""
+
+_ONE = np.float64(1.0).view(np.uint64)
+_CHANGED = "the predictions changed after they were checked"
+_CHUNK = 1 << 24  # rows sorted at a time: with few distinct predictions memory stays near that of a chunk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctTable(Frozen):
+    """One entry per distinct prediction: its value, and the weight of its rows by outcome."""
+
+    prob: Floats
+    negative: Floats
+    positive: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.prob, self.negative, self.positive)
+
+    @classmethod
+    def from_rows(cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None) -> DistinctTable:
+        """Pool equal predictions; predictions of weight zero are left out."""
+        parts = []
+        for start in range(0, len(prob), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            if weight is None:
+                parts.append(pool(_sorted(prob[rows], label[rows]), None))
+            else:
+                parts.append(_pool(_key(prob[rows], label[rows]), weight[rows].astype(np.float64)))
+        if len(parts) > 1:
+            distinct, negative, positive = map(np.concatenate, zip(*parts, strict=True))
+            key = np.concatenate([_key(distinct, np.zeros(1)), _key(distinct, np.ones(1))])
+            parts = [_pool(key, np.concatenate([negative, positive]))]
+        return cls(prob=parts[0][0], negative=parts[0][1], positive=parts[0][2])
+
+    @classmethod
+    def from_cells(cls, cells: CellTable) -> DistinctTable:
+        """Make one entry per cell, at the mean of its predictions."""
+        cell, event = cells.slot >> 1, (cells.slot & 1) == 1
+        occupied, at = np.unique(cell, return_inverse=True)
+        negative, positive, rise = np.zeros((3, len(occupied)))
+        np.add.at(negative, at, np.where(event, 0.0, cells.weight[0]))
+        np.add.at(positive, at, np.where(event, cells.weight[0], 0.0))
+        np.add.at(rise, at, cells.rise[0])
+        return cls(
+            prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
+        )
+
+    def sums(self) -> CellSums:
+        """Return weight and rise by slot on the finest grid, from which those of every coarser grid follow."""
+        scaled = self.prob * FINEST_GRID
+        cell = np.floor(scaled)
+        slot = np.repeat(2 * cell.astype(np.int64), 2)
+        slot[1::2] += 1
+        weight = np.stack([self.negative, self.positive], axis=1)
+        return CellSums(
+            m=FINEST_GRID, slot=slot, weight=weight.ravel(), rise=(weight * (scaled - cell)[:, None]).ravel()
+        )
+
+
+def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the keys of rows in increasing order: see `_key`."""
+    kind = np.float32 if prob.dtype == np.float32 else np.float64  # others, as of another byte order, are converted
+    key = sorted_keys(np.require(prob, kind, "A"), (label == 1).view(np.uint8))
+    if key is None:
+        raise InputError(_CHANGED)
+    return key
+
+
+def _key(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return prediction and outcome as one integer, which sorts like the pair.
+
+    The bits of a double in [0, 1] sort like the double, and its two highest bits are 0, so that the outcome can
+    be the lowest bit.
+    """
+    key: NDArray[np.uint64] = (prob + np.float64(0.0)).view(np.uint64)  # a copy, in which -0.0 is 0.0
+    if key.max() > _ONE:  # as the bits of negative numbers and of NaN are
+        raise InputError(_CHANGED)
+    key <<= np.uint64(1)
+    key |= (label == 1).view(np.uint8)
+    return key
+
+
+def _pool(key: NDArray[np.uint64], weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sort and add up."""
+    order = np.argsort(key)
+    return pool(key[order], weight[order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinSums:
+    """Weight, weight of events and sum of ``w p`` in each bin.
+
+    Bins are given by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up to and
+    including ``edges[k]``; the first bin starts with 0 and the last ends with 1.
+    """
+
+    weight: Floats
+    positive: Floats
+    prob: Floats
+
+    def __post_init__(self) -> None:
+        freeze(self.weight, self.positive, self.prob)
+
+    @classmethod
+    def from_distinct(cls, table: DistinctTable, edges: Floats) -> BinSums:
+        """Make it from pooled predictions, for any edges; an entry of the table is never split."""
+        start = np.concatenate([[0], np.searchsorted(table.prob, edges, side="right")])
+        some = np.diff(start, append=len(table.prob)) > 0
+        weight = table.negative + table.positive
+        sums = np.zeros((3, len(start)))
+        for found, column in zip(sums, (weight, table.positive, weight * table.prob), strict=True):
+            found[some] = np.add.reduceat(column, start[some])
+        return cls(*sums)
+
+    @classmethod
+    def from_rows(cls, rows: Rows, n: int, edges: Floats) -> BinSums:
+        """Make it from the rows in one pass, for edges ``1/n, 2/n, ...`` (the nearest doubles or their neighbours).
+
+        Each row goes to exactly its bin, and each ``p`` is read to within ``2^-52``. Without weights the sums
+        depend on neither the order of the rows nor the number of threads.
+        """
+        cut = np.full(n + 2, 2.0)
+        cut[0] = -1.0
+        cut[1 : len(edges) + 1] = edges
+        table, *others = scan_in_threads(rows, n, cut)
+        for other in others:
+            absorb(table, other)
+        slot, _, (weight, _), (rise, _), _ = collect(table)
+        at = slot >> 1
+        return cls._added(at, len(edges) + 1, weight, np.where(slot & 1, weight, 0.0), (at * weight + rise) / n)
+
+    @classmethod
+    def _added(cls, at: NDArray[np.int64], bins: int, *columns: Floats) -> BinSums:
+        return cls(*(np.bincount(at, column, bins).astype(np.float64, copy=False) for column in columns))

@@ -1,0 +1,536 @@
+"""The door: what a caller passes, checked and converted to arrays that the kernels read in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Ints
+from rainproof.errors import InputError
+
+Key = tuple[Hashable, ...]
+"""A segment: its label in each of the columns that define segments."""
+
+Codes = tuple[Ints, Sequence[Hashable]]
+"""A column of labels: a number for each row, and the label that each number stands for."""
+
+_FEW_COMBINATIONS = 1 << 20  # up to here a table of all combinations is faster than sorting
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a label is None, NaN, NaT or pandas.NA."""
+    try:
+        return value is None or bool(value != value)  # NaN and NaT differ from themselves
+    except Exception:  # pandas.NA refuses to be a bool
+        return True
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy scalar as the built-in type that it stands for, anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def as_label(value: Any) -> Any:
+    """Return a label as a built-in type; None if it is missing."""
+    return None if is_missing(value) else plain(value)
+
+
+def label_order(key: Any) -> tuple[Any, ...]:
+    """Return a sort key for a label or a tuple of labels: types that cannot be compared stay apart, None is last."""
+    labels = key if isinstance(key, tuple) else (key,)
+    return tuple((v is None, "" if isinstance(v, bool | int | float) else type(v).__name__, v) for v in labels)
+
+
+def code_labels(column: Iterable[Any]) -> Codes:
+    """Number the distinct labels of a column in their order; missing ones share the label None, which is last."""
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "biufUS":
+            values, codes = np.unique(column, return_inverse=True)
+            return codes.reshape(-1), [as_label(value) for value in values.tolist()]
+        if column.dtype.kind == "M" and np.datetime_data(column.dtype)[0] in ("ns", "ps", "fs", "as"):
+            column = column.astype("M8[us]")  # finer ones convert to int only
+    found: dict[Hashable, int] = {}
+    try:
+        codes = np.array([found.setdefault(as_label(value), len(found)) for value in column], np.int64)
+        labels = sorted(found, key=label_order)
+    except TypeError as error:  # a label that cannot be hashed, or two that have no order
+        raise InputError(f"labels of groups and segments must be plain values; {error}") from error
+    rank = np.empty(len(labels), np.int64)
+    rank[[found[label] for label in labels]] = np.arange(len(labels))
+    return rank[codes], labels
+
+
+class SegmentIndex:
+    """Numbers for segments, in the order in which they are first seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+
+    @property
+    def keys(self) -> list[Key]:
+        """The segments in the order of their numbers."""
+        return list(self._numbers)
+
+    def number(self, keys: Iterable[Key]) -> Ints:
+        """Return the number of each of these segments; new ones get the next numbers."""
+        numbers = self._numbers
+        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+    def number_rows(self, columns: Sequence[Codes], rows: int) -> Ints:
+        """Return the number of each row's segment; without columns all rows are one segment, ``()``."""
+        codes, labels = [code for code, _ in columns], [label for _, label in columns]
+        combinations = math.prod(map(len, labels))
+        if combinations > np.iinfo(np.int64).max:
+            raise InputError("by has more combinations of labels than can be numbered: name fewer columns")
+        combined = np.zeros(rows, np.int64)
+        for code, label in zip(codes, labels, strict=True):
+            combined = combined * len(label) + code
+        if combinations <= max(_FEW_COMBINATIONS, rows):
+            used = np.flatnonzero(np.bincount(combined, minlength=combinations))
+            numbers = np.zeros(combinations, np.int64)
+            numbers[used] = self.number(_keys(used, labels))
+            result: Ints = numbers[combined]
+            return result
+        used, at = np.unique(combined, return_inverse=True)
+        return self.number(_keys(used, labels))[at.reshape(-1)]
+
+
+def _keys(used: Ints, labels: Sequence[Sequence[Hashable]]) -> Iterable[Key]:
+    """Return the labels that numbered combinations stand for."""
+    columns: list[list[Hashable]] = []
+    for values in reversed(labels):
+        used, at = np.divmod(used, len(values))
+        columns.append([values[i] for i in at.tolist()])
+    return zip(*reversed(columns), strict=True) if columns else [()] * len(used)
+
+
+def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
+    """Return one label for each row as an array; a list keeps labels of several types as they are."""
+    labels = np.asarray(column)
+    if labels.shape != (n,):
+        raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
+    if labels.dtype.kind in "US" and isinstance(column, list | tuple):  # NumPy would write numbers as text
+        objects = np.empty(n, object)
+        objects[:] = column
+        return objects
+    return labels
+
+
+def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tuple[str, ...], dict[Any, Ints]]:
+    """Return the names of the columns that define segments, and the rows of each segment.
+
+    A segment is a label; with several columns, a tuple of labels.
+    """
+    if isinstance(by, Mapping) and not by:
+        raise InputError("by must name at least one column")
+    columns = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
+    codes = [code_labels(as_labels(column, name, n)) for name, column in columns.items()]
+    names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
+    return names, places_of_segments(codes, n)
+
+
+def places_of_segments(columns: Sequence[Codes], n: int) -> dict[Any, Ints]:
+    """Return the rows of each segment: a label, or with several columns a tuple of labels."""
+    index = SegmentIndex()
+    at = index.number_rows(columns, n)
+    places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
+    keys = [key if len(key) > 1 else key[0] for key in index.keys]
+    return dict(zip(keys, places, strict=n > 0))  # without rows there is one place, of none
+
+
+_BLOCK = 1 << 16  # rows checked at a time when a bad one is searched for
+LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
+WEIGHT_RULE = "must be finite and not negative"
+_READABLE = {np.dtype(t) for t in ("f4", "f8")}
+_LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnNames:
+    """What the caller calls the columns, for error messages."""
+
+    label: str = "y_true"
+    prob: str = "y_prob"
+    weight: str = "sample_weight"
+    old: str = "p_old"  # another forecast for the same rows
+    first: int = 0  # the number of the first row, where the rows are one batch of several
+    source: str = ""  # the name of the source, where there are several
+
+    def at(self, name: str, row: int) -> str:
+        """Return the place of a value: ``p[17] of a.csv``."""
+        return f"{name}[{self.first + row}]{self.source and f' of {self.source}'}"
+
+
+_NAMES = ColumnNames()
+
+
+@dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
+class Rows:
+    """Arrays of one length and of types that the kernel reads in place; their values are not checked yet."""
+
+    label: NDArray[Any]
+    prob: NDArray[Any]
+    weight: NDArray[Any] | None
+    names: ColumnNames
+    other: Any = None  # the label besides pos_label, where there is one
+
+    def __len__(self) -> int:
+        return len(self.prob)
+
+    def copied(self) -> Rows:
+        """Return the same rows in arrays that nobody else has."""
+        weight = None if self.weight is None else self.weight.copy()
+        return Rows(self.label.copy(), self.prob.copy(), weight, self.names, self.other)
+
+    def explain(self) -> InputError:
+        """Return the error for the rule that the rows break; the kernel reports only that they break one."""
+        names = self.names
+        error = explain_probabilities(self.prob, names)
+        error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
+        if error is None and self.weight is not None:
+            error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), WEIGHT_RULE, names)
+        return InputError("the rows changed while they were read") if error is None else self._hint(error)
+
+    def _hint(self, error: InputError) -> InputError:
+        """Add a hint where labels and probabilities seem to be swapped, or where there are two other labels."""
+        names, labels, hint = self.names, self.label, ""
+        if error.rule != f"{names.label} {LABEL_RULE}":
+            return error
+        low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
+        if low >= 0 and high <= 1:
+            hint = f"; were {names.label} and {names.prob} swapped?"
+            if not _holds(self.prob, lambda p: (p == 0) | (p == 1)):
+                hint = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
+        elif low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
+            hint = (
+                f"; the labels are {low:g} and {high:g}: if {high:g} is the event, pass pos_label={high:g} "
+                f"(--pos-label {high:g})"
+            )
+        return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint) if hint else error
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n))
+
+
+def _holds(values: NDArray[Any], rule: Callable[[Any], Any]) -> bool:
+    return all(rule(values[block]).all() for block in _blocks(len(values)))
+
+
+def _offenders(
+    name: str, values: NDArray[Any], bad: Callable[[Any], Any], rule: str, names: ColumnNames
+) -> InputError | None:
+    """Return the error for the bad values, if there are any; blocks keep the memory small."""
+    count, first = 0, -1
+    for block in _blocks(len(values)):
+        mask = bad(values[block])
+        if mask.any():
+            first = first if count else block.start + int(mask.argmax())
+            count += int(mask.sum())
+    if not count:
+        return None
+    value = None if bad is np.isnan else values[first]
+    return InputError.from_offenders(f"{name} {rule}", count, names.at(name, first), value)
+
+
+def as_rows(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any = None,
+    *,
+    names: ColumnNames | None = None,
+) -> Rows:
+    """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
+    names = names or _NAMES
+    if hasattr(y_true, "index"):
+        for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
+            refuse_reordered(names.label, y_true, name, other)
+    if pos_label is None:
+        label, other = _label(_vector(y_true, names.label), names), None
+    else:
+        label, other = _is_event(_vector(y_true, names.label), names, pos_label)
+    prob = _number(_vector(y_prob, names.prob), names.prob, _READABLE)
+    weight = None
+    if sample_weight is not None:
+        weight = _number(_vector(sample_weight, names.weight), names.weight, _READABLE)
+        check_same_length(names.label, label, names.weight, weight)
+    check_same_length(names.label, label, names.prob, prob)
+    return Rows(label, prob, weight, names, other)
+
+
+def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return predictions as an array of float32 or float64, without a copy where possible and without checks."""
+    return _number(_vector(values, name), name, _READABLE)
+
+
+def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
+    """Return the error for predictions that break a rule, if there are any."""
+    error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
+    if error is not None:
+        return error
+    error = _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    hint = "" if error is None else _scale_hint(prob[:_BLOCK])
+    if error is None or not hint:
+        return error
+    return InputError.from_offenders(error.rule or "", error.count, error.first, hint=hint)
+
+
+def _scale_hint(prob: NDArray[Any]) -> str:
+    """Return what predictions outside [0, 1] may be instead of probabilities."""
+    low, high = prob.min(), prob.max()
+    if low >= 0 and 10 < high <= 100 and np.median(prob) > 1:  # most above 1, some far above it
+        return "; if it is in percent, divide by 100 (--percent on the command line)"
+    if low < 0 and high > 1:
+        return "; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))"
+    if low < 0 and high <= 0:
+        return "; if these are logarithms of probabilities, apply exp first"
+    return ""
+
+
+def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
+    """Refuse two columns of different length."""
+    if len(values) != len(others):
+        raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
+
+
+def refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
+    """Refuse pandas Series whose indexes hold the same labels in another order: rows would be paired by position."""
+    index: Any = getattr(values, "index", None)
+    theirs: Any = getattr(others, "index", None)
+    if not hasattr(index, "equals") or not hasattr(theirs, "equals") or index.equals(theirs):
+        return
+    try:
+        same = index.sort_values().equals(theirs.sort_values())
+    except TypeError:  # labels that cannot be sorted
+        return
+    if same:
+        raise InputError(f"{name} and {other} have the same index in another order: align them first")
+
+
+def refuse_masked(values: ArrayLike, name: str) -> None:
+    """Refuse masked values: NumPy would read what is under the mask."""
+    if np.ma.isMaskedArray(values):
+        masked = np.ma.getmaskarray(values)
+        if masked.any():
+            raise InputError.from_offenders(
+                f"{name} must not contain masked values",
+                int(masked.sum()),
+                f"{name}[{int(masked.ravel().argmax())}]",
+            )
+
+
+def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return numbers of any shape as doubles; their values are not checked."""
+    return _number(_array(values, name), name, {np.dtype(np.float64)})
+
+
+def check_probabilities(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Check numbers of any shape in [0, 1], and return them as doubles."""
+    asked = as_numbers(values, name)
+    bad = np.flatnonzero(~((asked >= 0) & (asked <= 1)))
+    if bad.size:
+        where = name if asked.ndim == 0 else f"{name}[{bad[0]}]"
+        raise InputError.from_offenders(f"{name} must lie in [0, 1]", bad.size, where, asked.flat[bad[0]])
+    return asked
+
+
+def _array(values: ArrayLike, name: str) -> NDArray[Any]:
+    refuse_masked(values, name)
+    try:
+        return np.asarray(values)
+    except Exception as error:  # __array__ of another library may raise anything
+        raise InputError(f"{name} must be readable as an array: {error}") from error
+
+
+def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
+    array: NDArray[Any] = values if type(values) is np.ndarray else _array(values, name)
+    if array.ndim != 1:
+        hint = ""
+        if array.ndim == 2 and array.shape[1] == 2:
+            hint = f"; of predict_proba's two columns pass the event's, {name}[:, 1]"
+        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}{hint}")
+    return array
+
+
+def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDArray[Any]:
+    if array.dtype in readable and array.dtype.isnative and array.flags.aligned:
+        return array
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{name} must hold numbers; it holds {_kind(array)}")
+    if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
+        raise InputError(f"{name} must hold numbers; it holds strings")
+    try:
+        doubles = array.astype(np.float64)
+        if array.dtype.kind == "O" or array.dtype.itemsize > doubles.itemsize:
+            _keep_outside(array, doubles)
+    except Exception as error:  # __float__ of another library may raise anything
+        raise InputError(f"{name} must hold numbers; {error}") from error
+    return doubles
+
+
+def _keep_outside(array: NDArray[Any], doubles: NDArray[np.float64]) -> None:
+    """Keep numbers slightly outside [0, 1] outside, where rounding to a double would clip them."""
+    for end, beyond in ((0.0, -np.inf), (1.0, np.inf)):
+        at = doubles == end
+        exact = array[at]
+        doubles[at] = np.where(exact < end if end == 0 else exact > end, np.nextafter(end, beyond), end)
+
+
+def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
+    kind = array.dtype.kind
+    if kind == "b":
+        return array.view(np.uint8)
+    if kind not in "iuf":
+        texts = [v for v in array[:1] if isinstance(v, str | bytes)]
+        if kind in "US" or texts:
+            example = f" such as {plain(texts[0])!r}" if texts else ""
+            raise InputError(
+                f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the "
+                "event"
+            )
+    return _number(array, names.label, _LABELS)
+
+
+def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[NDArray[Any], Any]:
+    """Return which labels are the event, and the one other label (None if there is none)."""
+    if np.ndim(pos_label) != 0:
+        raise InputError(f"pos_label must be one label; it is {pos_label!r}")
+    _refuse_missing(array, names)
+    try:
+        event = np.asarray(array == pos_label, dtype=np.bool_)
+    except Exception as error:  # __eq__ of another library may raise anything
+        raise InputError(f"{names.label} could not be compared with pos_label: {error}") from error
+    others = np.flatnonzero(~event)
+    negative = array[others[0]] if len(others) else None
+    if len(others):
+        further = others[np.asarray(array[others] != negative, dtype=np.bool_)]
+        if len(further):
+            raise InputError.from_offenders(
+                f"{names.label} must hold {pos_label!r} and one other label ({plain(negative)!r})",
+                len(further),
+                names.at(names.label, int(further[0])),
+                repr(plain(array[further[0]])),
+            )
+    return event.view(np.uint8), plain(negative)
+
+
+def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
+    """Refuse missing labels: they are not the other label."""
+    if array.dtype.kind in "OfM":
+        missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
+        if missing.any():
+            raise InputError.from_offenders(
+                f"{names.label} must not contain missing labels",
+                int(missing.sum()),
+                names.at(names.label, int(missing.argmax())),
+            )
+
+
+def _kind(array: NDArray[Any]) -> str:
+    words = {"U": "strings", "S": "bytes", "c": "complex numbers", "M": "dates", "m": "time spans"}
+    return words.get(array.dtype.kind, f"values of type {array.dtype}")
+
+
+VIEWS = ("top-label", "one-vs-rest")
+_TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
+_CLASS_BLOCK = 1 << 16
+
+
+def check_view(view: str) -> str:
+    """Check the name of a view, and return it."""
+    if view not in VIEWS:
+        raise InputError(f"view must be one of {', '.join(map(repr, VIEWS))}; it is {view!r}")
+    return view
+
+
+def check_labels(labels: Sequence[Any], classes: int) -> list[Any]:
+    """Check that there is one distinct label for each class, and return them."""
+    names = [plain(label) for label in labels]
+    if len(names) != classes or len(set(names)) != classes:
+        raise InputError(f"labels must name each of the {classes:,} classes once; they are {names!r}")
+    return names
+
+
+def read_classes(
+    y_true: ArrayLike, y_prob: ArrayLike, labels: Sequence[Any] | None, names: ColumnNames
+) -> tuple[Ints, NDArray[Any], Sequence[Any]]:
+    """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes."""
+    prob = _matrix(y_prob, names)
+    called = range(prob.shape[1]) if labels is None else check_labels(labels, prob.shape[1])
+    which = _class_numbers(y_true, called, labels is None, names)
+    check_same_length(names.label, which, names.prob, prob)
+    for error in violations(prob, names):
+        raise error
+    return which, prob, called
+
+
+def _matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
+    """Return predictions with a column for each class as floats; their values are not checked."""
+    refuse_masked(values, names.prob)
+    array = np.asarray(values)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{names.prob} must hold numbers; it holds values of type {array.dtype}")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
+    """Yield an error for every rule that the predictions break; a row that breaks one is left out for the next."""
+    rules: tuple[tuple[str, Callable[[NDArray[Any]], Any]], ...] = (
+        ("must not contain NaN", lambda p: np.isnan(p).any(axis=1)),
+        ("must lie in [0, 1]", lambda p: ((p < 0) | (p > 1)).any(axis=1)),
+        (f"must sum to 1 in each row (within {_TOLERANCE})", lambda p: np.abs(p.sum(axis=1) - 1) > _TOLERANCE),
+    )
+    count, first = [0, 0, 0], [-1, -1, -1]
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(prob), _CLASS_BLOCK):
+            block = prob[start : start + _CLASS_BLOCK].astype(np.float64, copy=False)
+            fine = np.ones(len(block), np.bool_)
+            for at, (_, breaks) in enumerate(rules):
+                bad = breaks(block) & fine
+                if bad.any():
+                    first[at] = first[at] if count[at] else start + int(bad.argmax())
+                    count[at] += int(bad.sum())
+                    fine &= ~bad
+    for (rule, _), many, row in zip(rules, count, first, strict=True):
+        if many:
+            shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (prob.shape[1] > 4)
+            yield InputError.from_offenders(f"{names.prob} {rule}", many, names.at(names.prob, row), f"[{shown}]")
+
+
+def _class_numbers(label: ArrayLike, labels: Sequence[Any], unnamed: bool, names: ColumnNames) -> Ints:
+    """Return the number of each row's class."""
+    refuse_masked(label, names.label)
+    array = np.asarray(label)
+    if array.ndim != 1:
+        raise InputError(f"{names.label} must be one-dimensional; its shape is {array.shape}")
+    known: dict[Any, int] = {name: k for k, name in enumerate(labels)}
+    which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
+    unknown = which < 0
+    if unknown.any():
+        first = int(unknown.argmax())
+        raise unknown_label(array[first], first, int(unknown.sum()), len(labels), unnamed, names)
+    return which
+
+
+def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:
+    """Return the error for labels of no known class."""
+    called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
+    hint = "; pass labels to name the classes" if unnamed else ""
+    return InputError.from_offenders(
+        f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint
+    )
+
+
+def top_label(which: Ints, prob: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return whether the most likely class (the first of equals) occurred, and its predicted probability."""
+    top = prob.argmax(axis=1)
+    return (top == which).view(np.uint8), prob[np.arange(len(prob)), top]

@@ -1,1 +1,0 @@
-"""Sums of rows by cell of a grid."""

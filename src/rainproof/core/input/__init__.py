@@ -1,1 +1,0 @@
-"""Conversion and checks of what the caller passes."""

@@ -1,1 +1,0 @@
-"""The sample, from which every measure is computed."""

@@ -1,0 +1,628 @@
+"""Samples by segment, and the sums by segment, cell and outcome that every engine gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.core import _hashed_cells
+from rainproof.core._scan import collect, locate
+from rainproof.core.arrays import Floats, Frozen, Ints, available_threads, run_in_threads
+from rainproof.core.cells import CellTable, check_grid
+from rainproof.core.door import (
+    LABEL_RULE,
+    WEIGHT_RULE,
+    ColumnNames,
+    Key,
+    Rows,
+    SegmentIndex,
+    code_labels,
+    is_missing,
+    label_order,
+)
+from rainproof.core.sample import Sample
+from rainproof.errors import InputError
+
+_START = 1 << 12  # entries of a new table
+_LOAD = 0.8  # share of a table that may be in use; fuller ones are slow to search
+_FULL = 1 << 36  # rows that one entry takes before its counters could overflow
+_ROWS_PER_THREAD = 1 << 14
+_CHUNK = 1 << 18  # entries added at a time when all segments are pooled
+_COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count rows
+
+
+def slot_count(m: int) -> int:
+    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of that segment."""
+    return 2 * (m + 1)
+
+
+class HashedCells:
+    """The sums of rows by segment; a batch with a bad row adds none of its rows.
+
+    An occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that is between 40%
+    and 80% full. Thread k of n has the segments whose number is k modulo n. Unweighted sums are exact, so they
+    equal those of a `CellAccumulator` for each segment.
+    """
+
+    def __init__(self, m: int, *, weighted: bool) -> None:
+        self.m = m
+        self.rows = 0
+        self._fields = 7 if weighted else 3
+        threads = available_threads()
+        self._tables = [np.zeros((_START, self._fields), np.uint64) for _ in range(threads)]
+        self._used = [0] * threads
+
+    def add(self, rows: Rows, segment: Ints) -> None:
+        """Check the rows and add each to the segment of that number, or raise and change nothing."""
+        if self.rows + len(rows) > _FULL:
+            raise InputError(f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by")
+        slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
+        weight = None if rows.weight is None else np.ascontiguousarray(rows.weight, np.float64)
+        good = weight is None or not len(weight) or (weight.min() >= 0 and weight.max() < np.inf)
+        if not locate(rows.prob, rows.label, self.m, slot, offset) or not good:
+            raise rows.explain()
+        self.rows += len(rows)
+
+        def work(part: int) -> bool:
+            return self._fill(part, segment, slot, offset, weight)
+
+        parts = len(self._tables)
+        if len(rows) < _ROWS_PER_THREAD:
+            all(map(work, range(parts)))
+        else:
+            run_in_threads(work, parts)
+
+    def _fill(
+        self,
+        part: int,
+        segment: Ints,
+        slot: NDArray[np.int32],
+        offset: NDArray[np.uint64],
+        weight: NDArray[np.float64] | None,
+    ) -> bool:
+        """Add the rows of one thread's segments to its table, which grows as needed; always return True."""
+        row, rows, width, parts = 0, len(slot), slot_count(self.m), len(self._tables)
+        while True:
+            table, used = self._tables[part], self._used[part]
+            most = int(_LOAD * len(table))
+            row, self._used[part] = _hashed_cells.add(
+                table, used, most, segment, slot, offset, weight, width, row, part, parts
+            )
+            if row == rows:
+                return True
+            self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
+            _hashed_cells.rehash(table, self._tables[part])
+
+    def packed(self) -> PackedCells:
+        """Return the sums so far, in order; the hash tables are dropped one by one, to save memory."""
+        parts = []
+        while self._tables:
+            table = self._tables.pop(0)
+            table = table[table[:, 0] != 0]
+            order = np.argsort(table[:, 0])
+            key = table[:, 0][order].astype(np.int64) - 1
+            sums = table[order, 1:]
+            parts.append((key, sums if self._fields == 3 else sums.view(np.float64)))
+        return PackedCells(self.m, parts)
+
+
+class PackedCells:
+    """The sums of `HashedCells`: for each thread those of its segments, sorted by segment and slot."""
+
+    def __init__(self, m: int, parts: list[tuple[Ints, NDArray[Any]]]) -> None:
+        self.m = m
+        self._parts = parts
+
+    def cells(self, segment: int) -> CellTable:
+        """Return the sums of one segment."""
+        key, sums = self._parts[segment % len(self._parts)]
+        first = segment * slot_count(self.m)
+        low, high = np.searchsorted(key, [first, first + slot_count(self.m)])
+        return self._table(key[low:high] - first, sums[low:high])
+
+    def counts(self, segments: int) -> Ints:
+        """Return the number of rows of each segment."""
+        found = np.zeros(segments, np.int64)
+        for key, sums in self._parts:
+            rows = sums[:, 0] & _COUNT if sums.dtype == np.uint64 else sums[:, 0]
+            found += np.bincount(key // slot_count(self.m), rows, segments).astype(np.int64)
+        return found
+
+    def chunks(self) -> Iterator[CellTable]:
+        """Yield the sums of all segments together, in tables that are to be merged."""
+        for key, sums in self._parts:
+            for low in range(0, len(key), _CHUNK):
+                chunk = slice(low, low + _CHUNK)
+                # Coarsening to the same grid adds up equal slots.
+                yield self._table(key[chunk] % slot_count(self.m), sums[chunk]).coarsen(self.m)
+
+    def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
+        _, count, weight, rise, squares = collect(sums)
+        return CellTable(m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+
+class SlicedCells:
+    """The same from one table, whose slots are ``segment * slot_count(m) + slot``."""
+
+    def __init__(self, table: CellTable) -> None:
+        self.m = table.m
+        self._all = table
+
+    def cells(self, segment: int) -> CellTable:
+        width, a = slot_count(self.m), self._all
+        at = slice(*np.searchsorted(a.slot, [segment * width, (segment + 1) * width]))
+        return self._part(at, a.slot[at] - segment * width)
+
+    def counts(self, segments: int) -> Ints:
+        return np.bincount(self._all.slot // slot_count(self.m), self._all.count, segments).astype(np.int64)
+
+    def chunks(self) -> Iterator[CellTable]:
+        yield self._part(slice(None), self._all.slot % slot_count(self.m)).coarsen(self.m)
+
+    def _part(self, at: slice, slot: Ints) -> CellTable:
+        a = self._all
+        # The kernels read contiguous arrays.
+        weight, rise = np.ascontiguousarray(a.weight[:, at]), np.ascontiguousarray(a.rise[:, at])
+        return CellTable(m=a.m, slot=slot, count=a.count[at], weight=weight, rise=rise, squares=a.squares[at])
+
+
+FEW_ROWS = 100
+"""Segments of fewer rows are small: chance alone can explain much of any value."""
+
+_POOLED_GRID = 1 << 16
+_SHOWN = 12
+
+Value = TypeVar("Value")
+
+
+class SegmentedCells(Protocol):
+    """The sums of numbered segments on one grid."""
+
+    m: int
+
+    def cells(self, segment: int) -> CellTable:
+        """Return the sums of one segment."""
+
+    def counts(self, segments: int) -> Ints:
+        """Return the number of rows (of positive weight) in each segment."""
+
+    def chunks(self) -> Iterator[CellTable]:
+        """Yield the sums of all segments together, in tables that are to be merged."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class GroupedCells:
+    """The sums of all rows by segment: the result of every engine.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns that define the segments; without any there is one segment.
+    keys : sequence of tuple
+        The labels of each segment in those columns, in the order of the numbers in `store`.
+    store : SegmentedCells
+        The sums.
+    weight_name : str
+        What the caller calls the weights, for error messages.
+    """
+
+    by: tuple[str, ...]
+    keys: Sequence[Key]
+    store: SegmentedCells
+    weight_name: str = "sample_weight"
+
+    @classmethod
+    def from_columns(
+        cls,
+        m: int,
+        by: Sequence[str],
+        keys: Sequence[Key],
+        segment: NDArray[Any],
+        cell: NDArray[Any],
+        outcome: NDArray[Any],
+        count: NDArray[Any],
+        weight: NDArray[Any],
+        rise: NDArray[Any],
+        squares: NDArray[Any],
+        *,
+        weight_name: str = "sample_weight",
+    ) -> GroupedCells:
+        """Make them from entries by (segment, cell, outcome) in any order; equal entries are added."""
+        m = check_grid(m)
+        slot = slot_count(m) * segment.astype(np.int64) + 2 * cell.astype(np.int64) + outcome.astype(np.int64)
+        zeros = np.zeros(len(slot))
+        pairs = [np.stack([column.astype(np.float64), zeros]) for column in (weight, rise)]
+        table = CellTable.pooled(m, slot, count.astype(np.int64), *pairs, squares.astype(np.float64))
+        return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table), weight_name=weight_name)
+
+    def result(self) -> Sample | Segments:
+        """Return the segments, or without columns in `by` the sample."""
+        return self.segments() if self.by else self._sample(0)
+
+    def segments(self) -> Segments:
+        """Return one sample for each segment; a segment whose rows all have weight zero is left out."""
+        counts = self.store.counts(len(self.keys))
+        numbers = {_key(self.keys[i]): i for i in np.flatnonzero(counts).tolist()}
+        if not numbers:
+            raise InputError(f"{self.weight_name} must not be zero for every row")
+        return Segments(
+            self.by,
+            {key: int(counts[i]) for key, i in numbers.items()},
+            lambda key: self._sample(numbers[key]),
+            lambda: Sample._from_cells(reduce(CellTable.merge, self.store.chunks(), CellTable.empty(self.store.m))),
+        )
+
+    def _sample(self, segment: int) -> Sample:
+        return Sample._from_cells(self.store.cells(segment), self.weight_name)
+
+
+class Segments(Mapping[Any, Sample]):
+    """One `Sample` per segment, as `scan` with `by` returns them.
+
+    A mapping: ``segments["north"]`` with one column, ``segments["north", 3]`` with more. Segments are in the
+    order of their labels; rows whose label is missing (null or NaN) are the segment None, which comes last.
+    Samples are made on access, so thousands of segments take little memory.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns that define the segments.
+    counts : dict
+        The number of rows (of positive weight) in each segment.
+    pooled : Sample
+        All segments together.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rows = {"p": [0.25, 0.75, 0.5, 1.0], "y": [0, 1, 1, 1], "region": ["n", "s", "n", "s"]}
+    >>> regions = rainproof.scan(rows, by="region")
+    >>> regions
+    Segments(2 by region, n=4)
+    >>> regions["n"]
+    Sample(n=2, events=1, grid=65536)
+    >>> regions.map(rainproof.brier_score)
+    {'n': 0.15625, 's': 0.03125}
+    >>> regions.pooled
+    Sample(n=4, events=3, grid=65536)
+    """
+
+    def __init__(
+        self,
+        by: tuple[str, ...],
+        counts: Mapping[Any, int],
+        sample: Callable[[Any], Sample],
+        pooled: Callable[[], Sample],
+    ) -> None:
+        self.by = by
+        self.counts = {key: counts[key] for key in sorted(counts, key=label_order)}
+        self._sample = sample
+        self._make_pooled = pooled
+        self._pooled: Sample | None = None
+
+    @classmethod
+    def from_samples(cls, samples: Mapping[Any, Sample], by: str | Sequence[str]) -> Segments:
+        """Combine samples that were made one by one.
+
+        Parameters
+        ----------
+        samples : mapping
+            From segment to `Sample`; a segment is a label, or with several names in `by` a tuple of labels.
+        by : str or sequence of str
+            The names of what defines the segments.
+        """
+        if not samples:
+            raise InputError("samples must hold at least one segment; it is empty")
+
+        def pooled() -> Sample:
+            grid = min((s.grid for s in samples.values() if s.grid is not None), default=_POOLED_GRID)
+            return reduce(Sample.__add__, (s.compress(grid) for s in samples.values()))
+
+        names = (by,) if isinstance(by, str) else tuple(by)
+        return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
+
+    @classmethod
+    def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
+        """Read the segments in the result of a `rainproof.sql` statement with `by`, wherever it was run.
+
+        Parameters
+        ----------
+        rows : table, cursor or iterable
+            As for `Sample.from_table`.
+        by : str or sequence of str, optional
+            The columns of the segments; required for plain tuples, whose columns have no names.
+        """
+        sums = read_table(rows, (by,) if isinstance(by, str) else by)
+        if not sums.by:
+            raise InputError("rows have no columns of segments: read them with Sample.from_table")
+        return sums.segments()
+
+    @property
+    def pooled(self) -> Sample:
+        """All segments together, compressed."""
+        if self._pooled is None:
+            self._pooled = self._make_pooled()
+        return self._pooled
+
+    def small(self, min_rows: int = FEW_ROWS) -> list[Any]:
+        """List the segments of fewer than `min_rows` rows: too few to judge them on their own."""
+        return [key for key, n in self.counts.items() if n < min_rows]
+
+    def map(self, function: Callable[..., Value], /, **options: Any) -> dict[Any, Value]:
+        """Apply a function of a sample, such as a measure, an interval or a test, to each segment.
+
+        Parameters
+        ----------
+        function : callable
+            Called with the `Sample` of each segment.
+        **options
+            Passed on to `function`.
+        """
+        return {key: function(sample, **options) for key, sample in self.items()}
+
+    def __getitem__(self, key: Any) -> Sample:
+        if key not in self.counts:
+            raise KeyError(key)
+        return self._sample(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.counts)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        return f"Segments({len(self):,} by {', '.join(self.by)}, n={sum(self.counts.values())})"
+
+    def __str__(self) -> str:
+        shown = list(self.counts.items())[:_SHOWN]
+        width = max(len(_text(key)) for key, _ in shown)
+        lines = [f"{_text(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
+        more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
+        return "\n".join([repr(self), *lines, *more])
+
+
+def _key(labels: Key) -> Any:
+    """Return the key of a segment in the mapping: a single label stands for itself."""
+    return labels[0] if len(labels) == 1 else labels
+
+
+def _text(key: Any) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+COLUMNS = tuple(f"rainproof_{c}" for c in ("grid", "cell", "outcome", "count", "weight", "rise", "squares"))
+OLD_CELL = "rainproof_old"  # the cell of another forecast, by which rows are grouped like by a segment
+OTHER_LABELS = ("rainproof_least", "rainproof_most")  # of the labels that are not the event: there may be one
+
+# A row that breaks several rules counts for the first.
+VIOLATIONS = {
+    ("prob", "null"): "must not contain nulls (missing values)",
+    ("label", "null"): "must not contain nulls (missing values)",
+    ("weight", "null"): "must not contain nulls (missing values)",
+    ("prob", "text"): "must hold numbers",
+    ("label", "text"): "must hold numbers",
+    ("weight", "text"): "must hold numbers",
+    ("prob", "nan"): "must not contain NaN",
+    ("prob", "range"): "must lie in [0, 1]",
+    ("label", "rule"): LABEL_RULE,
+    ("weight", "rule"): WEIGHT_RULE,
+    ("old", "null"): "must not contain nulls (missing values)",
+    ("old", "text"): "must hold numbers",
+    ("old", "nan"): "must not contain NaN",
+    ("old", "range"): "must lie in [0, 1]",
+}
+_ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
+
+Columns = Mapping[str, Any]
+
+
+def violation_code(column: str, kind: str) -> int:
+    """Return the negative cell that counts the rows breaking this rule."""
+    return -1 - list(VIOLATIONS).index((column, kind))
+
+
+def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
+    """Raise the first rule that some rows break; `counts` is by rule, with the name of the column in front."""
+    for (column, _), words in VIOLATIONS.items():
+        rule = f"{getattr(names, column)} {words}"
+        if counts.get(rule):
+            raise InputError.from_offenders(rule, counts[rule])
+
+
+def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
+    """Read the result of a `rainproof.sql` statement, in any form that a database or a library returns it."""
+    columns = as_columns(rows, by)
+    lower = {name.lower(): name for name in columns}  # some databases return names in upper case
+    missing = [name for name in COLUMNS if name not in lower]
+    if missing:
+        raise InputError(f"rows must have the columns of rainproof.sql's statement; they lack {', '.join(missing)}")
+    known = {name: columns[lower[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in lower}
+    segments = [name for name in columns if name.lower() not in known]
+    if by is not None and sorted(by) != sorted(segments):
+        raise InputError(f"by must name the columns of the segments; they are {segments}, and by is {list(by)}")
+    keys = {name: columns[name] for name in (segments if by is None else by)}
+    return from_grouped({**known, **keys}, tuple(keys), ColumnNames())
+
+
+def from_grouped(columns: Columns, by: tuple[str, ...], names: ColumnNames, *, pos_label: Any = None) -> GroupedCells:
+    """Check grouped rows, given column by column, and return their sums."""
+    integers = {name: _integers(name, columns[f"rainproof_{name}"]) for name in ("grid", "cell", "outcome", "count")}
+    sums = {name: _doubles(name, columns[f"rainproof_{name}"]) for name in ("weight", "rise", "squares")}
+    grids, cell, outcome, count = integers.values()
+    if not len(grids):
+        raise InputError("the table has columns but no rows")
+    grid = check_grid(int(grids[0]), "rainproof_grid")
+    if (grids != grid).any():
+        other = int(grids[grids != grid][0])
+        raise InputError(f"rainproof_grid must be the same in every row; it is {grid:,} and {other:,}")
+    for name, low, high in (("cell", -len(VIOLATIONS), grid), ("outcome", 0, 1), ("count", 0, 2**53)):
+        outside = (integers[name] < low) | (integers[name] > high)
+        if outside.any():
+            raise InputError(
+                f"rainproof_{name} must lie between {low} and {high:,}; it is {integers[name][outside][0]}"
+            )
+    rules = [f"{getattr(names, column)} {words}" for (column, _), words in VIOLATIONS.items()]
+    raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
+    check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
+    keep = count > 0  # rows of weight zero do not count
+    _check_sums(count[keep], *(column[keep] for column in sums.values()))
+    index = SegmentIndex()
+    segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
+    parts = (segment, cell, outcome, count, *sums.values())
+    kept = (part[keep] for part in parts)
+    return GroupedCells.from_columns(grid, by, index.keys, *kept, weight_name=names.weight)
+
+
+def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return columns by name from a table, a cursor, or an iterable of rows that are mappings or tuples."""
+    if isinstance(rows, Mapping):
+        return dict(rows)
+    if hasattr(rows, "column_names"):  # PyArrow
+        return {name: rows.column(name).to_pylist() for name in rows.column_names}
+    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):  # pandas, Polars
+        return {str(name): rows[name].to_numpy() for name in rows.columns}
+    names = None
+    if hasattr(rows, "description") and hasattr(rows, "fetchall"):  # a cursor of any Python database driver
+        names = [column[0] for column in rows.description or ()]
+        rows = rows.fetchall()
+    if not isinstance(rows, Iterable):
+        raise InputError(
+            f"rows must be the result of rainproof.sql's statement; they are of type {type(rows).__name__}"
+        )
+    rows = list(rows)
+    if rows and names is None:
+        names = _names(rows[0], by)
+    return _transpose(rows, names or [*COLUMNS, *(by or ())])
+
+
+def _names(row: Any, by: Sequence[str] | None) -> list[str]:
+    if hasattr(row, "keys"):
+        return list(row.keys())
+    fields = getattr(row, "_fields", None) or getattr(row, "__fields__", None)  # named tuples and SQLAlchemy, Spark
+    names = list(fields or [*COLUMNS, *(by or ())])
+    if len(names) != len(row):
+        raise InputError(
+            f"rows must have the {len(names)} columns of rainproof.sql's statement in its order, those of by last; "
+            f"they have {len(row)}"
+        )
+    return names
+
+
+def _transpose(rows: list[Any], names: list[str]) -> dict[str, Any]:
+    if rows and hasattr(rows[0], "keys"):
+        rows = [[row[name] for name in names] for row in rows]
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    return dict(zip(names, columns, strict=True))
+
+
+def _integers(name: str, values: Any) -> Ints:
+    array = _doubles(name, values)
+    if (array != np.floor(array)).any() or (np.abs(array) > 2.0**53).any():
+        raise InputError(f"rainproof_{name} must hold integers")
+    return array.astype(np.int64)
+
+
+def _doubles(name: str, values: Any) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"rainproof_{name} must hold numbers; {error}") from error
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise InputError(f"rainproof_{name} must hold finite numbers")
+    return array
+
+
+def check_other_label(labels: Iterable[Any], names: ColumnNames, pos_label: Any = None) -> None:
+    """Refuse more than one label besides the event's."""
+    found = sorted({label for label in labels if not is_missing(label)})
+    if len(found) > 1:
+        event = "the event" if pos_label is None else repr(pos_label)
+        raise InputError(
+            f"{names.label} must hold {event} and one other label; it holds {found[0]!r} and {found[-1]!r} too"
+        )
+
+
+def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> None:
+    if (weight <= 0).any() or (squares <= 0).any():
+        raise InputError("rainproof_weight and rainproof_squares must be positive where rainproof_count is")
+    if ((rise < 0) | (rise > weight * (1 + _ROUNDING))).any():
+        raise InputError("rainproof_rise must lie between 0 and rainproof_weight")
+    # The first since weights are not negative, the second by Cauchy and Schwarz.
+    if ((squares > weight**2 * (1 + _ROUNDING)) | (squares * count < weight**2 * (1 - _ROUNDING))).any():
+        raise InputError(
+            "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and rainproof_weight^2"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PairedSample(Frozen):
+    """Two forecasts for the same rows, compressed to a grid: the result of `scan` for two columns of predictions.
+
+    It has a number of rows and of weights for each pair of cells ``[k/m, (k + 1)/m)``, one of each forecast, and each
+    outcome. So it knows what anybody decides who acts from a threshold ``k/m`` on, and `switch_guarantee` takes it
+    instead of rows. Samples of the same grid can be added (``a + b``, or ``sum``): the result is that of the rows of
+    both.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rows = {"old": [0.1, 0.8, 0.6], "new": [0.2, 0.9, 0.4], "y": [0, 1, 0]}
+    >>> rainproof.scan(rows, ["old", "new"], "y")
+    PairedSample(n=3, events=1, grid=1024)
+    """
+
+    _table: CellTable  # slot: the cell of the old prediction times slot_count(m), plus the slot of the new one
+
+    @classmethod
+    def _from_grouped(cls, sums: GroupedCells) -> PairedSample:
+        """Make it from sums by segment, where a segment is a cell of the old prediction."""
+        m = sums.store.m
+        tables = [sums.store.cells(number) for number in range(len(sums.keys))]
+        cells = [int(str(label)) for (label,) in sums.keys]
+        slots = [slot_count(m) * cell + table.slot for cell, table in zip(cells, tables, strict=True)]
+        Sample._from_cells(
+            CellTable.join(m, tables, [table.slot for table in tables]), sums.weight_name
+        )  # which checks
+        return cls(CellTable.join(m, tables, slots))
+
+    @property
+    def grid(self) -> int:
+        """The grid m of the compression."""
+        return self._table.m
+
+    @property
+    def n(self) -> int:
+        """The number of rows (of positive weight)."""
+        return int(self._table.count.sum())
+
+    @property
+    def events(self) -> int:
+        """The number of rows with the event."""
+        return int(self._table.count[self._table.slot & 1 == 1].sum())
+
+    def _cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """The cells of both predictions, and the outcome, of each entry."""
+        old, slot = np.divmod(self._table.slot, slot_count(self.grid))
+        return old.astype(np.int32), (slot >> 1).astype(np.int32), slot & 1 == 1
+
+    def _sums(self) -> tuple[Ints, Floats, Floats]:
+        """The number of rows, their weight, and the sum of their squared weights, of each entry."""
+        return self._table.count, self._table.weight[0], self._table.squares
+
+    def _has_equal_weights(self) -> bool:
+        return self._table.has_equal_weights
+
+    def __add__(self, other: object) -> PairedSample:
+        return PairedSample(self._table.merge(other._table)) if isinstance(other, PairedSample) else NotImplemented
+
+    def __radd__(self, other: object) -> PairedSample:
+        return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
+
+    def __repr__(self) -> str:
+        return f"PairedSample(n={self.n}, events={self.events}, grid={self.grid})"

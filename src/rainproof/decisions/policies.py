@@ -1,0 +1,643 @@
+"""The policy that the guarantee is about: round the probability reproducibly, then take the best action there."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, Frozen, available_threads, freeze, run_in_threads
+from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
+from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities, refuse_masked
+from rainproof.core.files import check_document, read_json, write_atomic
+from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
+from rainproof.core.result import Shown, rows
+from rainproof.core.sample import Sample, as_sample, mapped
+from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
+from rainproof.decisions.tasks import DecisionTask, as_finite
+from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_RULE = "ids must be integers from -2**63 to 2**64 - 1, or text that UTF-8 can encode"
+_HINTS = {
+    "f": "floats are not reliable ids; use .astype('int64') or .astype(str)",
+    "b": "two values cannot identify rows",
+    "M": "use .astype(str)",
+    "m": "use .astype(str)",
+}
+
+
+def as_ids(ids: ArrayLike) -> NDArray[Any]:
+    """Return ids as an array of integers, text or objects; of a list as objects, as NumPy would unify their types."""
+    refuse_masked(ids, "ids")
+    array = np.asarray(ids, None if hasattr(ids, "__array__") else np.object_)
+    if array.ndim != 1:
+        raise InputError(f"ids must be one-dimensional; its shape is {array.shape}")
+    if array.dtype.kind not in "iuUSTO":
+        hint = _HINTS.get(array.dtype.kind)
+        raise InputError(f"ids must be integers or text; they are of type {array.dtype}{f' ({hint})' if hint else ''}")
+    return array
+
+
+def names(ids: NDArray[Any]) -> Words | None:
+    """Return the number x of each id (see `rainproof.decisions._rounding`); None if an id has none."""
+    kind = ids.dtype.kind
+    if kind in "iu":
+        wide = np.ascontiguousarray(ids, np.int64 if kind == "i" else np.uint64)
+        return wide.view(np.uint64)
+    words = np.empty(len(ids), np.uint64)
+    if kind == "U":
+        good = name_text(_matrix(ids, np.dtype(np.uint32)), words)
+    elif kind == "S":
+        good = name_bytes(_matrix(ids, np.dtype(np.uint8)), words)
+    else:
+        good = name_objects(ids.tolist(), words)
+    return words if good else None
+
+
+def _matrix(text: NDArray[Any], unit: np.dtype[Any]) -> NDArray[Any]:
+    """Return text of one width as a matrix of characters."""
+    native = np.ascontiguousarray(text, text.dtype.newbyteorder("="))
+    return native.view(unit).reshape(len(native), -1)
+
+
+def explain_ids(ids: NDArray[Any]) -> InputError | None:
+    """Return the error for the ids that have no number, if any; slow, as it checks one at a time."""
+    one = np.empty(1, np.uint64)
+    bad = [row for row, value in enumerate(ids) if not name_objects([value], one)]
+    if not bad:
+        return None
+    return InputError.from_offenders(_RULE, len(bad), f"ids[{bad[0]}]", repr(ids[bad[0]]))
+
+
+_ROUNDING = 1e-12  # losses within this count as equal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class GridChoice(Frozen):
+    """The largest loss of any decision on predictions rounded to each grid, and the grid with the smallest.
+
+    Attributes
+    ----------
+    grid : int
+        The grid m with the smallest loss (the coarsest, if there are several).
+    loss : float
+        The loss there: no decision lost a larger share of what is at stake on these rows.
+    bound : float
+        The paper's bound there.
+    grids : ndarray of int
+        The grids: 2, 4, 8 and so on.
+    losses : ndarray of float
+        CDL(S_m) for each grid: the largest expected swap regret of any decision maker who rounds to 1/m, exactly.
+    bounds : ndarray of float
+        The paper's bound for each grid, ``2 SCDL_m + 2/m`` (at most 1).
+    n : int
+        The number of rows.
+    """
+
+    grid: int
+    loss: float
+    bound: float
+    grids: NDArray[np.int64]
+    losses: Floats
+    bounds: Floats
+    n: int
+
+    def __post_init__(self) -> None:
+        freeze(self.grids, self.losses, self.bounds)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss of each grid into axes (default: new ones); see `rainproof.plots.grid_choice`."""
+        from rainproof.plots import grid_choice
+
+        return grid_choice(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        return {
+            "result": "choose_grid",
+            "grid": self.grid,
+            "loss": self.loss,
+            "bound": self.bound,
+            "n": self.n,
+            "grids": self.grids.tolist(),
+            "losses": self.losses.tolist(),
+            "bounds": self.bounds.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        return f"GridChoice(grid={self.grid}, loss={self.loss:.6g}, bound={self.bound:.6g}, n={self.n})"
+
+    def __str__(self) -> str:
+        lines = [f"{'grid':>8}  {'loss':>8}  {'bound':>8}"]
+        for m, loss, bound in self._rows():
+            lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.grid)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{loss:.4f}</td><td>{bound:.4f}</td></tr>"
+            for m, loss, bound in self._rows()
+        )
+        head = "<tr><th>grid</th><th>CDL(S<sub>m</sub>)</th><th>2 SCDL<sub>m</sub> + 2/m</th></tr>"
+        return f"<p>Act on multiples of <b>1/{self.grid}</b> ({rows(self.n)})</p><table>{head}{body}</table>"
+
+    def _rows(self) -> list[tuple[int, float, float]]:
+        return list(zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True))
+
+
+def choose_grid(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    max_grid: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> GridChoice:
+    r"""Choose the grid to round predictions to before acting on them.
+
+    Coarse rounding adds error; after fine rounding each value has too few rows for its event rate to be close to it.
+    For each grid the loss is computed exactly: the largest expected loss on these rows of any decision maker who rounds
+    to it (at random, without bias) and takes the best action there. The best grid has the smallest loss.
+
+    Explained in docs/decisions.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    max_grid : int, optional
+        The finest grid to try, a power of two (default: the first of at least :math:`4 \sqrt n` and 64, where n is
+        ``Sample.effective_n``; at most the grid of a compressed sample).
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    GridChoice
+
+    Notes
+    -----
+    :math:`S_m` is the sample with its predictions rounded to :math:`j/m`; it gives
+    :math:`\mathrm{CDL}(S_m) = \sup_Z \mathrm{SR}_Z \le 2\,\mathrm{SCDL}_m + 2/m`, over all tasks Z with payoffs in
+    [0, 1]. The left side is twice the concave envelope of the regret curve at 1/2, and often several times
+    smaller than the right.
+
+    *The finest grid.* Beyond :math:`m = 4 \sqrt n` rounding costs at most :math:`2/m \le 1/(2\sqrt n)`, which is less
+    than the variation of the loss by chance, so finer grids gain nothing. Meanwhile the loss of the rounded rows
+    approaches that of the rows themselves, which is far from 0 even for a perfectly calibrated forecaster: hindsight
+    knows the outcome of every prediction that occurs once.
+
+    *Limits.* The loss is that of these rows, and the grid was chosen on them. For K grids fixed
+    in advance, the loss in the population is, with probability 1 - d, for all of them at once at most
+    :math:`\mathrm{CDL}(S_m) + \sqrt{2 \ln(K/d) / n}` (with `Sample.effective_n` for n).
+    `guarantee` has a sharper bound. Regret compares with the best that can be done knowing only the rounded prediction:
+    a coarse grid can have a small loss because it carries little information.
+
+    One pass over the rows and O(m) for each grid. A compressed sample gives the same result as its rows, on
+    the grids up to its own.
+
+    References
+    ----------
+    arXiv:2605.17749, Theorem 4.2 (the bound). The exact loss of each grid is new here.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(300)
+    >>> y = rng.random(300) < p**1.5
+    >>> choice = rainproof.choose_grid(y, p)
+    >>> choice
+    GridChoice(grid=16, loss=0.0456906, bound=0.161056, n=300)
+    >>> print(choice)
+        grid      loss     bound
+           2    0.1255    1.0000
+           4    0.0783    0.5000
+           8    0.0484    0.2643
+          16    0.0457    0.1611  <- best
+          32    0.0496    0.1062
+          64    0.0687    0.0978
+         128    0.0943    0.1070
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
+    grids = [2**k for k in range(1, finest.bit_length())]
+    found = [sample._on_grid(m) for m in grids]
+    losses, bounds = np.array([one.loss for one in found]), np.array([one.bound for one in found])
+    at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])
+    return GridChoice(
+        grid=grids[at],
+        loss=float(losses[at]),
+        bound=float(bounds[at]),
+        grids=np.array(grids, np.int64),
+        losses=losses,
+        bounds=bounds,
+        n=sample.n,
+    )
+
+
+def _finest(sample: Sample) -> int:
+    """Return the first grid whose rounding costs less than half of what chance does, at most that of the sample."""
+    enough = 1 << math.ceil(math.log2(4 * math.sqrt(sample.effective_n)))
+    return min(max(64, enough), sample.grid or LARGEST_GRID)
+
+
+_BLOCK = 1 << 15  # rows per block: their temporary arrays stay in the second-level cache
+_ROWS_PER_THREAD = 1 << 18  # fewer take less time than starting a thread
+_VERSION = 1
+_KEYS = ("grid", "rounding", "seed", "task")
+_NAMES = ColumnNames(prob="p")
+_NONE = np.zeros(0, np.uint64)
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
+class RoundingPolicy(Shown):
+    r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
+
+    Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of
+    this policy is at most ``2 SCDL_m + 2/m`` of what is at stake (`DecisionTask.scale`), whatever the task,
+    compared with the best swap of actions in hindsight. The rounding is random, but reproducible: it depends only
+    on the row's id and the seed, so the same row gets the same action on another day, in another order and on
+    another machine.
+
+    Parameters
+    ----------
+    task : DecisionTask
+        The decision.
+    grid : int, optional
+        The grid m: a power of two, up to 2**20 (default: chosen for `sample`).
+    sample : Sample, optional
+        Past predictions and outcomes to choose `grid` for, by `rainproof.choose_grid` (soft rounding only). Either
+        `grid` or `sample` is required, as no grid is good for all predictions.
+    rounding : {"soft", "hard"}
+        "soft" rounds to one of the two neighbouring multiples of ``1/m``, at random, so that the mean is ``p``. "hard"
+        rounds down, without randomness and ids; its bound is that of the hard-binned measure, and two
+        close predictions can be treated differently.
+    seed : int
+        From 0 to 2**64 - 1. Another seed rounds all rows anew, independently.
+    recalibration : PiecewiseMap, optional
+        A map that probabilities go through before they are rounded, such as ``Recalibrator().fit(p, y).map_``; those of
+        `sample` too. All methods take the original probabilities.
+
+    Notes
+    -----
+    This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is rounded up
+    exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number computed from id and seed by a fixed
+    hash; docs/policy.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
+    ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
+
+    Rows with the same id share their uniform number. The bound on the expected loss still holds; the actual loss
+    is close to it with high probability (Theorem 4.4) only if ids differ. The hash is not secret: people who can
+    choose their own id and know the seed can choose how they are rounded.
+
+    References
+    ----------
+    arXiv:2605.17749, Section 4: Definition 4.1 (rounding), Theorem 4.2 (the bound), Theorem 4.4 (with high
+    probability).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    >>> policy = rainproof.RoundingPolicy(task, 8, seed=7)
+    >>> policy.round([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
+    [0.375, 0.25, 0.25, 0.875]
+    >>> policy.decide([0.3, 0.3, 0.3, 0.9], ids=["ann", "bob", "cyd", "dan"]).tolist()
+    ['act', 'wait', 'wait', 'act']
+    >>> policy.probabilities([0.3, 0.9]).round(3).tolist()
+    [[0.6, 0.4], [0.0, 1.0]]
+    """
+
+    task: DecisionTask
+    grid: int
+    rounding: Rounding
+    seed: int
+    recalibration: PiecewiseMap | None
+    _points: Floats
+    _choices: NDArray[Any]
+    _key: int
+
+    def __init__(
+        self,
+        task: DecisionTask,
+        grid: int | None = None,
+        *,
+        sample: Sample | None = None,
+        rounding: Rounding = "soft",
+        seed: int = 0,
+        recalibration: PiecewiseMap | None = None,
+    ) -> None:
+        if not isinstance(task, DecisionTask):
+            raise InputError(f"task must be a DecisionTask; it is {task!r}")
+        check_rounding(rounding)
+        if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
+            raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
+        size = _grid_size(grid, sample, rounding, recalibration)
+        points = np.arange(size + 1) / size
+        choices = task._choices(points)
+        freeze(points, choices)
+        values = (task, size, rounding, _check_seed(seed), recalibration, points, choices, key_of(seed))
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
+        """Return the rounded probabilities, multiples of ``1/m``.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        ids : array_like of shape (n,), optional
+            The id of each row: integers (of any type, from -2**63 to 2**64 - 1) or text. An integer and
+            its decimal text, 5 and "5", are the same id. Required for soft rounding.
+        """
+        return self._apply(p, ids, self._points)
+
+    def decide(self, p: ArrayLike, ids: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the best action at each rounded probability, by name.
+
+        The action depends only on (id, seed, p): not on the order of the rows, on other rows, or on
+        the machine.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+        ids : array_like of shape (n,), optional
+            The id of each row, as for `round`. There is no default, as only the caller knows what identifies a
+            case that comes again; the row number, ``np.arange(len(p))``, will do if rows never change their order.
+
+        Returns
+        -------
+        ndarray of str
+            For a quadratic task, the rounded probabilities themselves.
+        """
+        return self.task._decode(self._apply(p, ids, self._choices))
+
+    def decide_index(
+        self, p: ArrayLike, ids: ArrayLike | None = None, *, out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Return the index in ``task.actions`` of each action, which takes far less memory than its name.
+
+        Parameters
+        ----------
+        p, ids : array_like of shape (n,)
+            As for `decide`.
+        out : ndarray of shape (n,), optional
+            The array to write to: contiguous, of the type below. After an error it may be partly written.
+
+        Returns
+        -------
+        ndarray of uint8
+            Of intp for tasks with more than 256 actions.
+        """
+        as_finite(self.task, "decide_index")
+        return self._apply(p, ids, self._choices, out)
+
+    def probabilities(self, p: ArrayLike) -> Floats:
+        """Return the probability of each action over the random rounding, whatever the ids and the seed.
+
+        Parameters
+        ----------
+        p : array_like of shape (n,)
+            Probabilities, in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            One column for each of ``task.actions``. Each row sums to 1.
+        """
+        task = as_finite(self.task, "probabilities")
+        prob = checked_probabilities(p).astype(np.float64)
+        prob = prob if self.recalibration is None else self.recalibration.apply(prob)
+        cell, up = split(prob, self.grid, soft=self.rounding == "soft")
+        shares = np.zeros((len(prob), len(task.actions)))
+        rows = np.arange(len(prob))
+        shares[rows, self._choices[cell]] = 1 - up
+        shares[rows, self._choices[np.minimum(cell + 1, self.grid)]] += up
+        return shares
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy as JSON, completely or not at all; `load_policy` reads it."""
+        write_atomic(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
+        document = {
+            "format": "rainproof policy",
+            "version": _VERSION,
+            "grid": self.grid,
+            "rounding": self.rounding,
+            "seed": self.seed,
+            "task": self.task.to_dict(),
+        }
+        return document if self.recalibration is None else document | {"recalibration": self.recalibration.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RoundingPolicy:
+        """Read the policy that `to_dict` wrote."""
+        data = check_document(data, "policy", version=_VERSION, keys=_KEYS, optional=("recalibration",))
+        task = DecisionTask.from_dict(data["task"])
+        recalibration = PiecewiseMap.from_dict(data["recalibration"]) if "recalibration" in data else None
+        grid = check_grid(data["grid"])
+        return cls(task, grid, rounding=data["rounding"], seed=data["seed"], recalibration=recalibration)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RoundingPolicy.from_dict, (self.to_dict(),)  # computing the tables is faster than sending them
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, RoundingPolicy) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.grid, self.rounding, self.seed, self.task))
+
+    def __repr__(self) -> str:
+        first = "" if self.recalibration is None else ", recalibration=..."
+        return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed}{first})"
+
+    def __str__(self) -> str:
+        first = "" if self.recalibration is None else "recalibrated, then "
+        how = "at random to a neighbouring" if self.rounding == "soft" else "down to a"
+        return f"{self.task}\nProbabilities are {first}rounded {how} multiple of 1/{self.grid} first."
+
+    def _apply(
+        self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
+    ) -> NDArray[Any]:
+        """Look up in the table what each p is rounded to, block by block, on several threads."""
+        prob = as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
+        named = self._ids(ids, len(prob))
+        out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)
+        threads = max(1, min(available_threads(), len(prob) // _ROWS_PER_THREAD))
+        edges = [len(prob) * part // threads for part in range(threads + 1)]
+
+        def work(part: int) -> bool:
+            blocks = range(edges[part], edges[part + 1], _BLOCK)
+            return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
+
+        if not run_in_threads(work, threads):
+            error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
+            assert error is not None
+            raise error
+        return out
+
+    def _block(
+        self,
+        prob: NDArray[Any],
+        ids: NDArray[Any] | None,
+        table: NDArray[Any],
+        out: NDArray[Any],
+        start: int,
+        stop: int,
+    ) -> bool:
+        rows = slice(start, min(start + _BLOCK, stop))
+        x = _NONE if ids is None else names(ids[rows])
+        if x is None:
+            return False
+        plain = np.ascontiguousarray(prob[rows], np.float64)
+        return choose(plain, x, self._key, self.grid, ids is not None, table, out[rows])
+
+    def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
+        """Check the ids; return None for hard rounding, which does not use them."""
+        if ids is None:
+            if self.rounding == "soft":
+                raise InputError(
+                    "ids is missing: soft rounding needs an id for each row, so that the same row gets the same "
+                    "action again (np.arange(len(p)) if rows never change their order)"
+                )
+            return None
+        array = as_ids(ids)
+        if len(array) != n:
+            raise InputError(f"p and ids must have the same length; they have {n:,} and {len(array):,}")
+        return array if self.rounding == "soft" else None
+
+
+def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
+    """Read a policy that `RoundingPolicy.save` wrote.
+
+    Explained in docs/policy.md.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The JSON file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not JSON, or is not a policy of a version that this rainproof reads.
+
+    Examples
+    --------
+    >>> import rainproof, tempfile
+    >>> policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(f"{folder}/policy.json")
+    ...     rainproof.load_policy(f"{folder}/policy.json") == policy
+    True
+    """
+    return read_json(path, "policy", lambda data, _: RoundingPolicy.from_dict(data))
+
+
+def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None) -> int:
+    if (grid is None) == (sample is None):
+        raise InputError(
+            "grid is missing: pass grid, or sample=rainproof.Sample(y_true, y_prob) to choose it for past outcomes"
+            if grid is None
+            else "grid and sample must not both be given: a sample is used only to choose the grid"
+        )
+    if grid is not None:
+        return check_grid(grid)
+    if not isinstance(sample, Sample):
+        raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
+    if rounding == "hard":
+        raise InputError("grid is missing: it can be chosen for soft rounding only")
+    return choose_grid(sample if recalibration is None else mapped(sample, recalibration)).grid
+
+
+def _check_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
+    return int(seed)
+
+
+def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    good = isinstance(out, np.ndarray) and out.shape == (n,) and out.dtype == dtype
+    if not good or not (out.flags.c_contiguous and out.flags.writeable):
+        raise InputError(f"out must be a contiguous, writeable array of {n:,} values of type {dtype}")
+    return out
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyCost:
+    """The expected cost per case of a policy on these rows, beside that of simpler ways to act.
+
+    The cost of an action is its payoff below that of the best action for the outcome: for a task from costs, the cost
+    of a false alarm or a miss. The numbers are those of these rows: estimates for new ones.
+
+    Attributes
+    ----------
+    policy : float
+        Of the policy, on average over its random rounding.
+    unrounded : float
+        Of the best action at each probability as it is (recalibrated first, if the policy does so).
+    always : dict of str to float
+        Of each action if it is taken in every case.
+    random_share : float
+        The share of the rows (of their weight) that can get either of two actions, depending on the rounding.
+    """
+
+    policy: float
+    unrounded: float
+    always: dict[str, float]
+    random_share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "unrounded": self.unrounded,
+            "always": self.always,
+            "random_share": self.random_share,
+        }
+
+
+def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
+    """Compute the costs per case; rows of a compressed sample count as equal to the mean of their cell."""
+    task = as_finite(policy.task, "policy_cost")
+    table = sample._distinct_table()
+    total = table.negative.sum() + table.positive.sum()
+    share = np.stack([table.negative, table.positive], axis=1) / total
+    cost = (task.matrix.max(axis=0) - task.matrix).T  # by outcome and action
+    paid = share @ cost  # by prediction and action
+    unrounded, random = without_rounding(policy, table.prob)
+    outcomes = np.array([table.negative.sum(), table.positive.sum()]) / total
+    return PolicyCost(
+        policy=float((policy.probabilities(table.prob) * paid).sum()),
+        unrounded=float(np.take_along_axis(paid, unrounded[:, None], axis=1).sum()),
+        always=dict(zip(task.actions, (outcomes @ cost).tolist(), strict=True)),
+        random_share=float(share[random].sum()),
+    )
+
+
+def without_rounding(policy: RoundingPolicy, p: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the best action at each probability as it is, and whether the rounding decides between two actions."""
+    task = as_finite(policy.task, "without_rounding")
+    prob: Floats = p.astype(np.float64) if policy.recalibration is None else policy.recalibration.apply(p)
+    cell, up = split(prob, policy.grid, soft=policy.rounding == "soft")
+    below, above = policy._choices[cell], policy._choices[np.minimum(cell + 1, policy.grid)]
+    return task.best_index(prob), (up > 0) & (below != above)

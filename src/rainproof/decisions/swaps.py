@@ -1,0 +1,449 @@
+"""What acting on the predictions costs: at each threshold, and in one decision, against the best change of actions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.cells import check_grid
+from rainproof.core.curve import Acted, Chord, DecisionCurve, RegretCurve, Swaps
+from rainproof.core.result import Shown, rows
+from rainproof.core.sample import Sample, as_sample
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, Per, Response, Swap, decision_with
+from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+_ROUNDING = 1e-15  # losses up to this are rounding error
+
+
+class WorstThreshold(NamedTuple):
+    """The highest point of a regret curve."""
+
+    threshold: float
+    regret: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RegretProfile(Shown, Frozen):
+    """The regret curve: the loss at every decision threshold. Call it with thresholds.
+
+    Attributes
+    ----------
+    threshold, regret : ndarray
+        The points of the curve, which is linear between them; at a jump the threshold occurs twice, with both values.
+    worst : WorstThreshold
+        ``worst.threshold`` and ``worst.regret``: the highest point of the curve (the first, if there are several).
+    loss : float
+        The largest loss of any decision, as a share of what is at stake: CDL for ``swaps="all"``.
+    worst_task : FiniteTask or None
+        The decision with this loss, with payoffs in [0, 1]; None if no decision loses anything (up to rounding).
+    swaps : {"all", "monotone", "constant"}
+        The changes of predictions that hindsight may make.
+    grid : int or None
+        The grid that predictions are rounded to; None if they are not rounded.
+    n : int
+        The number of rows.
+    """
+
+    threshold: Floats
+    regret: Floats
+    worst: WorstThreshold
+    loss: float
+    worst_task: FiniteTask | None
+    swaps: Swaps
+    grid: int | None
+    n: int
+    _curve: RegretCurve = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze(self.threshold, self.regret)
+
+    def __call__(self, threshold: ArrayLike) -> Any:
+        """Return the regret at thresholds in [0, 1]; at a jump, the larger value."""
+        return self._curve(threshold)[()]
+
+    @property
+    def net_benefit(self) -> Floats:
+        """The net benefit lost at each threshold mu: ``regret / (1 - mu)``, the units of decision curves.
+
+        Decision curve analysis counts in true positives per row; a false positive costs the odds
+        ``mu / (1 - mu)``. At mu = 1 it is the limit from the left, infinite if the regret is not 0.
+        """
+        inner = self.regret[:-1] / (1 - self.threshold[:-1])
+        # The last piece of the curve is a line; if it ends in 0, its ratio to 1 - mu is constant.
+        last = math.inf if self.regret[-1] > 0 else inner[-1]
+        benefit = np.append(inner, last)
+        freeze(benefit)
+        return benefit
+
+    def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
+        """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99."""
+        mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
+        if not mu.size or not ((mu >= 0) & (mu < 1)).all():
+            raise InputError("threshold must be some numbers in [0, 1)")
+        acted, odds = Acted.at(self._curve.table, mu, ties=True), mu / (1 - mu)
+        forecast = acted.true_positive - odds * acted.false_positive
+        return DecisionCurve(
+            threshold=mu,
+            forecast=forecast,
+            best=forecast + self._curve.points(mu).left / (1 - mu),
+            always=acted.true_positive + acted.false_negative - odds * (acted.false_positive + acted.true_negative),
+            grid=self.grid,
+            n=self.n,
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.regret`."""
+        from rainproof.plots import regret
+
+        return regret(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        return {
+            "result": "regret_curve",
+            "loss": self.loss,
+            "worst": {"threshold": self.worst.threshold, "regret": self.worst.regret},
+            "worst_task": self.worst_task and self.worst_task.to_dict(),
+            "swaps": self.swaps,
+            "grid": self.grid,
+            "n": self.n,
+            "threshold": self.threshold.tolist(),
+            "regret": self.regret.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        grid = "" if self.grid is None else f", grid={self.grid}"
+        worst = f"worst=({self.worst.threshold:.6g}, {self.worst.regret:.6g})"
+        return f"RegretProfile(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
+
+    def __str__(self) -> str:
+        grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
+        loss = "anything" if self.worst_task is None else f"more than {self.loss:.2%} of what is at stake"
+        said = f"No decision loses {loss} by acting on these predictions{grid} ({rows(self.n)}, {self.swaps} swaps)."
+        if self.worst_task is None:
+            return said
+        return f"{said}\nLargest loss: {decision_with(self.worst_task.thresholds)}."
+
+
+def regret_curve(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    grid: int | None = None,
+    swaps: Swaps = "all",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> RegretProfile:
+    r"""Compute the loss of acting on the predictions at each decision threshold, and the decision that loses most.
+
+    Whoever acts if the prediction is at least mu loses ``curve(mu)`` per row, where a false alarm costs mu and a
+    miss 1 - mu, compared with the best swap of predictions in hindsight. ``curve.worst`` is the threshold
+    with the largest loss, ``curve.worst_task`` the decision of any kind with the largest loss, and ``curve.loss``
+    this loss.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/decisions.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    grid : int, optional
+        A power of two m: round the predictions to multiples of 1/m at random, without bias, before acting on them (the
+        paper's :math:`D_m`). Default: no rounding. If all predictions are distinct, hindsight then knows the
+        outcome of each, and the curve is high even for a perfectly calibrated forecaster.
+    swaps : {"all", "monotone", "constant"}
+        The changes that hindsight may make: each distinct prediction on its own, all by one nondecreasing function, or
+        all to one number.
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    RegretProfile
+
+    Notes
+    -----
+    With q the event rate at a distinct prediction p and h(p) its best replacement,
+
+    .. math:: R(\mu) = \mathrm{E}[(y - \mu)(1\{h(p) > \mu\} - 1\{p > \mu\})]_+, \qquad
+        \text{loss} = 2 \widehat R(\tfrac12),
+
+    twice the concave envelope of R at 1/2 (see `calibration_decision_loss`). The chord of the envelope over 1/2,
+    from :math:`\mu_a` to :math:`\mu_b` with :math:`l \mu_a + (1-l) \mu_b = 1/2`, is the worst task: payoffs
+    without and with the event (1, 0) below :math:`\mu_a`, :math:`(1 - 2 l \mu_a, 2 l (1 - \mu_a))` between, and
+    (0, 1) from :math:`\mu_b` on. If one threshold alone is worst, there are two actions. Where the regret
+    requires a prediction equal to a threshold to count as below it, the threshold of the task is the next double.
+
+    O(n log n), or O(m) after one pass over the rows with a `grid`. A compressed sample gives the exact curve on
+    each grid up to its own; without `grid`, all predictions of a cell count as equal.
+
+    References
+    ----------
+    Hu, Wu (2024), arXiv:2404.13503 (thresholds suffice up to a factor 2). arXiv:2605.17749, Lemmas 2.1 and 2.2.
+    Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361 (net benefit).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> curve = rainproof.regret_curve([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6])
+    >>> curve
+    RegretProfile(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
+    >>> print(curve)
+    No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
+    Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    if grid is None:
+        curve = RegretCurve.from_table(sample._distinct_table(), swaps)
+    else:
+        grid = check_grid(grid, compressed=sample.grid)
+        curve = sample._on_grid(grid).curve(swaps)
+    mu, regret = _outline(curve)
+    corners = curve.corners
+    top = int(corners.value.argmax())
+    return RegretProfile(
+        threshold=mu,
+        regret=regret,
+        worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
+        loss=curve.loss,
+        worst_task=worst_task(curve.chord),
+        swaps=swaps,
+        grid=grid,
+        n=sample.n,
+        _curve=curve,
+    )
+
+
+def _outline(curve: RegretCurve) -> tuple[Floats, Floats]:
+    """Return the points to plot: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
+    points = curve.breakpoints()
+    mu = np.repeat(points.mu, 2)[1:-1]
+    regret = np.stack([points.left, points.right], axis=1).ravel()[1:-1]
+    if curve.swaps != "constant":
+        return mu, regret
+    table = curve.table
+    above = np.searchsorted(table.prob, points.mu[:-1], "right")  # the first prediction above each piece
+    goes_up = curve.recalibrated[0] > points.mu[:-1]
+    events, others = (_swapped(mass, above, goes_up) for mass in (table.positive, table.negative))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = events / (events + others)  # each piece is the positive part of events (1 - mu) - others mu
+    inside = (root > points.mu[:-1]) & (root < points.mu[1:])
+    at = 2 * np.flatnonzero(inside) + 1
+    return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
+
+
+def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
+    """Return the weight that a constant prediction acts on minus the weight that the predictions act on."""
+    tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    moved: Floats = np.where(goes_up, tail[0], 0.0) - tail[above]
+    return moved
+
+
+def worst_task(chord: Chord) -> FiniteTask | None:
+    """Return the task that a chord stands for; if one end loses nothing or has no share, it has two actions."""
+    if chord.value <= _ROUNDING:
+        return None
+    share, mu_a, mu_b = chord.share, chord.mu_a, chord.mu_b
+    middle = (1 - 2 * share * mu_a, 2 * share * (1 - mu_a))
+    loses_a, loses_b = share > 0 and chord.regret_a > 0, share < 1 and chord.regret_b > 0
+    # In a task ties go to the upper action; where they must go to the lower one, the next double is the threshold.
+    at_a = mu_a if chord.above_a else math.nextafter(mu_a, 2.0)
+    at_b = mu_b if chord.above_b else math.nextafter(mu_b, 2.0)
+    if loses_a and loses_b:
+        names, payoffs, thresholds = ("below", "between", "above"), ((1.0, 0.0), middle, (0.0, 1.0)), (at_a, at_b)
+        return FiniteTask(actions=names, payoffs=payoffs, order=(0, 1, 2), thresholds=thresholds)
+    pair = ((1.0, 0.0), middle) if loses_a else (middle, (0.0, 1.0))
+    threshold = at_a if loses_a else at_b
+    return FiniteTask(actions=("below", "above"), payoffs=pair, order=(0, 1), thresholds=(threshold,))
+
+
+_PRINTED = 10  # swaps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwapRegret(Shown):
+    """The swap regret of a decision, and the swaps that would have saved it.
+
+    Attributes
+    ----------
+    value : float
+        The swap regret per row, as a share of what is at stake (``task.scale``); 0 is perfect.
+    in_units : float
+        The same in the units of the payoffs.
+    swaps : tuple of Swap
+        The swaps that save anything, the best first; together they save `value`. For a quadratic task the hundred
+        that save most.
+    per : {"action", "prediction"}
+        Whether a swap applies to an action, or to an action at one distinct prediction.
+    task : DecisionTask
+    n : int
+        The number of rows.
+    weighted : bool
+        Whether the rows have weights.
+    """
+
+    value: float
+    in_units: float
+    swaps: tuple[Swap, ...]
+    per: Per
+    task: DecisionTask
+    n: int
+    weighted: bool
+
+    @property
+    def best_swap(self) -> dict[Any, Any]:
+        """The replacement of each action worth changing; per prediction, the one that saves most."""
+        best: dict[Any, Any] = {}
+        for swap in self.swaps:
+            best.setdefault(swap.action, swap.replacement)
+        return best
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        return {
+            "result": "swap_regret",
+            "value": self.value,
+            "in_units": self.in_units,
+            "per": self.per,
+            "n": self.n,
+            "weighted": self.weighted,
+            "swaps": [{name: getattr(swap, name) for name in Swap.__slots__} for swap in self.swaps],
+            "task": self.task.to_dict(),
+        }
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """A sentence for each of the ten swaps that save most, the best first."""
+        some = " at some predictions" if self.per == "prediction" else ""
+        return tuple(
+            f"Replace {_show(swap.action)} by {_show(swap.replacement)}{some}: saves {swap.saves:.2%} of what is at "
+            f"stake, on {f'{swap.share:.1%} of the weight' if self.weighted else rows(swap.weight)}."
+            for swap in self.swaps[:_PRINTED]
+        )
+
+    def __repr__(self) -> str:
+        best = self.best_swap
+        shown = repr(best) if len(best) <= _PRINTED else f"<{len(best)} swaps>"
+        return f"SwapRegret(value={self.value:.6g}, best_swap={shown}, per={self.per!r}, n={self.n})"
+
+    def __str__(self) -> str:
+        if not self.swaps:
+            return f"No swap of {self.per}s would have saved anything on {rows(self.n)}."
+        cost = f"{self.value:.2%} of what is at stake ({self.in_units:.4g} per row)"
+        more = len(self.swaps) - _PRINTED
+        return "\n".join(
+            [
+                f"Swapping {self.per}s in hindsight saves {cost} on {rows(self.n)}.",
+                *(f"  {line}" for line in self.advice),
+                *([f"  ... and {more} more."] if more > 0 else []),
+            ]
+        )
+
+
+def swap_regret(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    task: DecisionTask | None = None,
+    *,
+    per: Per = "action",
+    response: Response | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> SwapRegret:
+    r"""Compute the swap regret of a decision: what the best change of actions would have saved in hindsight.
+
+    The decision maker took, for each row, the action that is best if the prediction is right. A swap is a rule such as
+    "wherever I acted, I should have waited". Swap regret is what the best such rules would have saved;
+    ``best_swap`` lists them.
+
+    Between 0 and 1, as a share of what is at stake; 0 is perfect.
+
+    Explained in docs/decisions.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1]. Omit it with a Sample: ``swap_regret(sample, task=task)``.
+    task : DecisionTask
+        The decision.
+    per : {"action", "prediction"}
+        "action": a swap replaces an action wherever it was taken. "prediction": it can do so for each
+        distinct prediction on its own, which saves at least as much; where all predictions are distinct, hindsight then
+        knows every outcome.
+    response : object with a method probabilities, optional
+        How the decision maker acts (default: the best action at p): the probability of each of ``task.actions``,
+        of shape (n, k), such as from a `RoundingPolicy`. The regret is then the expected one.
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    SwapRegret
+
+    Notes
+    -----
+    With r the response, and E the mean over rows and over the response's own randomness,
+
+    .. math:: \sum_a \max_b \mathrm{E}[(U(b,y) - U(a,y)) 1\{r = a\}]
+        \quad\text{or}\quad \mathrm{E}[\max_b (1-q) U(b,0) + q U(b,1)] - \mathrm{E}[U(r, y)],
+
+    per action or per prediction, where q is the event rate at each distinct prediction (the prediction given to the
+    response, before any rounding by it). Both are divided by ``task.scale``. For the best
+    response the second is the regret curve integrated against ``task.mixture()``, and at most CDL. For a quadratic
+    task every distinct prediction is an action of its own, and both are :math:`\mathrm{E}[(p - q)^2]`.
+
+    O(n log n), and O(k) for each distinct prediction with a `response`. On a compressed sample all rows of a cell
+    act on the mean of their predictions: this changes the action only in a cell that contains a threshold, and "per
+    prediction" means per cell.
+
+    References
+    ----------
+    arXiv:2605.17749, Definition 4.4 (for random responses) and Theorem 4.2 (what rounding guarantees).
+    Foster, Vohra (1997), "Calibrated learning and correlated equilibrium", doi:10.1006/game.1997.0595.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
+    >>> r = rainproof.swap_regret([0, 0, 0, 0, 0, 0, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.3, 0.3, 0.3, 0.9], task)
+    >>> r.value, r.in_units, r.best_swap
+    (0.03125, 1.25, {'treat': 'wait'})
+    >>> print(r)
+    Swapping actions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.
+      Replace 'treat' by 'wait': saves 3.12% of what is at stake, on 6 rows.
+    """
+    if isinstance(y_prob, DecisionTask):
+        raise InputError("y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)")
+    if not isinstance(task, DecisionTask):
+        raise InputError(f"task must be a DecisionTask; it is {task!r}")
+    if per not in ("action", "prediction"):
+        raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    value, swaps = task._swaps(sample, per, response)
+    in_units = value * task.scale
+    return SwapRegret(
+        value=value, in_units=in_units, swaps=swaps, per=per, task=task, n=sample.n, weighted=sample._weighted
+    )
+
+
+def _show(action: str | float) -> str:
+    return repr(action) if isinstance(action, str) else f"{action:.4g}"

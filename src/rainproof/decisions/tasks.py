@@ -1,0 +1,706 @@
+"""Decision tasks: the actions of a decision, and what each is worth with the event and without it."""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import as_numbers, check_probabilities, refuse_masked
+from rainproof.core.result import Shown
+from rainproof.core.sample import Sample
+from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.core.sample import Sample
+
+
+def decision_with(thresholds: Sequence[float]) -> str:
+    """Describe a decision by its thresholds: "a decision with threshold 0.2 (a miss costs 4 times a false alarm)"."""
+    ends = list(map(show_threshold, thresholds))
+    if len(ends) == 1:
+        return f"a decision with threshold {ends[0]}{_cost_ratio(thresholds[0])}"
+    return f"a decision among {len(ends) + 1} actions with thresholds {' and '.join(ends)}"
+
+
+def show_threshold(threshold: float) -> str:
+    """Format a threshold; it may lie a last bit beside the prediction that it stands for."""
+    return f"{round(threshold, 12):.4g}"
+
+
+def _cost_ratio(threshold: float) -> str:
+    """A false alarm costs the threshold, a miss 1 minus it."""
+    if not 1e-12 < threshold < 1 - 1e-12:
+        return ""
+    ratio = threshold / (1 - threshold)
+    if 0.98 < ratio < 1.02:
+        return " (a false alarm costs as much as a miss)"
+    if ratio > 1:
+        return f" (a false alarm costs {ratio:.2g} times a miss)"
+    return f" (a miss costs {1 / ratio:.2g} times a false alarm)"
+
+
+_TOLERANCE = 1e-9  # by how much another action may beat the chosen one, as a share of what is at stake
+
+
+def upper_envelope(matrix: Floats) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return the actions that are best somewhere, from low probabilities to high, and the thresholds between them.
+
+    Actions are added by increasing payoff with the event; one leaves the envelope if the next is no worse without the
+    event, or overtakes the one before it no later. Of equal actions the first is kept. O(k log k).
+    """
+    low: list[float] = matrix[:, 0].tolist()
+    high: list[float] = matrix[:, 1].tolist()
+
+    def takes_over(a: int, b: int) -> float:
+        return (low[a] - low[b]) / ((low[a] - low[b]) + (high[b] - high[a]))
+
+    order: list[int] = []
+    for b in sorted(range(len(low)), key=lambda a: (high[a], low[a], -a)):
+        while order and low[order[-1]] <= low[b]:
+            order.pop()
+        while len(order) > 1 and takes_over(order[-2], b) <= takes_over(order[-2], order[-1]):
+            order.pop()
+        order.append(b)
+    thresholds = accumulate((takes_over(a, b) for a, b in pairwise(order)), max)  # rounding might reverse two of them
+    return tuple(order), tuple(thresholds)
+
+
+def check_envelope(matrix: Floats, order: Sequence[int], thresholds: Sequence[float]) -> None:
+    """Check that order and thresholds are the best response to these payoffs."""
+    places = [0.0, *thresholds, 1.0]
+    fit = all(type(a) is int and 0 <= a < len(matrix) for a in order) and all(map(is_number, thresholds))
+    if not fit or len(places) != len(order) + 1 or not all(a <= b for a, b in pairwise(places)):
+        raise InputError(
+            f"thresholds must increase in [0, 1], one less than the actions in order; they are {list(thresholds)} "
+            f"for {list(order)}"
+        )
+    best, changes = upper_envelope(matrix)
+    at, tolerance = np.array(places), _TOLERANCE * np.ptp(matrix, axis=0).max()
+    for mu in (at[:-1], at[1:]):  # payoffs are linear: what is not better at the ends of a piece is not better inside
+        rival = np.array(best)[np.searchsorted(changes, mu, "right")]
+        gap = matrix[rival] - matrix[list(order)]
+        better = (1 - mu) * gap[:, 0] + mu * gap[:, 1]
+        piece = int(better.argmax())
+        if better[piece] > tolerance:
+            at_worst = f"at {mu[piece]:.6g} action {rival[piece]} beats action {order[piece]}"
+            raise InputError(f"thresholds must be where the payoffs cross; {at_worst}")
+
+
+def is_number(x: Any) -> bool:
+    """Return whether x is a real number that a double can hold, and not a bool."""
+    if isinstance(x, bool) or not isinstance(x, int | float | np.integer | np.floating):
+        return False
+    return not isinstance(x, int) or abs(x) <= sys.float_info.max
+
+
+def _has_utf8(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
+    """Check the names of this many actions, all different, and return them."""
+    names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(actions)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InputError(f"actions must be a list of names; it is {actions!r}")
+    strange = [name for name in names if "\0" in name or not _has_utf8(name)]  # arrays and files would change them
+    if strange:
+        raise InputError(f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one")
+    if len(names) != count:
+        raise InputError(f"actions must name each of the {count} actions; it has {len(names)}")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"actions must have different names; {twice[0]!r} occurs twice")
+    return tuple(map(str, names))
+
+
+def check_matrix(payoffs: ArrayLike) -> Floats:
+    """Check a pair of payoffs for each of at least two actions, not all equal, and return them as an array."""
+    refuse_masked(payoffs, "payoffs")
+    try:
+        matrix = as_numbers(payoffs, "payoffs").copy()
+    except InputError:
+        raise InputError("payoffs must be a pair of numbers for each action: without the event and with it") from None
+    if matrix.ndim != 2 or matrix.shape[1] != 2:
+        raise InputError(f"payoffs must have shape (actions, 2): without the event and with it; it is {matrix.shape}")
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        a, y = bad[0].tolist()
+        raise InputError.from_offenders("payoffs must be finite", len(bad), f"payoffs[{a}][{y}]", matrix[a, y])
+    if len(matrix) < 2:
+        raise InputError(f"payoffs must have at least two actions; there is {len(matrix)}")
+    with np.errstate(over="ignore"):
+        spread = np.ptp(matrix, axis=0)
+        total = spread.sum()
+    if total == 0:
+        raise InputError("payoffs must differ between actions: nothing is at stake")
+    if np.isinf(total):
+        raise InputError("payoffs must differ by less than the largest double: rescale them")
+    return matrix
+
+
+Per = Literal["action", "prediction"]
+
+
+class Response(Protocol):
+    """A way to act: for predictions of shape (n,), the probability of each of the k actions, of shape (n, k)."""
+
+    def probabilities(self, p: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Swap:
+    """One change of actions: wherever `action` was taken, take `replacement`.
+
+    Attributes
+    ----------
+    action, replacement : str (float for a quadratic task)
+        The action taken, and the better one.
+    saves : float
+        What the swap saves per row, over all rows, as a share of what is at stake.
+    in_units : float
+        The same in the units of the payoffs.
+    weight : float
+        The weight of the rows with this action: their number, where rows have no weights (the expected number, if
+        the response is random).
+    share : float
+        The same as a share of the weight of all rows.
+    """
+
+    action: Any
+    replacement: Any
+    saves: float
+    in_units: float
+    weight: float
+    share: float
+
+
+_TWO = ("wait", "act")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ThresholdMixture(Frozen):
+    """A task as a mixture of thresholds: its regret is theirs, summed with these weights.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        The thresholds.
+    weight : ndarray
+        The weight of each, as a share of the task's scale.
+    density : float
+        The weight per unit of threshold that is spread evenly over [0, 1]; 0 for a task with a list of actions.
+    """
+
+    threshold: Floats
+    weight: Floats
+    density: float
+
+    def __post_init__(self) -> None:
+        freeze(self.threshold, self.weight)
+
+    def __repr__(self) -> str:
+        return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
+
+
+class DecisionTask(Shown, ABC):
+    r"""A decision: its actions, and the payoff of each with the event and without it.
+
+    Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p takes the
+    action with the largest expected payoff, ``task.best_response(p)``; `rainproof.swap_regret` computes what that
+    costs in hindsight.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The names of the actions; empty for `quadratic`, where every number in [0, 1] is one.
+    thresholds : tuple of float
+        The probabilities at which the best action changes, increasing; empty for `quadratic`.
+    scale : float
+        What is at stake: the largest payoff minus the smallest, over all actions, for the outcome where this difference
+        is largest. What an outcome pays whatever one does is not at stake, and moves no regret.
+
+    Notes
+    -----
+    There are two types of tasks: `FiniteTask` has a list of actions, `QuadraticTask` has all numbers in [0, 1]. To add
+    a third, write a subclass in a module of its own that implements the abstract methods below, add it to the list in
+    `from_dict`, and give it a constructor here. Nothing else has to change.
+
+    References
+    ----------
+    arXiv:2605.17749, Section 1.1 (tasks and best response); Section 9 has ``DecisionTask.threshold(0.35)``.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    >>> print(task)
+    2 actions, 65 at stake: 'wait' below 0.35, 'act' from 0.35.
+    >>> task.best_response([0.2, 0.35, 0.9]).tolist()
+    ['wait', 'act', 'act']
+    """
+
+    __slots__ = ()
+    kind: ClassVar[str]  # stands under "task" in `to_dict`
+    actions: tuple[str, ...]
+    thresholds: tuple[float, ...]
+
+    @staticmethod
+    def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = _TWO) -> FiniteTask:
+        """Create a task with two actions from the cost of a false alarm and the cost of a miss.
+
+        Acting without the event costs `false_positive`, waiting with the event `false_negative`, all else nothing.
+        The threshold is ``false_positive / (false_positive + false_negative)``: the more a miss costs, the
+        lower the probability from which one acts.
+
+        Parameters
+        ----------
+        false_positive, false_negative : float
+            Costs in any unit, both positive and finite.
+        actions : pair of str
+            The names of the two actions, the one for low probabilities first.
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65).thresholds
+        (0.35,)
+        """
+        costs = {"false_positive": false_positive, "false_negative": false_negative}
+        for name, cost in costs.items():
+            if not is_number(cost) or not 0 < cost < math.inf:
+                raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
+        payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
+        return DecisionTask.from_payoffs(payoffs, actions=check_names(actions, 2))
+
+    @staticmethod
+    def threshold(threshold: float, *, actions: Sequence[str] = _TWO) -> FiniteTask:
+        """Create a task with two actions, the second best from the probability `threshold` on.
+
+        ``U = 1 - mu (1-y) a - (1-mu) y (1-a)``: with payoffs in [0, 1], a false alarm costs mu and a miss 1 - mu.
+        If every distinct prediction may be swapped, its regret in these units is the regret curve at mu.
+
+        Parameters
+        ----------
+        threshold : float
+            The threshold mu, above 0 and below 1.
+        actions : pair of str
+            The names of the two actions, the one for low probabilities first.
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> rainproof.DecisionTask.threshold(0.35)
+        DecisionTask(actions=('wait', 'act'), thresholds=(0.35,), scale=0.65)
+        """
+        if not is_number(threshold) or not 0 < threshold < 1:
+            raise InputError(f"threshold must lie in (0, 1); it is {threshold!r}")
+        mu = float(threshold)
+        payoffs = ((1.0, mu), (1 - mu, 1.0))
+        return FiniteTask(actions=check_names(actions, 2), payoffs=payoffs, order=(0, 1), thresholds=(mu,))
+
+    @staticmethod
+    def from_payoffs(payoffs: ArrayLike, *, actions: Sequence[str] | None = None) -> FiniteTask:
+        """Create a task with any number of actions from their payoffs without the event and with it.
+
+        Parameters
+        ----------
+        payoffs : array_like of shape (k, 2)
+            ``payoffs[a][y]`` in any unit; finite, and not the same for all actions. Costs are negative payoffs.
+        actions : sequence of k str, optional
+            The names of the actions (default: "action 0", "action 1" and so on).
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> payoffs = [[10, -50], [4, 0], [-20, 30]]
+        >>> print(rainproof.DecisionTask.from_payoffs(payoffs, actions=["go out", "take an umbrella", "stay in"]))
+        3 actions, 80 at stake: 'go out' below 0.1071, 'take an umbrella' from 0.1071, 'stay in' from 0.4444.
+        """
+        matrix = check_matrix(payoffs)
+        named = [f"action {a}" for a in range(len(matrix))] if actions is None else actions
+        names = check_names(named, len(matrix))
+        order, thresholds = upper_envelope(matrix)
+        rows = tuple((float(low), float(high)) for low, high in matrix)
+        return FiniteTask(actions=names, payoffs=rows, order=order, thresholds=thresholds)
+
+    @staticmethod
+    def quadratic() -> QuadraticTask:
+        """Create the task whose actions are all numbers a in [0, 1], with payoff ``1 - (a - y)**2``.
+
+        The best response to a probability is the probability itself.
+
+        Examples
+        --------
+        >>> import rainproof
+        >>> print(rainproof.DecisionTask.quadratic())
+        The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2.
+        """
+        return QuadraticTask()
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> DecisionTask:
+        """Read the task that `to_dict` wrote, exact to the last bit."""
+        types: list[type[DecisionTask]] = [FiniteTask, QuadraticTask]
+        kind = data.get("task") if isinstance(data, Mapping) else None
+        for found in types:
+            if kind == found.kind:
+                return found._from_dict(data)
+        kinds = " or ".join(repr(known.kind) for known in types)
+        raise InputError(f"a task must be a dict with 'task' either {kinds}; it has {kind!r}")
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """What is at stake (see Attributes)."""
+
+    @abstractmethod
+    def best_response(self, p: ArrayLike) -> Any:
+        """Return the best action at each probability: its name, or a number for a quadratic task.
+
+        Parameters
+        ----------
+        p : array_like
+            Probabilities, of any shape.
+
+        Returns
+        -------
+        ndarray of the same shape, or a single action for a single probability
+        """
+
+    @abstractmethod
+    def payoff(self, action: Any, y: ArrayLike) -> Any:
+        """Return the payoff of an action when the outcome is `y`; arrays of both are broadcast.
+
+        Parameters
+        ----------
+        action : str or array_like of str
+            Names of actions (numbers in [0, 1] for a quadratic task).
+        y : array_like
+            Outcomes: 0 or 1.
+        """
+
+    @abstractmethod
+    def mixture(self) -> ThresholdMixture:
+        r"""Return the thresholds that the task is a mixture of, each with its weight.
+
+        If every distinct prediction may be swapped, the regret as a share of `scale` is :math:`\int R(\mu-)\,d\nu`: R
+        is the regret curve (`rainproof.regret_curve`), at each threshold its limit from the left, as ties go to the
+        action for higher probabilities. Neither :math:`\int (1-\mu)\,d\nu` nor :math:`\int \mu\,d\nu` exceeds 1.
+        """
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task in built-in types, ready for JSON; `from_dict` reads it."""
+
+    @classmethod
+    @abstractmethod
+    def _from_dict(cls, data: Mapping[str, Any]) -> DecisionTask:
+        """Read what `to_dict` of this type wrote."""
+
+    @abstractmethod
+    def _choices(self, p: Floats) -> NDArray[Any]:
+        """Encode the best action at each probability, as a policy stores it; `_decode` reads the codes."""
+
+    @abstractmethod
+    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
+        """Return the actions that stand behind entries of `_choices`."""
+
+    @abstractmethod
+    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+        """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
+
+
+def match_outcomes(action: NDArray[Any], y: ArrayLike) -> NDArray[Any]:
+    """Accept outcomes, of a shape that fits the actions."""
+    outcome = np.asarray(y)
+    if not np.isin(outcome, (0, 1)).all():
+        raise InputError(f"y must be 0 or 1; it is {y!r}")
+    try:
+        np.broadcast_shapes(action.shape, outcome.shape)
+    except ValueError:
+        raise InputError(f"action and y must match up; their shapes are {action.shape} and {outcome.shape}") from None
+    return outcome
+
+
+_BLOCK = 1 << 16  # predictions that a response is asked for together
+_NAMED = 1 << 15  # rows whose actions are named together: what is made for them stays in the second cache
+_SURE = 1e-9  # how far from 1 the probabilities of a response may add up
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a gain below this share of the terms it is the difference of is rounding
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class FiniteTask(DecisionTask):
+    r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its relatives.
+
+    Attributes
+    ----------
+    actions : tuple of str
+        The names of the actions.
+    payoffs : tuple of pairs
+        For each action its payoff without the event and with it.
+    order : tuple of int
+        The actions that are best at some probability, from low probabilities to high.
+    thresholds : tuple of float
+        The probabilities at which the best action changes, increasing: from ``thresholds[i]`` on
+        ``order[i + 1]`` is better than ``order[i]``.
+
+    Notes
+    -----
+    The expected payoff of an action is a line in p; the best response follows the upper envelope of the
+    lines. Ties go to the action that is best at higher p (at p = 1, at lower p). An action that is best nowhere, or at
+    single probabilities only, is never chosen: see `dominated`. Of actions with equal payoffs only the first is chosen.
+    """
+
+    kind: ClassVar[str] = "actions"
+    actions: tuple[str, ...]
+    payoffs: tuple[tuple[float, float], ...]
+    order: tuple[int, ...]
+    thresholds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        check_names(self.actions, len(self.payoffs))
+        check_envelope(check_matrix(self.payoffs), self.order, self.thresholds)
+
+    @property
+    def matrix(self) -> Floats:
+        """The payoffs as a read-only array of shape (k, 2)."""
+        matrix = np.array(self.payoffs)
+        freeze(matrix)
+        return matrix
+
+    @property
+    def scale(self) -> float:
+        """What is at stake: the largest payoff minus the smallest, for the outcome where this is larger."""
+        return float(np.ptp(self.matrix, axis=0).max())
+
+    @property
+    def dominated(self) -> tuple[str, ...]:
+        """The actions that are never chosen: at every probability another is at least as good."""
+        return tuple(name for a, name in enumerate(self.actions) if a not in self.order)
+
+    def best_response(self, p: ArrayLike) -> Any:
+        """Return the name of the best action at each probability, or one name for one probability."""
+        index = self.best_index(p)
+        return self.actions[int(index)] if index.ndim == 0 else np.array(self.actions)[index]
+
+    def best_index(self, p: ArrayLike) -> NDArray[np.intp]:
+        """Return the index in `actions` of the best action at each probability."""
+        place = np.searchsorted(np.array(self.thresholds), check_probabilities(p, "p"), "right")
+        return np.asarray(np.array(self.order)[place])
+
+    def payoff(self, action: Any, y: ArrayLike) -> Any:
+        """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are broadcast."""
+        names = np.asarray(action, dtype=object)
+        outcome = match_outcomes(names, y)
+        index = np.array([self._index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+        return self.matrix[index, outcome.astype(np.intp)]
+
+    def mixture(self) -> ThresholdMixture:
+        """Return the thresholds, each weighted by the change of ``U(a, 1) - U(a, 0)`` there as a share of `scale`."""
+        chosen = self.matrix[list(self.order)]
+        weight = np.diff(chosen[:, 1] - chosen[:, 0]) / self.scale
+        return ThresholdMixture(threshold=np.array(self.thresholds), weight=weight, density=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task in built-in types, ready for JSON; `DecisionTask.from_dict` reads it."""
+        return {
+            "task": self.kind,
+            "actions": list(self.actions),
+            "payoffs": [list(row) for row in self.payoffs],
+            "order": list(self.order),
+            "thresholds": list(self.thresholds),
+        }
+
+    @classmethod
+    def _from_dict(cls, data: Mapping[str, Any]) -> FiniteTask:
+        missing = [key for key in ("actions", "payoffs", "order", "thresholds") if not isinstance(data.get(key), list)]
+        if missing:
+            raise InputError(f"a task of actions must have the list {missing[0]!r}")
+        matrix = check_matrix(data["payoffs"])
+        return cls(
+            actions=check_names(data["actions"], len(matrix)),
+            payoffs=tuple((float(low), float(high)) for low, high in matrix),
+            order=tuple(data["order"]),
+            thresholds=tuple(data["thresholds"]),
+        )
+
+    def _choices(self, p: Floats) -> NDArray[Any]:
+        return self.best_index(p).astype(np.uint8 if len(self.actions) <= 256 else np.intp)
+
+    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
+        labels = np.array(self.actions)
+        out = np.empty(len(choices), labels.dtype)
+        for start in range(0, len(choices), _NAMED):
+            block = slice(start, start + _NAMED)
+            np.take(labels, choices[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
+        return out
+
+    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+        mass = self._masses(sample._distinct_table(), response, per)
+        swaps = self._best_swaps(mass, per, sample.total_weight)
+        return math.fsum(swap.saves for swap in swaps), swaps
+
+    def _masses(self, table: DistinctTable, response: Response | None, per: Per) -> Floats:
+        """Sum the weight without and with the event by action taken (per prediction, also by the action best there)."""
+        k = len(self.actions)
+        mass = np.zeros((k, k if per == "prediction" else 1, 2))
+        for start in range(0, len(table.prob), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            outcomes = np.stack([table.negative[block], table.positive[block]], axis=1)
+            best = self.best_index(outcomes[:, 1] / outcomes.sum(axis=1)) if per == "prediction" else 0
+            group = np.broadcast_to(best, len(outcomes))
+            if response is None:
+                np.add.at(mass, (self.best_index(table.prob[block]), group), outcomes)
+                continue
+            taken = self._response(response, table.prob[block])
+            for g in range(mass.shape[1]):
+                mass[:, g] += (taken * (group == g)[:, None]).T @ outcomes
+        return mass
+
+    def _response(self, response: Response, p: Floats) -> Floats:
+        """Ask a response for its probabilities of each action at these predictions, and check them."""
+        if not callable(getattr(response, "probabilities", None)):
+            raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
+        theirs = getattr(response, "task", self)
+        if isinstance(theirs, DecisionTask) and theirs.actions != self.actions:
+            raise InputError(
+                f"response must choose among the task's actions {self.actions}; its task has {theirs.actions}"
+            )
+        taken = as_numbers(response.probabilities(p), "response.probabilities")
+        if taken.shape != (len(p), len(self.actions)):
+            raise InputError(
+                f"response.probabilities must give shape {(len(p), len(self.actions))}: a row for each prediction, a "
+                f"column for each action; it gives {taken.shape}"
+            )
+        bad = np.flatnonzero(~((taken >= 0).all(axis=1) & (np.abs(taken.sum(axis=1) - 1) <= _SURE)))
+        if bad.size:
+            rule = "response.probabilities must be probabilities that add up to 1"
+            raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
+        return taken
+
+    def _best_swaps(self, mass: Floats, per: Per, total: float) -> tuple[Swap, ...]:
+        """Find the best replacement of each action taken, or of each group; those that save anything, best first."""
+        payoffs = self.matrix
+        change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
+        # Shares, not weights: heavy rows times large payoffs would be too large for a double.
+        terms = (mass / total)[:, :, None] * change[:, None]
+        gain = terms.sum(axis=3)
+        real = gain > _ROUNDING * np.abs(terms).sum(axis=3)
+        best = gain.argmax(axis=2) if per == "action" else np.broadcast_to(np.arange(mass.shape[1]), mass.shape[:2])
+        found = []
+        for a, g in np.ndindex(mass.shape[:2]):
+            if real[a, g, b := best[a, g]]:
+                saved, weight = float(gain[a, g, b]), float(mass[a, g].sum())
+                found.append(
+                    Swap(
+                        action=self.actions[a],
+                        replacement=self.actions[b],
+                        saves=saved / self.scale,
+                        in_units=saved,
+                        weight=weight,
+                        share=weight / total,
+                    )
+                )
+        return tuple(sorted(found, key=lambda swap: -swap.saves))
+
+    def _index(self, name: Any) -> int:
+        if name not in self.actions:
+            raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
+        return self.actions.index(name)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(show_threshold, self.thresholds)) + ("," if len(self.thresholds) == 1 else "")
+        return f"DecisionTask(actions={self.actions!r}, thresholds=({shown}), scale={self.scale:.6g})"
+
+    def __str__(self) -> str:
+        first, *later = (repr(self.actions[a]) for a in self.order)
+        ends = list(map(show_threshold, self.thresholds))
+        parts = [f"{first} below {ends[0]}" if ends else f"{first} always"]
+        parts += [f"{name} from {end}" for name, end in zip(later, ends, strict=True)]
+        never = f"; never {', '.join(map(repr, self.dominated))}" if self.dominated else ""
+        return f"{len(self.actions)} actions, {self.scale:.6g} at stake: {', '.join(parts)}{never}."
+
+
+def as_finite(task: DecisionTask, what: str) -> FiniteTask:
+    """Accept a task with a list of actions."""
+    if not isinstance(task, FiniteTask):
+        raise InputError(f"{what} needs a task with a list of actions; it is {task!r}")
+    return task
+
+
+_SHOWN = 100  # swaps that are kept
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class QuadraticTask(DecisionTask):
+    """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see `DecisionTask.quadratic`."""
+
+    kind: ClassVar[str] = "quadratic"
+    actions = ()
+    thresholds = ()
+
+    @property
+    def scale(self) -> float:
+        """What is at stake: 1."""
+        return 1.0
+
+    def best_response(self, p: ArrayLike) -> Any:
+        """Return the probabilities themselves."""
+        return check_probabilities(p, "p")[()]
+
+    def payoff(self, action: Any, y: ArrayLike) -> Any:
+        """Return ``1 - (action - y)**2``; arrays of both are broadcast."""
+        stated = check_probabilities(action, "action")
+        return 1 - (stated - match_outcomes(stated, y)) ** 2
+
+    def mixture(self) -> ThresholdMixture:
+        """Return the mixture of all thresholds in equal parts."""
+        return ThresholdMixture(threshold=np.zeros(0), weight=np.zeros(0), density=2.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task in built-in types, ready for JSON; `DecisionTask.from_dict` reads it."""
+        return {"task": self.kind}
+
+    @classmethod
+    def _from_dict(cls, _data: Mapping[str, Any]) -> QuadraticTask:
+        return cls()
+
+    def _choices(self, p: Floats) -> NDArray[Any]:
+        return p
+
+    def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
+        return choices
+
+    def _swaps(self, sample: Sample, _per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+        """Each distinct prediction is an action, best replaced by its event rate, per action and per prediction."""
+        if response is not None:
+            raise InputError(f"response needs a task with a list of actions; it is {self!r}")
+        table = sample._distinct_table()
+        weight = table.negative + table.positive
+        best = table.positive / weight
+        saves = weight * (table.prob - best) ** 2 / sample.total_weight
+        first = np.argsort(-saves, kind="stable")[:_SHOWN]
+        columns = (column[first].tolist() for column in (table.prob, best, saves, weight))
+        swaps = tuple(
+            Swap(action=p, replacement=q, saves=saved, in_units=saved, weight=w, share=w / sample.total_weight)
+            for p, q, saved, w in zip(*columns, strict=True)
+            if saved > 0
+        )
+        return float(saves.sum()), swaps
+
+    def __repr__(self) -> str:
+        return "DecisionTask.quadratic()"
+
+    def __str__(self) -> str:
+        return "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."

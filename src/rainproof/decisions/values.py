@@ -1,0 +1,442 @@
+"""What a forecast is worth at each threshold, and what answering rather than abstaining risks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.cells import sum_cells
+from rainproof.core.curve import Acted
+from rainproof.core.curve import recalibrated as isotonic_blocks
+from rainproof.core.distinct import DistinctTable
+from rainproof.core.door import ColumnNames, as_rows, check_probabilities, refuse_reordered
+from rainproof.core.result import Shown, percent, rows
+from rainproof.core.sample import Sample, as_sample
+from rainproof.decisions.tasks import show_threshold
+from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+Recalibration = Literal["isotonic", "given"]
+
+_ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ValueCurve(Frozen):
+    """The value at every threshold mu, per row, where a false alarm costs mu and a miss 1 - mu.
+
+    The curves are linear between the points; where one jumps the threshold occurs twice, with both values.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        The thresholds, from 0 to 1.
+    value : ndarray
+        What acting on the predictions gains over no forecast: the better of always and never acting.
+    value_recalibrated : ndarray
+        The same after recalibration.
+    value_perfect : ndarray
+        The same for perfect foresight: the most that any forecast can gain.
+    event_rate : float
+        The share of events among the rows.
+    """
+
+    threshold: Floats
+    value: Floats
+    value_recalibrated: Floats
+    value_perfect: Floats
+    event_rate: float
+
+    def __post_init__(self) -> None:
+        freeze(self.threshold, self.value, self.value_recalibrated, self.value_perfect)
+
+    @property
+    def net_benefit(self) -> Floats:
+        """The net benefit of acting on the predictions, in true positives per row: the units of decision curves.
+
+        It is ``(value + max(0, event_rate - mu)) / (1 - mu)``; at mu = 1 the limit from the left.
+        """
+        gain = self.value + np.maximum(0.0, self.event_rate - self.threshold)
+        inner = gain[:-1] / (1 - self.threshold[:-1])
+        # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
+        benefit = np.append(inner, -np.inf if gain[-1] < 0 else inner[-1])
+        freeze(benefit)
+        return benefit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ForecastValue(Shown, Frozen):
+    """What a forecast is worth on these rows, at every decision threshold. Call it with thresholds.
+
+    Attributes
+    ----------
+    curve : ValueCurve
+        The value of the predictions as they are, recalibrated, and of perfect foresight, over the thresholds.
+    relative : ndarray
+        The relative value at the same points, ``value / value_perfect``: 1 is perfect, 0 as good as no forecast,
+        negative worse. Limits where nothing is at stake (thresholds 0 and 1); NaN if all outcomes are the same.
+    recalibration : {"isotonic", "given"}
+        What `curve.value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate, or
+        the recalibrated predictions that were given.
+    grid : int or None
+        The grid of the sample, if it is compressed.
+    n : int
+        The number of rows.
+    """
+
+    curve: ValueCurve
+    relative: Floats
+    recalibration: Recalibration
+    grid: int | None
+    n: int
+
+    def __post_init__(self) -> None:
+        freeze(self.relative)
+
+    def __call__(self, threshold: ArrayLike) -> Any:
+        """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
+        return self._at(check_probabilities(threshold, "threshold"), self.curve.value)
+
+    def _at(self, mu: Floats, values: Floats) -> Any:
+        """One of the curve's columns at thresholds."""
+        at = self.curve.threshold
+        right = np.maximum(np.searchsorted(at, mu), 1)  # the first point from mu on: a jump's value from the left
+        share = (mu - at[right - 1]) / (at[right] - at[right - 1])
+        found = (1 - share) * values[right - 1] + share * values[right]
+        return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curves into axes (default: new ones) and return them; see `rainproof.plots.forecast_value`."""
+        from rainproof.plots import forecast_value
+
+        return forecast_value(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON; values that are not finite are None."""
+        curve = self.curve
+        arrays = {
+            name: getattr(curve, name).tolist()
+            for name in ("threshold", "value", "value_recalibrated", "value_perfect")
+        }
+        relative = [x if np.isfinite(x) else None for x in self.relative.tolist()]
+        about = {"recalibration": self.recalibration, "grid": self.grid, "n": self.n, "event_rate": curve.event_rate}
+        return {"result": "forecast_value", **about, **arrays, "relative": relative}
+
+    def __repr__(self) -> str:
+        best = "" if self._best is None else f"largest_relative={self.relative[self._best]:.6g}, "
+        return f"ForecastValue({best}event_rate={self.curve.event_rate:.6g}, n={self.n})"
+
+    def __str__(self) -> str:
+        return " ".join([self._worth(), *self._largest(), self._worse()])
+
+    @property
+    def _best(self) -> int | None:
+        """The point with the largest relative value; among equals, the one with most at stake."""
+        some = np.flatnonzero(np.isfinite(self.relative))
+        if not some.size:
+            return None
+        equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
+        return int(equal[self.curve.value_perfect[equal].argmax()])
+
+    def _worth(self) -> str:
+        on = f"On {'this row' if self.n == 1 else f'these {rows(self.n)}'} the forecast is"
+        where = _where(self.curve, 1.0)
+        if where is None:
+            return f"{on} never better than no forecast (always or never acting, whichever is better)."
+        return f"{on} better than no forecast (always or never acting, whichever is better) at thresholds {where}."
+
+    def _largest(self) -> list[str]:
+        if self._best is None:
+            return ["All outcomes are the same, so no forecast can be."]
+        if self.relative[self._best] <= _ROUNDING:
+            return []
+        share, at = percent(round(float(self.relative[self._best]), 3)), self.curve.threshold[self._best]
+        largest = f"Its largest relative value is {share} of what perfect foresight gains"
+        return [f"{largest}, at the threshold {show_threshold(at)}."]
+
+    def _worse(self) -> str:
+        where = _where(self.curve, -1.0)
+        if where is None:
+            return "It is worse than no forecast at no threshold."
+        low = int(self.curve.value.argmin())
+        mu = float(self.curve.threshold[low])
+        return (
+            f"It is worse than no forecast at thresholds {where}; most at {show_threshold(mu)}: by "
+            f"{-self.curve.value[low]:.3g} per row, where a false alarm costs {show_threshold(mu)} and a miss "
+            f"{show_threshold(1 - mu)}."
+        )
+
+
+def _where(curve: ValueCurve, sign: float) -> str | None:
+    """The thresholds at which the value has a sign, in words; None if there are none.
+
+    The range that is named first is the one in which the value adds up to most.
+    """
+    least = _ROUNDING * (float(curve.value_perfect.max()) or 1.0)
+    start, end = sign * curve.value[:-1], sign * curve.value[1:]
+    left, right = curve.threshold[:-1], curve.threshold[1:]
+    some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
+    if not some.size:
+        return None
+    start, end, left, right = start[some], end[some], left[some], right[some]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = left + (right - left) * (start / (start - end))
+    left, right = np.where(start < 0, root, left), np.where(end < 0, root, right)
+    number = np.append(0, np.cumsum(left[1:] > right[:-1]))  # of the range that a piece belongs to
+    area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
+    main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())  # the first of equals
+    first = f"from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
+    others = len(area) - 1
+    return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
+
+
+def forecast_value(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    recalibrated: ArrayLike | None = None,
+) -> ForecastValue:
+    r"""Compute what a forecast is worth at each decision threshold, on these rows.
+
+    A calibration error says how far predictions are off. This says what they are good for: how much those who act if
+    the prediction is at least their threshold gain, compared with the better of always and never acting. It stands
+    beside what the recalibrated forecast gains, and perfect foresight.
+
+    Explained in docs/decisions.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    recalibrated : array_like of shape (n,), optional
+        Recalibrated predictions of the same rows, best from a map that was fitted on other rows. Default: the
+        isotonic regression on these rows themselves. No monotone map is worth more on these rows, so its value is
+        an upper estimate: expect less on new rows. Not for compressed samples.
+
+    Returns
+    -------
+    ForecastValue
+        `curve` (value at each threshold), `relative` (as a share of perfect foresight), `plot()`; prints where the
+        forecast is worth something and where it is worse than none.
+
+    Notes
+    -----
+    At threshold :math:`\mu` a false alarm costs :math:`\mu` and a miss :math:`1 - \mu`. With :math:`\pi` the event
+    rate, never acting gains 0 and always acting :math:`\pi - \mu`, so
+
+    .. math:: V(\mu) = \mathrm{E}[(y - \mu) 1\{p > \mu\}] - \max(0, \pi - \mu), \qquad
+        e(\mu) = \min(\mu (1 - \pi), (1 - \mu) \pi)
+
+    are the values of the forecast and of perfect foresight, and :math:`V/e` the relative value. Net benefit of decision
+    curves is :math:`(V + \max(0, \pi - \mu)) / (1 - \mu)`. The gap between `value` and the value of the isotonic
+    regression is the regret curve for monotone swaps; where V is negative, -V is the one for constant swaps.
+
+    The curves are exact: linear between the predictions, the recalibrated predictions and :math:`\pi`. O(n log n). A
+    compressed sample counts all predictions of a cell as equal to their mean. These are values on these rows, not
+    bounds for the population.
+
+    References
+    ----------
+    Richardson (2000), "Skill and relative economic value of the ECMWF ensemble prediction system",
+    doi:10.1002/qj.49712656313. Vickers, Elkin (2006), "Decision curve analysis", doi:10.1177/0272989X06295361.
+    Ehm, Gneiting, Jordan, Krüger (2016), doi:10.1111/rssb.12154 (the curve over thresholds: Murphy diagrams).
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < 0.3 * p
+    >>> v = rainproof.forecast_value(y, p)
+    >>> v([0.1, 0.2, 0.5]).round(4)
+    array([ 0.01  , -0.0121, -0.1342])
+    >>> print(v)
+    On these 2,000 rows the forecast is better than no forecast (always or never acting, whichever is better) at
+    thresholds from 0.00019 to 0.1809. Its largest relative value is 15.3% of what perfect foresight gains, at the
+    threshold 0.1535. It is worse than no forecast at thresholds from 0.1809 to 0.9995; most at 0.6232: by 0.144 per
+    row, where a false alarm costs 0.6232 and a miss 0.3768.
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample._distinct_table()
+    refuse_reordered("y_true", y_true, "recalibrated", recalibrated)
+    other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
+    positive, negative = float(table.positive.sum()), float(table.negative.sum())
+    rate = positive / (positive + negative)
+    edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, other.prob]))
+    value, relative = _values(table, edges, rate)
+    mu = np.repeat(edges, 2)[1:-1]
+    curve = ValueCurve(
+        threshold=mu,
+        value=value,
+        value_recalibrated=_values(other, edges, rate)[0],
+        value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
+        event_rate=rate,
+    )
+    kind: Recalibration = "isotonic" if recalibrated is None else "given"
+    return ForecastValue(curve=curve, relative=relative, recalibration=kind, grid=sample.grid, n=sample.n)
+
+
+def value_at(table: DistinctTable, threshold: Floats) -> Floats:
+    """Return the value at some thresholds, of acting from them on, without the whole curve."""
+    acted = Acted.at(table, threshold, ties=True)
+    always = np.maximum(acted.true_positive + acted.false_negative - threshold, 0.0)
+    value: Floats = acted.true_positive * (1 - threshold) - acted.false_positive * threshold - always
+    return value
+
+
+def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
+    """The rows with other predictions."""
+    if sample.grid is not None:
+        raise InputError("recalibrated needs rows: a compressed sample does not keep them")
+    names = ColumnNames(prob="recalibrated")
+    read = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
+    sum_cells(read, 2)  # which refuses bad values
+    return DistinctTable.from_rows(read.label, read.prob, read.weight)
+
+
+def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Return the value and the relative value right of each edge but the last and left of the next, in turn.
+
+    Below the event rate the alternative is always to act, so that the rows that are not acted on decide: those without
+    the event save mu, events lose 1 - mu. Above it the alternative is never to act, and those that are acted on decide.
+    So no large numbers cancel, and divided by the value of foresight nothing is lost at thresholds near 0 and 1.
+    """
+    found = []
+    low = edges[1:] <= rate
+    for ties, mu in ((False, edges[:-1]), (True, edges[1:])):
+        acted = Acted.at(table, mu, ties=ties)
+        saved = np.where(low, acted.true_negative, acted.true_positive)
+        lost = np.where(low, acted.false_negative, acted.false_positive)
+        price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
+        # All rows of the same outcome; 1 - rate would lose digits where almost every row is an event.
+        whole = saved + np.where(low, acted.false_positive, acted.false_negative)
+        whole = whole if 0 < rate < 1 else np.full(len(mu), np.nan)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            relative = (saved - np.where(lost > 0, lost * (other / price), 0.0)) / whole
+        found.append((saved * price - lost * other, relative))
+    (right, right_relative), (left, left_relative) = found
+    value, relative = (np.stack(pair, axis=1).ravel() for pair in ((right, left), (right_relative, left_relative)))
+    return value, relative
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class RiskCoverage(Shown, Frozen):
+    """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains below it.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        The distinct predictions, from the largest down.
+    coverage : ndarray
+        The share of rows that are answered: those with a prediction of at least the threshold.
+    risk : ndarray
+        The share of the answered rows whose answer is wrong.
+    area : float
+        The area under the curve (AURC): the average risk over all coverages. It is small if few answers are wrong, or
+        if the wrong ones have the smallest predictions; a calibrated forecast can have a large one.
+    n : int
+        The number of rows.
+    """
+
+    threshold: Floats
+    coverage: Floats
+    risk: Floats
+    area: float
+    n: int
+
+    def __post_init__(self) -> None:
+        freeze(self.threshold, self.coverage, self.risk)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.risk_coverage`."""
+        from rainproof.plots import risk_coverage
+
+        return risk_coverage(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return built-in types, ready for JSON."""
+        arrays = {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
+        return {"result": "risk_coverage", "area": self.area, "n": self.n, **arrays}
+
+    def __repr__(self) -> str:
+        return f"RiskCoverage(area={self.area:.6g}, n={self.n})"
+
+
+def risk_coverage(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> RiskCoverage:
+    r"""Compute how often one answers, and how often the answer is wrong, at each threshold of confidence.
+
+    The event is that the answer is right, and the prediction is the stated confidence in it. The curve describes these
+    rows; it says how well confidence orders the answers, not whether it is calibrated. To choose the threshold from
+    what a wrong answer costs, state the decision:
+    ``DecisionTask.from_costs(false_positive=penalty, false_negative=1, actions=["abstain", "answer"])``.
+
+    Explained in docs/language-models.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        Whether the answer is right: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The stated probability that it is, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row.
+    pos_label : object, optional
+        The label of a right answer, if labels are not 0 and 1.
+
+    Returns
+    -------
+    RiskCoverage
+
+    Notes
+    -----
+    With weights :math:`w_i`, the coverage at t is :math:`\phi(t) = \sum_{p_i \ge t} w_i / \sum_i w_i`, and the risk
+    is :math:`\sum_{p_i \ge t} w_i (1 - y_i) / \sum_{p_i \ge t} w_i`. Rows with equal predictions are answered together.
+    The area is :math:`\sum_t (\phi(t) - \phi(t+))\, \mathrm{risk}(t)` over the distinct predictions t. A compressed
+    sample answers cell by cell.
+
+    References
+    ----------
+    Geifman, El-Yaniv (2017), arXiv:1705.08500. Geifman, Uziel, El-Yaniv (2019), arXiv:1805.08206 (the area).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> curve = rainproof.risk_coverage([1, 1, 0, 1, 0], [0.9, 0.8, 0.8, 0.6, 0.3])
+    >>> curve.coverage.tolist()
+    [0.2, 0.6, 0.8, 1.0]
+    >>> curve.risk.round(3).tolist()
+    [0.0, 0.333, 0.25, 0.4]
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample._distinct_table()
+    wrong, right = np.cumsum(table.negative[::-1]), np.cumsum(table.positive[::-1])
+    answered = wrong + right
+    coverage, risk = answered / answered[-1], wrong / answered
+    return RiskCoverage(
+        threshold=table.prob[::-1].copy(),
+        coverage=coverage,
+        risk=risk,
+        area=float(np.diff(coverage, prepend=0.0) @ risk),
+        n=sample.n,
+    )

@@ -1,0 +1,366 @@
+"""Compare two forecasters in a measure: difference, confidence interval and p-value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.result import Shown, finite
+from rainproof.core.sample import Sample, as_sample
+from rainproof.errors import InputError
+from rainproof.inference._draws import repeats
+from rainproof.inference._soft_sums import weighted_sums
+from rainproof.inference.intervals import ENOUGH_ROWS, Basic, confidence_interval, repeats_often
+from rainproof.inference.resampling import (
+    Progress,
+    Rng,
+    Seed,
+    as_atoms,
+    as_groups,
+    as_seed,
+    check_resamples,
+    check_share,
+    draw_many,
+    interval_resamples,
+    shifted,
+)
+from rainproof.inference.statistics import Measuring, Statistic, as_statistic
+from rainproof.measures.scores import LOSSES
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+Ends = Callable[[float], tuple[float, float]]
+
+_BOTH = "both intervals of confidence_interval at once (Bonferroni)"
+_DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for few rows or groups"
+_HALVINGS = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Comparison(Shown):
+    """The difference of two forecasters in a measure.
+
+    Attributes
+    ----------
+    difference : float
+        The measure of a less that of b: below 0 if a is better.
+    low, high : float
+        The confidence interval of the difference in the population.
+    p_value : float
+        Of the hypothesis that both have the same value in the population: the smallest ``1 - confidence_level`` whose
+        interval excludes 0, as far as the number of draws can tell.
+    value_a, value_b : float
+        The measure of each.
+    paired : bool
+        Whether both forecast the same rows.
+    method : str
+        How the interval was made.
+    confidence_level, measure, n_a, n_b, n_resamples, seed
+        As asked for; the number of rows of each.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    value_a: float
+    value_b: float
+    paired: bool
+    method: str
+    confidence_level: float
+    measure: str
+    n_a: int
+    n_b: int
+    n_resamples: int
+    seed: int | None
+
+    @property
+    def better(self) -> str | None:
+        """The forecaster with the lower value, "a" or "b"; None if the interval contains 0."""
+        return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the difference with its interval into axes (default: new ones); see `rainproof.plots.comparison`."""
+        from rainproof.plots import comparison
+
+        return comparison(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in built-in types, ready for JSON; None where a number is not finite."""
+        numbers = ("difference", "low", "high", "p_value", "value_a", "value_b", "confidence_level")
+        facts = ("paired", "method", "measure", "n_a", "n_b", "n_resamples", "seed", "better")
+        return {
+            "result": "compare",
+            **{name: finite(getattr(self, name)) for name in numbers},
+            **{name: getattr(self, name) for name in facts},
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison(difference={self.difference:.6g}, low={self.low:.6g}, high={self.high:.6g}, "
+            f"p_value={self.p_value:.4g}, measure={self.measure!r}, paired={self.paired}, n={self.n_a})"
+        )
+
+    def __str__(self) -> str:
+        verdict = "no difference is established" if self.better is None else f"{self.better} is better"
+        return (
+            f"{self.measure}: {self.value_a:.4g} (a) against {self.value_b:.4g} (b); {verdict}.\n"
+            f"The difference is between {self.low:.4g} and {self.high:.4g} in the population with "
+            f"{100 * self.confidence_level:.4g}% confidence (p = {self.p_value:.3g})."
+        )
+
+
+def compare(
+    y_true: ArrayLike | Sample,
+    y_prob_a: ArrayLike | Sample,
+    y_prob_b: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    paired: bool = True,
+    measure: str | Measuring = "soft_binned_cdl",
+    confidence_level: float = 0.95,
+    n_resamples: int | None = None,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    r"""Compare two forecasters in a measure: difference, confidence interval and p-value.
+
+    For proper scores (`brier_score`, `log_score`) on the same rows the difference is known better than either
+    value, and this finds small differences. Measures of miscalibration are biased upward by chance, for each forecast
+    by a different amount, so their difference says little by itself; here both biases are allowed for, and only clear
+    differences are found.
+
+    Explained in docs/inference-resampling.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes of the rows that both forecast; or the first of two independent samples.
+    y_prob_a : array_like of shape (n,), or Sample
+        The predictions of a; or the second sample.
+    y_prob_b : array_like of shape (n,), optional
+        The predictions of b.
+    sample_weight, pos_label
+        As for `soft_binned_cdl`.
+    groups : array_like of shape (n,), optional
+        The cluster of each row (patient, site, day): rows of a cluster depend on each other, and whole clusters are
+        drawn.
+    paired : bool
+        False for two samples, ``compare(sample_a, sample_b, paired=False)``, which must have no rows in common. A
+        compressed sample does not keep its rows, so two of them cannot be paired.
+    measure : str or callable
+        A name of `list_measures()`, or a function that takes one `Sample`. ECE and CDL are refused unless distinct
+        predictions have 20 rows each: their bias does not vanish.
+    confidence_level : float
+        The share of such intervals that should contain the difference in the population.
+    n_resamples : int, optional
+        The number of samples drawn. Default: 999 for scores; for all other measures, where every forecast takes nine
+        times as many, 199 or as many as leave one in each tail.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
+    progress : callable, optional
+        Called now and then with the number of samples drawn so far and in total.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    *Measures of miscalibration.* With the intervals :math:`[l_a, h_a]` and :math:`[l_b, h_b]` of `confidence_interval`,
+    each at the level :math:`1 - \alpha/2`, the interval is :math:`[l_a - h_b,\ h_a - l_b]`. If each contains its value
+    with probability :math:`1 - \alpha/2`, the difference is inside with probability :math:`1 - \alpha`, however the two
+    forecasts depend on each other (Bonferroni). So it is as good as those intervals, near calibration and far from
+    it, with clusters, weights and compressed samples. Pairing gains nothing here.
+
+    *Scores.* The difference is a mean over rows. Rows (or clusters) are drawn with replacement, the same for both, and
+    the basic bootstrap interval is widened by :math:`\sqrt{G/(G-1)}\, t_{G-1}(0.975) / 1.96` for G rows or clusters.
+    Independent samples are drawn each on its own.
+
+    Where a value is not finite (an infinite log score, a measure that is NaN), nothing is claimed: the interval is
+    infinite, ``p_value`` is 1 and `better` is None. Rows of weight zero change nothing.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> found = rainproof.compare(y, p**2, p, measure="cutoff_calibration_error", rng=0)
+    >>> found.better, found.p_value
+    ('b', 0.02)
+    """
+    statistic, confidence_level = as_statistic(measure), check_share(confidence_level, "confidence_level")
+    generator, seed = as_seed(rng)
+    if isinstance(y_true, Sample) or isinstance(y_prob_a, Sample):
+        a, b = _independent(y_true, y_prob_a, y_prob_b, paired, groups, sample_weight, pos_label)
+    else:
+        if not paired:
+            raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
+        a = as_sample(y_true, y_prob_a, sample_weight=sample_weight, pos_label=pos_label)
+        b = as_sample(y_true, y_prob_b, sample_weight=sample_weight, pos_label=pos_label)
+    value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
+    if statistic.bounded:
+        _check_testable(statistic, a, b)
+        size = interval_resamples(n_resamples, (1 - confidence_level) / 4)
+        smallest = 4 / (size + 1)
+    else:
+        size = 999 if n_resamples is None else check_resamples(n_resamples)
+        smallest = 2 / (size + 1)
+    ends: Ends = _nothing
+    if math.isfinite(value_a - value_b):
+        if statistic.bounded:
+            ends = _both(a, b, measure, groups, confidence_level, size, generator, progress)
+        else:
+            one, units = (_together if paired else _apart)(a, b, statistic, groups)
+            draws = np.sort(draw_many(one, size, generator, progress, threads=statistic.threads)[:, 0])
+            if units > 1 and np.isfinite(draws).all():
+                ends = Basic(value_a - value_b, draws, _student(units)).ends
+    low, high = ends(confidence_level)
+    return Comparison(
+        difference=value_a - value_b,
+        low=low,
+        high=high,
+        p_value=_p_value(ends, smallest),
+        value_a=value_a,
+        value_b=value_b,
+        paired=paired,
+        method=_BOTH if statistic.bounded else _DIFFERENCES,
+        confidence_level=confidence_level,
+        measure=statistic.name,
+        n_a=a.n,
+        n_b=b.n,
+        n_resamples=size,
+        seed=seed,
+    )
+
+
+def _independent(
+    first: ArrayLike | Sample, second: ArrayLike | Sample, third: ArrayLike | None, paired: bool, *rows: Any
+) -> tuple[Sample, Sample]:
+    if not isinstance(first, Sample) or not isinstance(second, Sample) or third is not None:
+        raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
+    if paired:
+        raise InputError(
+            "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
+            "common, or y_true and both arrays of predictions"
+        )
+    if any(option is not None for option in rows):
+        raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
+    return first, second
+
+
+def _check_testable(statistic: Statistic, *samples: Sample) -> None:
+    """Refuse measures whose value on a sample need not come close to that of the population."""
+    if statistic.pools and not all(repeats_often(sample, as_atoms(sample)) for sample in samples):
+        raise InputError(
+            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
+            "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
+        )
+
+
+def _nothing(_: float) -> tuple[float, float]:
+    return -math.inf, math.inf
+
+
+def _both(
+    a: Sample,
+    b: Sample,
+    measure: str | Measuring,
+    groups: ArrayLike | None,
+    confidence_level: float,
+    size: int,
+    rng: Rng,
+    progress: Progress | None,
+) -> Ends:
+    """The ends of the difference by those of each, which hold both at once."""
+    found = [
+        confidence_interval(
+            sample,
+            measure=measure,
+            groups=groups,
+            confidence_level=(1 + confidence_level) / 2,
+            n_resamples=size,
+            rng=rng,
+            progress=None if progress is None else partial(shifted, progress, before, 2 * size),
+        )
+        for sample, before in ((a, 0), (b, size))
+    ]
+
+    def ends(level: float) -> tuple[float, float]:
+        one, other = (interval.at((1 + level) / 2) for interval in found)
+        low, high = one.low - other.high, one.high - other.low
+        return (low, high) if low <= high else _nothing(level)  # NaN
+
+    return ends
+
+
+def _together(
+    a: Sample, b: Sample, statistic: Statistic, groups: ArrayLike | None
+) -> tuple[Callable[[Rng], list[float]], int]:
+    """Differences of scores where the same rows (or clusters) are drawn for both; the number of rows or clusters.
+
+    A score is the mean of a loss, so its difference is that of the losses.
+    """
+    assert statistic.measure is not None
+    loss, n = LOSSES[statistic.measure.function], len(a.y_prob)
+    weight = np.ones(n) if a.sample_weight is None else a.sample_weight.astype(np.float64)
+    some = np.flatnonzero(weight)
+    weight, event = weight[some], a.y_true[some] == 1
+    of_a, of_b = (loss(sample.y_prob[some].astype(np.float64), event) for sample in (a, b))
+    change = weight * (of_a - of_b)
+    if groups is not None:
+        unit = as_groups(groups, n, some)
+        change, weight = (np.bincount(unit, part).astype(np.float64) for part in (change, weight))
+    even = bool((weight == weight[0]).all())
+
+    def one(stream: Rng) -> list[float]:
+        times = repeats(stream.bit_generator.capsule, len(weight))[None]
+        total = weight[0] * len(weight) if even else weighted_sums(times, weight)[0]
+        return [weighted_sums(times, change)[0] / total]
+
+    return one, len(weight)
+
+
+def _apart(a: Sample, b: Sample, statistic: Statistic, _: ArrayLike | None) -> tuple[Callable[[Rng], list[float]], int]:
+    """Differences of two samples without common rows, and the number of rows of the smaller."""
+    atoms_a, atoms_b = as_atoms(a), as_atoms(b)
+    evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
+
+    def one(stream: Rng) -> list[float]:
+        return [evaluate_a(atoms_a.resample(stream)) - evaluate_b(atoms_b.resample(stream))]
+
+    return one, min(atoms_a.units, atoms_b.units)
+
+
+def _student(units: int) -> float:
+    """How much wider Student's interval at 95% is than that of the bootstrap, which takes the spread for known."""
+    from scipy.special import stdtrit
+
+    return math.sqrt(units / (units - 1)) * float(stdtrit(units - 1, 0.975)) / 1.959964
+
+
+def _p_value(ends: Ends, smallest: float) -> float:
+    """The smallest 1 - level whose interval excludes 0, by bisection; no smaller than the draws can show."""
+
+    def excludes(p_value: float) -> bool:
+        low, high = ends(1 - p_value)
+        return not low <= 0 <= high
+
+    if smallest >= 1 or excludes(smallest):
+        return min(smallest, 1.0)
+    low, high = smallest, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excludes(middle) else (middle, high)
+    return high

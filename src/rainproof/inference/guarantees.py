@@ -1,0 +1,470 @@
+"""A guarantee for the population: an upper bound on the expected loss of every decision, at a stated confidence."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, freeze
+from rainproof.core.cells import LARGEST_GRID, CellTable, check_grid
+from rainproof.core.result import at_most, percent
+from rainproof.core.sample import Sample, as_sample
+from rainproof.decisions.tasks import is_number
+from rainproof.errors import FewRowsWarning, InputError
+from rainproof.inference.bounds import (
+    AsIsInputs,
+    BoundInputs,
+    Inputs,
+    adaptive,
+    adaptive_weighted,
+    check_equal,
+    clustered,
+    group_weights,
+    hoeffding,
+)
+from rainproof.inference.resampling import check_share
+
+Method = Literal["adaptive", "hoeffding"]
+Response = Literal["rounded", "as_is"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Guarantee:
+    """An upper bound on the expected loss of everybody who acts on the predictions.
+
+    Attributes
+    ----------
+    response : {"rounded", "as_is"}
+        How they act: on predictions rounded at random, compared with the best fixed change of actions; or on
+        predictions as they are, compared with the best fixed monotone recalibration of them.
+    grid : int or None
+        For "rounded" the grid to act on: round predictions at random, without bias, to multiples of ``1/grid``. For
+        "as_is" None; if the sample is compressed its grid, as predictions are then rounded down to multiples of
+        ``1/grid``.
+    bound : float
+        The upper bound on the expected loss in the population, as a share of the range of the payoffs.
+    plug_in : float
+        The loss on the sample, in hindsight: CDL(S_m), or CDL with monotone swaps.
+    slack : float
+        The allowance for chance: ``bound - plug_in``.
+    hoeffding : float
+        The bound by Hoeffding's inequality alone, at the same confidence, on its own best grid (if any). For
+        comparison only: the confidence does not cover the smaller of the two, and it is for a fixed number of rows.
+    method : {"adaptive", "hoeffding"}
+        The inequality of `bound`.
+    anytime : bool
+        Whether the bound holds at every number of rows at once, together with all others computed so.
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+    n : int
+        The number of rows.
+    groups : int or None
+        The number of groups, if rows of a group depend on each other.
+    max_weight : float or None
+        The largest weight that a row (with groups, a group) can have, if it was stated.
+    effective_n : float
+        The number of independent rows of equal weight that carry as much information.
+    grids : ndarray of int
+        The grids considered; none for "as_is". The bounds hold for all of them at once.
+    bounds, plug_ins : ndarray of float
+        The bound and the loss on the sample for each of them.
+    warnings : tuple of str
+        Reasons to read the result with care.
+    """
+
+    response: Response
+    grid: int | None
+    bound: float
+    plug_in: float
+    hoeffding: float
+    method: Method
+    anytime: bool
+    confidence_level: float
+    n: int
+    groups: int | None
+    max_weight: float | None
+    effective_n: float
+    grids: NDArray[np.int64]
+    bounds: Floats
+    plug_ins: Floats
+    warnings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        freeze(self.grids, self.bounds, self.plug_ins)
+
+    @property
+    def slack(self) -> float:
+        """The allowance for chance: ``bound - plug_in``."""
+        return self.bound - self.plug_in
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in built-in types, ready for JSON."""
+        return {
+            "result": "guarantee",
+            "method": self.method,
+            "anytime": self.anytime,
+            "confidence_level": self.confidence_level,
+            "response": self.response,
+            "grid": self.grid,
+            "bound": self.bound,
+            "plug_in": self.plug_in,
+            "slack": self.slack,
+            "hoeffding": self.hoeffding,
+            "n": self.n,
+            "groups": self.groups,
+            "max_weight": self.max_weight,
+            "effective_n": self.effective_n,
+            "grids": self.grids.tolist(),
+            "bounds": self.bounds.tolist(),
+            "plug_ins": self.plug_ins.tolist(),
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        acts = [f"grid={self.grid}"] if self.response == "rounded" else [f"response={self.response!r}"]
+        acts += [f"grid={self.grid}"] * (self.response == "as_is" and self.grid is not None)
+        how = f"confidence_level={self.confidence_level:g}, method={self.method!r}, n={self.n}"
+        how += ", anytime=True" * self.anytime
+        return f"Guarantee(bound={self.bound:.6g}, {', '.join(acts)}, plug_in={self.plug_in:.6g}, {how})"
+
+    def __str__(self) -> str:
+        said = self._rounded() if self.response == "rounded" else self._as_is()
+        return "\n".join([*said, self._assumption(), *self.warnings])
+
+    def _rounded(self) -> tuple[str, str]:
+        """What is promised, and what it means, to those who round."""
+        promise = (
+            f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
+            f"predictions, rounded at random to multiples of 1/{self.grid}, is at most {at_most(self.bound)} of what "
+            "is at stake (their best minus their worst payoff)."
+        )
+        meaning = (
+            "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with "
+            "the best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. "
+            f"On the {self.n:,} rows it is {self.plug_in:.2%}; {self.slack:.2%} is the allowance for chance."
+        )
+        return promise, meaning
+
+    def _as_is(self) -> tuple[str, str]:
+        """The same to those who do not."""
+        used, them = (
+            ("probabilities as they are", "them")
+            if self.grid is None
+            else (f"probabilities, rounded down to multiples of 1/{self.grid},", "the rounded probabilities")
+        )
+        promise = (
+            f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
+            f"{used} is at most {at_most(self.bound)} of what is at stake (their best minus their worst "
+            f"payoff), compared with any monotone recalibration of {them}."
+        )
+        meaning = (
+            "This holds for all decision makers at once, whatever their actions and payoffs. A monotone "
+            "recalibration is one fixed function of the probability that never falls. Corrections that reverse the "
+            f"order of some probabilities are not covered. On the {self.n:,} rows the loss is {self.plug_in:.2%}, "
+            f"compared with the best monotone recalibration in hindsight; {self.slack:.2%} is the allowance for chance."
+        )
+        return promise, meaning
+
+    def _assumption(self) -> str:
+        one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
+        fails = f"It fails for at most {percent(1 - self.confidence_level)} of such samples."
+        if self.anytime:
+            fails = (
+                "It holds at every number of rows at once: one may look as often as one likes. "
+                f"At most {percent(1 - self.confidence_level)} of such series of rows have a look at which it fails."
+            )
+        if self.max_weight is not None:
+            needs = [f"the {what} were drawn independently", f"no {one} can weigh more than {self.max_weight:g}"]
+            return (
+                f"It is about the population in which each {one} counts with its weight. It assumes "
+                f"{self._all(needs)}. Weights may depend on the predictions. {fails}"
+            )
+        drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
+        if self.effective_n >= (self.groups or self.n) * (1 - 1e-12):
+            return f"It assumes {self._all([drawn])}. {fails}"
+        given, void = (
+            ("weights, such as survey or cost weights", "weights that depend on the predictions (importance weights)")
+            if self.groups is None
+            else ("sizes and weights of the groups", "groups whose size or weight depends on their rows")
+        )
+        return (
+            f"It assumes {self._all([f'given fixed {given}, {drawn}'], comma=True)}. It does not hold for {void}, "
+            f"unless max_weight is stated. {fails}"
+        )
+
+    def _all(self, needs: list[str], *, comma: bool = False) -> str:
+        """List what is assumed, with the grids if any were tried."""
+        if self.grids.size:
+            grids = "the grid" if len(self.grids) == 1 else f"the {len(self.grids)} grids tried"
+            listed = ", ".join(f"1/{m}" for m in self.grids.tolist())
+            needs = [*needs, f"{grids} ({listed}) did not depend on them"]
+        that = [f"that, {need}" if comma and not k else f"that {need}" for k, need in enumerate(needs)]
+        return that[0] if len(that) == 1 else f"{', '.join(that[:-1])}, and {that[-1]}"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        if not self.grids.size:
+            return lines
+        rows = "".join(
+            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{plug_in:.4f}</td><td>{bound:.4f}</td></tr>"
+            for m, plug_in, bound in zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
+        )
+        head = "<tr><th>grid</th><th>loss on the rows</th><th>bound</th></tr>"
+        return f"{lines}<table>{head}{rows}</table>"
+
+
+_ANYTIME_GRIDS = (8, 32, 128, 512)
+
+
+def guarantee(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+    response: Response = "rounded",
+    grid: int | Iterable[int] | None = None,
+    groups: ArrayLike | None = None,
+    max_weight: float | None = None,
+    method: Method = "adaptive",
+    anytime: bool = False,
+) -> Guarantee:
+    r"""Bound the expected loss of everybody who acts on these predictions, in the population.
+
+    A value measured on a sample is about the sample. This bound is about the population that the rows came from: at
+    any sample size, for any distribution of predictions and outcomes, at the confidence level asked for. It
+    holds for all decision makers at once who act as `response` says:
+
+    - "rounded": they round predictions at random, without bias, to multiples of ``1/m`` and take the best action
+      there (as `RoundingPolicy` does). Their expected loss is compared with the best fixed change of actions, such
+      as "where I would act, wait", whatever its order.
+    - "as_is": they take the best action for each prediction as it is. Their expected loss is compared with acting on
+      any monotone recalibration: one fixed function of the prediction that never falls. Corrections that reverse
+      the order of predictions are not covered; without rounding they cannot be tested (Claim 1.1 of the paper).
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row. Given the weights, rows must be drawn independently from the population: fixed
+        weights such as survey or cost weights. Importance weights for another population, which depend on the
+        predictions, need `max_weight`.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+    response : {"rounded", "as_is"}
+        Act on rounded predictions, or on predictions as they are.
+    grid : int or iterable of int, optional
+        For "rounded" only. The grids to choose from, powers of two, chosen before the rows were seen. Every grid makes
+        the bound a little larger. Default: 4, 8, ... up to the first that is at least :math:`\sqrt n` (at least 8; n
+        counts as ``Sample.effective_n``), or up to that of the compression. With `anytime` 8, 32, 128 and 512,
+        whatever n.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent. A group counts as one draw, so the bound is larger. Its size must not depend on its predictions or
+        outcomes, unless `max_weight` is stated. Not for compressed samples.
+    max_weight : float, optional
+        The largest weight that a row can have (with `groups`: a whole group), known before the rows were seen. Needed
+        where weights depend on the predictions, as importance weights for another population do, or where the size of
+        a group is informative. The bound is then about the population in which rows count with their weight.
+    method : {"adaptive", "hoeffding"}
+        "adaptive" is far smaller if few predictions are close to a threshold, and never much larger; "hoeffding" can
+        be checked by hand.
+    anytime : bool
+        Whether the bound must hold at every number of rows at once. Then one may compute it after every new row, as
+        often as one likes, and stop at a number of rows that looks good. It is a little larger. It needs rows (or
+        groups) of equal weight, or `max_weight`; with `groups`, look after whole groups.
+
+    Returns
+    -------
+    Guarantee
+        `bound`, for "rounded" on the best `grid`; prints the guarantee and its assumptions.
+
+    Warns
+    -----
+    FewRowsWarning
+        If there are so few rows that the bound is 1.
+
+    Notes
+    -----
+    With K grids and :math:`\delta = (1 - \text{confidence})/K`, Hoeffding's bound is :math:`\mathrm{CDL}(D_m)
+    \le \mathrm{CDL}(S_m) + \sqrt{2 \ln(1/\delta) / n}`: of all tasks and swaps only the population's worst
+    matters: one function g with values in [-1, 1], whose mean on the rows is at most :math:`\mathrm{CDL}(S_m)`.
+
+    The adaptive bound uses that a row with :math:`g = 0` contributes no chance:
+
+    .. math:: e^{-x g} (\cosh x)^{-|g|} \le 1 - g \tanh x \qquad (|g| \le 1)
+
+    turns into a bound on the mean of g in terms of :math:`\sup \frac1n \sum_i \lambda g_i + \ln\cosh(\lambda) |g_i|`,
+    which is a CDL that counts gains a little more and losses a little less, and as easy to compute. It is averaged over
+    five values of :math:`\lambda` that depend on n alone; half of the error probability goes to Hoeffding's, so the
+    bound is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
+    :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/inference-bounds.md.
+
+    The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place of
+    :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again one g. There is no grid,
+    so all of the error probability goes to one bound.
+
+    Without `anytime` the confidence is for one number of rows, fixed in advance. With it, the values of :math:`\lambda`
+    are :math:`2^{-k}`, whatever n, so that the bound comes from a supermartingale, and by Ville's inequality all bounds
+    that are ever computed hold together with the probability `confidence_level`. So does the smallest of them.
+
+    It is a bound, not an estimate: the loss is likely much smaller. It does not hold if rows depend on each other in a
+    way that `groups` does not describe, if the population changes, or if the forecast was fitted on these rows. It is
+    about expectations: in a batch of new rows, chance comes on top.
+
+    "rounded": one pass over the rows, then O(m) for each grid. A compressed sample gives the same bound if weights are
+    equal; if not, the bound uses squared weights by cell, and finer cells make it a little smaller. "as_is": a sort,
+    then O(n) for each of five :math:`\lambda` (22 with `max_weight` or `anytime`). A compressed sample gives the bound
+    for predictions rounded down to multiples of 1/grid, compared with monotone recalibrations of those.
+
+    References
+    ----------
+    Hoeffding (1963), doi:10.1080/01621459.1963.10500830. The use of a single g, and the adaptive bound, are new here.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(5000)
+    >>> y = rng.random(5000) < p
+    >>> g = rainproof.guarantee(y, p)
+    >>> g
+    Guarantee(bound=0.0163948, grid=32, plug_in=0.0034561, confidence_level=0.95, method='adaptive', n=5000)
+    >>> round(g.hoeffding, 4)
+    0.0472
+    >>> rainproof.guarantee(y, p, response="as_is")
+    Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95, method='adaptive', n=5000)
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    check_share(confidence_level, "confidence_level")
+    _check_options(response, method, grid, anytime)
+    cells, draws = _table(sample, 2, groups)
+    n, effective_n = draws or sample.n, sample.total_weight**2 / float(cells.squares.sum())
+    chosen: list[int] = []
+    evidence: Sequence[Inputs]
+    if max_weight is not None:
+        max_weight = check_max_weight(max_weight, _largest_weight(sample, cells, groups))
+        effective_n = (sample.total_weight / max_weight) ** 2 / n
+    elif anytime:
+        check_equal(n, effective_n)
+    if response == "as_is":
+        together = None if groups is None else group_weights(sample, groups)[1]
+        evidence = [AsIsInputs.of(sample, n, effective_n, together)]
+    else:
+        # With a stated largest weight the grids must depend on the number of draws alone.
+        chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
+        if chosen[-1] > cells.m:
+            cells, draws = _table(sample, chosen[-1], groups)
+        evidence = [BoundInputs.of(sample, m, cells, draws) for m in chosen]
+    delta = (1 - confidence_level) / len(evidence)
+    plug_ins = np.array([e.plug_in() for e in evidence])
+    simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
+    equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
+    bounds = simple if method == "hoeffding" else _adaptive(evidence, equal_draws, delta)
+    best = int(bounds.argmin())
+    notes = _notes(sample, draws, float(bounds[best]))
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return Guarantee(
+        response=response,
+        grid=chosen[best] if chosen else sample.grid,
+        bound=float(bounds[best]),
+        plug_in=float(plug_ins[best]),
+        hoeffding=float(simple.min()),
+        method=method,
+        anytime=anytime,
+        confidence_level=float(confidence_level),
+        n=sample._whole_rows,
+        groups=draws,
+        max_weight=max_weight,
+        effective_n=effective_n,
+        grids=np.array(chosen, np.int64),
+        bounds=bounds[: len(chosen)],
+        plug_ins=plug_ins[: len(chosen)],
+        warnings=tuple(map(str, notes)),
+    )
+
+
+def _check_options(response: str, method: str, grid: object, anytime: object) -> None:
+    if response not in ("rounded", "as_is"):
+        raise InputError(f"response must be 'rounded' or 'as_is'; it is {response!r}")
+    if method not in ("adaptive", "hoeffding"):
+        raise InputError(f"method must be 'adaptive' or 'hoeffding'; it is {method!r}")
+    if response == "as_is" and grid is not None:
+        raise InputError("grid must not be given with response='as_is': predictions are not rounded")
+    if not isinstance(anytime, bool):
+        raise InputError(f"anytime must be True or False; it is {anytime!r}")
+    if anytime and method == "hoeffding":
+        raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
+
+
+def _adaptive(evidence: Sequence[Inputs], equal_draws: float | None, delta: float) -> Floats:
+    """The bounds; rows count as so many equal draws, in a number that need not be fixed, if it is given."""
+    if equal_draws is None:
+        return np.array([adaptive(e, delta) for e in evidence])
+    return np.array([adaptive_weighted(e, equal_draws, delta) for e in evidence])
+
+
+def check_max_weight(max_weight: float | None, largest: float) -> float:
+    """Return the largest possible weight: as stated, or the largest in the sample."""
+    if max_weight is None:
+        return largest
+    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
+        raise InputError(
+            f"max_weight must be finite, and at least the largest weight {largest:.6g}; it is {max_weight!r}"
+        )
+    return float(max_weight)
+
+
+def _largest_weight(sample: Sample, cells: CellTable, groups: ArrayLike | None) -> float:
+    """The largest weight of a row or group; for a compressed sample the largest that its sums prove."""
+    if sample.grid is not None:
+        return float((cells.squares / cells.weight[0]).max())
+    if groups is None:
+        return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
+    return float(group_weights(sample, groups)[1].max())
+
+
+def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
+    """Return the grids tried on n rows: a function of n (and of the compression) alone."""
+    last = max(8, 1 << math.ceil(math.log2(math.sqrt(n))))
+    return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
+
+
+def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable, int | None]:
+    """The sums on some grid at least that fine, and the number of groups."""
+    cells = sample._cell_table(m)
+    return (cells, None) if groups is None else clustered(sample, cells, groups)
+
+
+def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool) -> list[int]:
+    """The grids asked for, increasing and distinct; or the default."""
+    if grid is None and anytime:  # a set that grows with n would need ever more of the error probability
+        return [m for m in _ANYTIME_GRIDS if m <= (sample.grid or LARGEST_GRID)] or [sample.grid or LARGEST_GRID]
+    if grid is None:
+        return default_grids(effective_n, sample.grid or LARGEST_GRID)
+    asked = [grid] if isinstance(grid, int | np.integer) else list(grid)
+    if not asked:
+        raise InputError("grid must name at least one grid")
+    return sorted({check_grid(m, compressed=sample.grid) for m in asked})
+
+
+def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarning]:
+    if bound < 1:
+        return []
+    what, count = ("row", sample.n) if groups is None else ("group", groups)
+    many = f"1 {what} is" if count == 1 else f"{count:,} {what}s are"
+    return [FewRowsWarning(f"{many} too few for a guarantee at this confidence: the bound is 100%")]

@@ -1,0 +1,759 @@
+"""Proven lower bounds: there is a decision that loses, or gains, at least this."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.cells import CellTable, split, sum_cells
+from rainproof.core.curve import Chord, SwitchCurve, ends_of_chord
+from rainproof.core.door import ColumnNames, as_rows, refuse_reordered
+from rainproof.core.result import Shown
+from rainproof.core.sample import Sample, as_sample
+from rainproof.core.segments import PairedSample
+from rainproof.decisions.swaps import worst_task
+from rainproof.decisions.tasks import DecisionTask
+from rainproof.errors import InputError
+from rainproof.inference.bounds import numbered_groups, one_way_curve
+from rainproof.inference.guarantees import check_max_weight
+from rainproof.inference.resampling import Seed, as_seed, check_share
+
+BETS = 2.0 ** -np.arange(1, 11)  # at most 1/2, so that no factor of the martingale is negative
+_FINEST = 1 << 10
+_PRECISION = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActionChange:
+    """Another action for a range of predictions.
+
+    Attributes
+    ----------
+    low, high : float
+        The range: predictions from `low` to below `high`.
+    action : str
+        The best action of the task if the prediction is right.
+    replacement : str
+        The action to take instead.
+    """
+
+    low: float
+    high: float
+    action: str
+    replacement: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LossAtLeast(Shown):
+    """The result of `loss_at_least`.
+
+    Attributes
+    ----------
+    bound : float
+        In the population somebody who acts on the predictions as they are loses at least this, in expectation, as a
+        share of what is at stake. 0 if the rows prove no loss.
+    task : DecisionTask or None
+        Who: a decision task, with payoffs in [0, 1]. None if `bound` is 0.
+    changes : tuple of ActionChange
+        Compared with what: the fixed change of actions that gains at least `bound` for this task.
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+    n : int
+        The number of rows.
+    groups : int or None
+        The number of groups, if rows were drawn in groups.
+    seed : int or None
+        The seed of the split into halves, if one was given.
+    """
+
+    bound: float
+    task: DecisionTask | None
+    changes: tuple[ActionChange, ...]
+    confidence_level: float
+    n: int
+    groups: int | None
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result in built-in types, ready for JSON."""
+        changes = [{name: getattr(change, name) for name in ActionChange.__slots__} for change in self.changes]
+        return {
+            "result": "loss_at_least",
+            "bound": self.bound,
+            "task": self.task and self.task.to_dict(),
+            "changes": changes,
+            "confidence_level": self.confidence_level,
+            "n": self.n,
+            "groups": self.groups,
+            "seed": self.seed,
+        }
+
+    def __repr__(self) -> str:
+        level = f"confidence_level={self.confidence_level:g}, n={self.n}"
+        return f"LossAtLeast(bound={self.bound:.6g}, changes={len(self.changes)}, {level})"
+
+    def __str__(self) -> str:
+        if self.task is None:
+            return "These rows do not prove that any decision loses by acting on the predictions as they are."
+        changes = "; ".join(
+            f"{c.replacement!r} instead of {c.action!r} for predictions from {c.low:.4g} to {c.high:.4g}"
+            for c in self.changes
+        )
+        return (
+            f"With {100 * self.confidence_level:.4g}% confidence, some decision that rests on these predictions as "
+            f"they are loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
+            f"It loses that against a fixed change of actions: {changes}."
+        )
+
+
+def loss_at_least(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    max_weight: float | None = None,
+    confidence_level: float = 0.95,
+    rng: Seed = None,
+) -> LossAtLeast:
+    r"""Bound from below what somebody loses by acting on these predictions as they are.
+
+    The opposite of `guarantee`: a proof of harm. It names a decision task and a fixed change of actions that gains at
+    least `bound` for it, in expectation over the population that the rows came from.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row: fixed weights, or with `max_weight` weights that depend on the predictions.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
+    max_weight : float, optional
+        As for `guarantee`: the largest weight that a row can have (with `groups`, a whole group), known beforehand.
+    confidence_level : float
+        The probability, at least, that the bound holds for a sample drawn as stated.
+    rng : numpy.random.Generator or int, optional
+        The source of randomness for the split into halves; the same seed gives the same answer. Do not try several
+        seeds and keep the best: the confidence is for one.
+
+    Returns
+    -------
+    LossAtLeast
+
+    Notes
+    -----
+    One half of the rows names a task and a change of actions. That makes one function :math:`g(p, y)` with values in
+    [-1, 1]: what the change gains on a row. On the other half g is fixed in advance. With u in [0, 1] the weight of a
+    draw over the largest possible one, :math:`\theta = E[u g] / E[u]` and a fixed :math:`0 \le x \le 1/2`, the factors
+    :math:`1 + x u (g - \theta)` are not negative and have mean 1. So their product exceeds :math:`1/\delta` with
+    probability at most :math:`\delta` (Markov), and :math:`\ln(1 + u z) \ge u \ln(1 + z)` gives
+
+    .. math:: \sum u \ln(1 + x (g - \theta)) \le \ln(1/\delta).
+
+    The left side falls in :math:`\theta`; where it meets the right side is the bound. Both halves take both parts, each
+    with half of the error probability, and the larger bound counts. Proof: docs/inference-bounds.md.
+
+    It uses half of the rows for the proof, so a small loss needs many rows. Rows must be drawn independently from the
+    population (groups of rows, with `groups`), and the forecast must not have been fitted on them. A compressed sample
+    gives the same answer as its rows if their weights are equal; unequal weights and groups need rows.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(5000)
+    >>> y = rng.random(5000) < 0.5 + (p - 0.5) / 4       # overconfident
+    >>> found = rainproof.loss_at_least(y, p, rng=0)
+    >>> found.bound > 0.05
+    True
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    confidence_level = check_share(confidence_level, "confidence_level")
+    generator, seed = as_seed(rng)
+    (coins,) = generator.spawn(1)  # not the generator itself: rows simulated with the same seed would decide their coin
+    finest = min(_FINEST, sample.grid or _FINEST)
+    draws = _draws(sample, finest, groups, max_weight)
+    halves = _halves(draws, coins)
+    doubt = (1 - confidence_level) / 2
+    best: tuple[float, _Rule | None] = (0.0, None)
+    for first, second in (halves, halves[::-1]):
+        rule = _choose(first, finest, doubt, coins)
+        if rule is not None:
+            best = max(best, (betting_bound(*second.gains(rule), rule.bet, doubt), rule), key=lambda found: found[0])
+    bound, rule = best
+    task = None if rule is None else worst_task(rule.chord)
+    return LossAtLeast(
+        bound=bound,
+        task=task,
+        changes=() if rule is None or task is None else _changes(rule, task),
+        confidence_level=confidence_level,
+        n=sample.n,
+        groups=None if draws.group is None else int(draws.group.max()) + 1,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rule:
+    """A task by its chord, a change of actions by cell, its gain by cell and outcome, and how much to bet on it."""
+
+    chord: Chord
+    swap: Ints
+    gain: Floats
+    bet: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Draws:
+    """Rows by slot (cell, outcome) of a grid: how many alike, the weight of each over the largest one, its group."""
+
+    grid: int
+    slot: Ints
+    count: Ints
+    weight: Floats
+    group: Ints | None
+
+    def at(self, grid: int) -> Ints:
+        """The slots on a coarser grid; predictions of 1 are in the last cell."""
+        coarse: Ints = 2 * np.minimum((self.slot >> 1) * grid // self.grid, grid - 1) + (self.slot & 1)
+        return coarse
+
+    def gains(self, rule: _Rule) -> tuple[Floats, Floats]:
+        """Weight and gain of every draw."""
+        gain, weight = rule.gain.ravel()[self.at(len(rule.gain))], self.count * self.weight
+        if self.group is None:
+            return weight, gain
+        total: Floats = np.bincount(self.group, weight).astype(np.float64)
+        some = total > 0
+        return total[some], np.bincount(self.group, weight * gain)[some] / total[some]
+
+
+def _draws(sample: Sample, grid: int, groups: ArrayLike | None, max_weight: float | None) -> _Draws:
+    table = sample._cell_table(grid).coarsen(grid)
+    each = table.weight[0] / table.count
+    if groups is None and table.has_equal_weights:  # counts say it all
+        largest = check_max_weight(max_weight, float(each.max()))
+        return _Draws(grid=grid, slot=table.slot, count=table.count, weight=each / largest, group=None)
+    if sample.grid is not None:
+        raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
+    n = len(sample.y_prob)
+    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
+    cell, _ = split(np.asarray(sample.y_prob, np.float64), grid)
+    group = None if groups is None else numbered_groups(groups, n).astype(np.int64)
+    largest = check_max_weight(max_weight, float((weight if group is None else np.bincount(group, weight)).max()))
+    slot = 2 * cell + np.asarray(sample.y_true, np.int64)
+    return _Draws(grid=grid, slot=slot, count=np.ones(n, np.int64), weight=weight / largest, group=group)
+
+
+def _halves(draws: _Draws, rng: np.random.Generator) -> tuple[_Draws, _Draws]:
+    """Toss a coin for each row, or for each group."""
+    if draws.group is None:
+        first: Ints = rng.binomial(draws.count, 0.5)
+    else:
+        first = draws.count * rng.integers(0, 2, int(draws.group.max()) + 1)[draws.group]
+    return replace(draws, count=first), replace(draws, count=draws.count - first)
+
+
+def _choose(half: _Draws, finest: int, doubt: float, rng: np.random.Generator) -> _Rule | None:
+    """The rule on the most promising grid. Nothing here needs a proof: it only must not see the other half."""
+    fit, check = _halves(half, rng)
+    grids = [2**k for k in range(3, finest.bit_length())] or [finest]
+    scores = []
+    for grid in grids:
+        rule = _rule(fit, grid, doubt)
+        weight, gain = (np.zeros(1), np.zeros(1)) if rule is None else check.gains(rule)
+        scores.append(-math.inf if rule is None else float(weight @ (gain - rule.bet / 2 * gain**2)))
+    return _rule(half, grids[int(np.argmax(scores))], doubt)
+
+
+def _rule(half: _Draws, grid: int, doubt: float) -> _Rule | None:
+    """The task and the change with the largest loss, where gains count ``1 - bet/2`` times and losses ``1 + bet/2``."""
+    weight = half.count * half.weight
+    total = float(weight.sum())
+    if total == 0:
+        return None
+    shares = np.bincount(half.at(grid), weight, 2 * grid).reshape(-1, 2) / total
+    prob, edges = (np.arange(grid) + 0.5) / grid, np.arange(grid + 1) / grid
+    found = [(*_discounted(shares, prob, edges, bet), bet) for bet in BETS.tolist()]
+    chord, swap, bet = max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
+    ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
+    gain = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
+    return _Rule(chord=chord, swap=swap, gain=gain, bet=bet)
+
+
+def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tuple[Chord, Ints]:
+    more, less = shares * (1 - bet / 2), shares * (1 + bet / 2)
+    up, down = (less[:, 0], more[:, 1]), (more[:, 0], less[:, 1])
+    value = (one_way_curve(prob, *up, edges, up=True) + one_way_curve(prob, *down, edges, up=False)).min(axis=0)
+    a, b, share = ends_of_chord(edges, value)
+    ends, rates = edges[[a, b]], []
+    for negative, positive in (up, down):
+        both = negative + positive
+        rates.append(np.divide(positive, both, out=prob.copy(), where=both > 0)[:, None])
+    rises = (prob[:, None] < ends) & (rates[0] > ends)
+    falls = (prob[:, None] > ends) & (rates[1] < ends)
+    chord = Chord(
+        mu_a=float(ends[0]),
+        mu_b=float(ends[1]),
+        share=share,
+        regret_a=float(value[a]),
+        regret_b=float(value[b]),
+        above_a=True,
+        above_b=True,
+    )
+    return chord, rises.astype(np.int64) - falls
+
+
+def betting_bound(weight: Floats, gain: Floats, bet: float, doubt: float) -> float:
+    """The loss at which ``sum of u ln(1 + bet (g - loss))`` falls to ``ln(1/doubt)``; 0 if it starts below."""
+    low, high = 0.0, 1 - _PRECISION
+    if weight @ np.log1p(bet * gain) <= -math.log(doubt):
+        return 0.0
+    while high - low > _PRECISION:
+        middle = (low + high) / 2
+        proven = weight @ np.log1p(bet * (gain - middle)) > -math.log(doubt)
+        low, high = (middle, high) if proven else (low, middle)
+    return low
+
+
+def _changes(rule: _Rule, task: DecisionTask) -> tuple[ActionChange, ...]:
+    """Neighbouring cells with the same change, as one range."""
+    chord, grid = rule.chord, len(rule.gain)
+    ends = np.array([chord.mu_a, chord.mu_b])
+    used = np.array([chord.share > 0 and chord.regret_a > 0, chord.share < 1 and chord.regret_b > 0])
+    action = ((np.arange(grid)[:, None] / grid >= ends) & used).sum(axis=1)
+    replacement = action + (rule.swap * used).sum(axis=1)
+    runs = np.split(np.arange(grid), np.flatnonzero(np.diff(3 * action + replacement)) + 1)
+    return tuple(
+        ActionChange(
+            low=float(run[0] / grid),
+            high=float((run[-1] + 1) / grid),
+            action=task.actions[action[run[0]]],
+            replacement=task.actions[replacement[run[0]]],
+        )
+        for run in runs
+        if action[run[0]] != replacement[run[0]]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairDraws:
+    """Rows by the cells ``floor(m p)`` of two predictions, with weights and the number of the group, if any."""
+
+    m: int
+    old: NDArray[np.int32]
+    new: NDArray[np.int32]
+    event: NDArray[np.bool_]
+    weight: Floats
+    group: Ints | None = None
+    counts: bool = False  # whether a weight is a number of rows, each of weight 1
+
+    def split(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """The weight of each row in each half, by one coin for each row or each group."""
+        if self.counts:
+            heads: Floats = rng.binomial(self.weight.astype(np.int64), 0.5).astype(np.float64)
+            return heads, self.weight - heads
+        coins = rng.integers(0, 2, len(self.event) if self.group is None else int(self.group.max()) + 1)
+        first: Floats = self.weight * (coins if self.group is None else coins[self.group])
+        return first, self.weight - first
+
+    def largest(self) -> float:
+        """The largest weight of a draw."""
+        if self.counts:
+            return 1.0
+        return float((self.weight if self.group is None else np.bincount(self.group, self.weight)).max())
+
+    def curve(self, weight: Floats) -> SwitchCurve:
+        """The loss by the switch at the thresholds ``k/m``."""
+        return SwitchCurve._from_cells(self.old, self.new, self.event, weight, self.m)
+
+    def gains(self, chord: Chord, weight: Floats) -> tuple[Floats, Floats]:
+        """The weight of each draw, and what it gains by the switch for the task of a chord."""
+        ends = [round(self.m * mu) for mu in (chord.mu_a, chord.mu_b)]
+        acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in (self.old, self.new)]
+        kind = 6 * acts[0] + 2 * acts[1] + self.event  # how many thresholds each prediction reaches, and the outcome
+        old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
+        mass = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
+        gain: Floats = (mass * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)
+        if self.group is None:
+            return np.bincount(kind, weight, 18).astype(np.float64), gain
+        total = np.bincount(self.group, weight).astype(np.float64)
+        some = total > 0
+        return total[some], np.bincount(self.group, weight * gain[kind])[some] / total[some]
+
+
+def gain_bound(draws: PairDraws, delta: float, rng: np.random.Generator) -> float:
+    """Name a task and a bet on one half of the rows, and bound the gain of the task on the other; both ways round."""
+    (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
+    one, other = (replace(draws, weight=weight) for weight in draws.split(coins))
+    return max(gain_of_choice(one, other, delta / 2).at_least, gain_of_choice(other, one, delta / 2).at_least)
+
+
+class ChosenGain(NamedTuple):
+    """What a task gains that was chosen on other rows: the mean, without bias, and a lower bound."""
+
+    estimate: float
+    at_least: float
+
+
+def gain_of_choice(chooser: PairDraws, judge: PairDraws, delta: float) -> ChosenGain:
+    """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them."""
+    total, largest = float(chooser.weight.sum()), judge.largest()
+    if total == 0 or not judge.weight.any():
+        return ChosenGain(0.0, 0.0)
+    curve, price = chooser.curve(chooser.weight), math.log(1 / delta) * largest / total
+    # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
+    found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
+    chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
+    weight, gain = judge.gains(chord, judge.weight)
+    estimate = float(weight @ gain) / float(weight.sum())
+    return ChosenGain(estimate, betting_bound(weight / largest, gain, bet, delta))
+
+
+_GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Checked rows of positive weight; weights are None if all are 1. With counts, each stands for so many rows."""
+
+    event: NDArray[np.bool_]
+    old: Floats
+    new: Floats
+    weight: Floats | None
+    group: Ints | None
+    counts: Ints | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.event) if self.counts is None else int(self.counts.sum())
+
+    def by_group(self) -> Floats | None:
+        """The weight of each group; None without groups."""
+        return None if self.group is None else np.bincount(self.group, self.weight).astype(np.float64)
+
+    def sizes(self) -> tuple[int, float]:
+        """The number of independent draws, and the number of equal weight that allow the same Hoeffding bound."""
+        each = self.weight if self.group is None else self.by_group()
+        if each is None:
+            return self.n, float(self.n)
+        return len(each), min(float(each.sum() ** 2 / (each @ each)), float(len(each)))
+
+    def curve(self) -> SwitchCurve:
+        """The loss by the switch at each threshold."""
+        if self.counts is not None:
+            curve = SwitchCurve._from_rows(self.event, self.old, self.new, self.counts.astype(np.float64))
+            return replace(curve, squares=None)
+        together = self.by_group()
+        group_weight = None if together is None else together[self.group]
+        return SwitchCurve._from_rows(self.event, self.old, self.new, self.weight, group_weight)
+
+    def draws(self) -> PairDraws:
+        """The rows on the grid of thresholds that `gain_at_least` chooses from."""
+        old, new = ((_GRID * p).astype(np.int32) for p in (self.old, self.new))
+        weight = self.weight if self.counts is None else self.counts.astype(np.float64)
+        weight = np.ones(len(old)) if weight is None else weight
+        counts = self.counts is not None
+        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group, counts=counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedCells:
+    """The same of a compressed sample: about thresholds on its grid."""
+
+    sample: PairedSample
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return self.sample.n
+
+    def sizes(self) -> tuple[int, float]:
+        """As for `Pairs`."""
+        n, (_, weight, squares) = self.n, self.sample._sums()
+        return n, n if self.sample._has_equal_weights() else min(float(weight.sum() ** 2 / squares.sum()), float(n))
+
+    def curve(self) -> SwitchCurve:
+        """As for `Pairs`."""
+        (old, new, event), (_, weight, squares) = self.sample._cells(), self.sample._sums()
+        unequal = None if self.sample._has_equal_weights() else squares
+        return SwitchCurve._from_cells(old, new, event, weight, self.sample.grid, unequal)
+
+    def draws(self) -> PairDraws | None:
+        """As for `Pairs`; None if weights are not equal, as such rows cannot be split into halves."""
+        if not self.sample._has_equal_weights():
+            return None
+        (old, new, event), (count, *_) = self.sample._cells(), self.sample._sums()
+        weight = count.astype(np.float64)
+        return PairDraws(m=self.sample.grid, old=old, new=new, event=event, weight=weight, counts=True)
+
+
+def read_pairs(
+    y_true: ArrayLike,
+    p_old: ArrayLike,
+    p_new: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    groups: ArrayLike | None,
+) -> Pairs:
+    """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
+    columns = []
+    refuse_reordered("p_old", p_old, "p_new", p_new)
+    for name, prob in (("p_old", p_old), ("p_new", p_new)):
+        refuse_reordered(name, prob, "groups", groups)
+        read = as_rows(y_true, prob, sample_weight, pos_label, names=ColumnNames(prob=name))
+        sum_cells(read, 2)  # which refuses bad values
+        columns.append(read)
+    old, new = (np.ascontiguousarray(read.prob, np.float64) for read in columns)
+    event, weight = np.ascontiguousarray(columns[0].label == 1), columns[0].weight
+    group = None if groups is None else numbered_groups(groups, len(event))
+    if weight is not None:
+        some = weight > 0
+        if not some.any():
+            raise InputError("sample_weight must not be zero for every row")
+        # By a power of two, so that squares of weights neither vanish nor overflow.
+        weight = np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1])
+        if not some.all():
+            event, old, new, weight = event[some], old[some], new[some], weight[some]
+            group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)
+    return Pairs(event, old, new, weight, group)
+
+
+_COLUMNS = ("event", "prob", "weight", "group", "counts", "second")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Forecasts:
+    """Predictions with their outcomes: one per draw, or `counts` of each; `weight` is None if all are 1."""
+
+    event: NDArray[np.bool_]
+    prob: Floats
+    weight: Floats | None = None
+    group: Ints | None = None
+    counts: Ints | None = None
+    grid: int | None = None  # of the cells of a compressed sample
+    second: NDArray[np.bool_] | None = None  # as `Sample._second`
+
+    @classmethod
+    def all_of(cls, sample: Sample, group: Ints | None) -> Forecasts:
+        """All rows of a sample."""
+        if sample.grid is not None:
+            return cls.from_cells(sample._cells, sample._cells.count)
+        event, prob, weight = sample.y_true, sample.y_prob, sample.sample_weight
+        return cls(
+            event=np.asarray(event) == 1,
+            prob=np.asarray(prob, np.float64),
+            weight=None if weight is None else np.asarray(weight, np.float64),
+            group=group,
+            second=sample._second,
+        )
+
+    @classmethod
+    def from_cells(cls, cells: CellTable, counts: Ints) -> Forecasts:
+        """So many rows of each slot, at the lower edge of their cell: a mean would depend on the rows."""
+        some = counts > 0
+        slot = cells.slot[some]
+        return cls(event=slot & 1 == 1, prob=(slot >> 1) / cells.m, counts=counts[some], grid=cells.m)
+
+    @classmethod
+    def join(cls, parts: Sequence[Forecasts]) -> Forecasts:
+        """The rows of all parts."""
+
+        def column(name: str) -> Any:
+            found = [getattr(part, name) for part in parts]
+            return None if found[0] is None else np.concatenate(found)
+
+        return cls(**{name: column(name) for name in _COLUMNS}, grid=parts[0].grid)
+
+    @property
+    def n(self) -> int:
+        """The number of rows; the two parts of a row that was split count once."""
+        parts = len(self.prob) if self.counts is None else int(self.counts.sum())
+        return parts if self.second is None else parts - int(self.second.sum())
+
+    def masses(self) -> Floats:
+        """The weight of each entry."""
+        mass = self.weight if self.counts is None else self.counts.astype(np.float64)
+        return np.ones(len(self.prob)) if mass is None else mass
+
+    def pairs(self, old: Floats, new: Floats) -> Pairs:
+        """The rows with two predictions."""
+        group = None if self.group is None else np.unique(self.group, return_inverse=True)[1].reshape(-1)
+        return Pairs(self.event, old, new, self.weight, group, self.counts)
+
+    def halves(self, rng: np.random.Generator) -> tuple[Forecasts, Forecasts]:
+        """Toss a coin for each row, or each group."""
+        if self.counts is not None:
+            first = rng.binomial(self.counts, 0.5)
+            one, other = (replace(self, counts=part).at(part > 0) for part in (first, self.counts - first))
+            return one, other
+        coins = rng.integers(0, 2, len(self.prob) if self.group is None else int(self.group.max()) + 1)
+        heads = (coins if self.group is None else coins[self.group]) == 1
+        return self.at(heads), self.at(~heads)
+
+    def at(self, rows: NDArray[np.bool_] | Ints) -> Forecasts:
+        """Some of the rows."""
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+
+
+_THRESHOLDS = 256  # that the rows choose from
+_LEAST = 1e-12
+_STEPS = 40  # halvings of the interval that contains a bound
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worth(Shown):
+    """What somebody who acts on the forecast gains over no forecast, in expectation, in the population.
+
+    No forecast means the better of always and never acting. Each of the two bounds holds by itself.
+
+    Attributes
+    ----------
+    relative_at_least : float
+        A share of what perfect foresight would gain, at `relative_threshold`: 1 is perfect, 0 if nothing is proven.
+    relative_threshold : float or None
+        The probability from which that decision maker acts.
+    gain_at_least : float
+        A share of what is at stake, at `gain_threshold`; 0 if nothing is proven.
+    gain_threshold : float or None
+        The probability from which that decision maker acts.
+    confidence_level : float
+        The probability, at least, that a bound holds for a sample drawn as stated.
+    """
+
+    relative_at_least: float
+    relative_threshold: float | None
+    gain_at_least: float
+    gain_threshold: float | None
+    confidence_level: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether somebody gains, in shares of perfect foresight."""
+        return self.relative_at_least > 0
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the result in built-in types, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def worth(rows: Forecasts, confidence_level: float, rng: np.random.Generator) -> Worth:
+    """Name a threshold on one half of the rows and bound the gain there on the other; both ways round."""
+    level = 1 - (1 - confidence_level) / 2
+    one, other = rows.halves(rng)
+    found = [worth_of_choice(a, b, level) for a, b in ((one, other), (other, one))]
+    relative = max(found, key=attrgetter("relative_at_least"))
+    gain = max(found, key=attrgetter("gain_at_least"))
+    return replace(
+        relative,
+        gain_at_least=gain.gain_at_least,
+        gain_threshold=gain.gain_threshold,
+        confidence_level=confidence_level,
+    )
+
+
+def worth_of_choice(chooser: Forecasts, judge: Forecasts, confidence_level: float) -> Worth:
+    """Name a threshold on some rows, and bound the gain there on others, which are independent of them."""
+    relative, gain = _best_thresholds(chooser, judge, confidence_level)
+    bounds = [0.0, 0.0]
+    for k, threshold in enumerate((relative, gain)):
+        if threshold is not None and len(judge.prob):
+            bounds[k] = _bound(judge, threshold, relative=k == 0, delta=1 - confidence_level)
+    stakes = 1.0 if gain is None else max(gain, 1 - gain)
+    return Worth(
+        relative_at_least=bounds[0],
+        relative_threshold=relative if bounds[0] > 0 else None,
+        gain_at_least=min(bounds[1] / stakes, 1.0),
+        gain_threshold=gain if bounds[1] > 0 else None,
+        confidence_level=confidence_level,
+    )
+
+
+def _best_thresholds(rows: Forecasts, judge: Forecasts, confidence_level: float) -> tuple[float | None, float | None]:
+    """The thresholds at which a bound should be largest, in shares of perfect foresight and of what is at stake."""
+    mass, order = rows.masses(), np.argsort(rows.prob)
+    total = float(mass.sum())
+    if total == 0:
+        return None, None
+    prob, event = rows.prob[order], rows.event[order]
+    negative, positive = (np.cumsum((mass[order] * which)[::-1])[::-1] / total for which in (~event, event))
+    first = np.flatnonzero(np.diff(prob, prepend=-1.0))  # act from these predictions on
+    below = np.append(0.0, prob[first[1:] - 1])  # the predictions before them
+    some = np.unique(np.linspace(0, len(first) - 1, _THRESHOLDS).astype(np.int64))
+    first, mu = np.repeat(first[some], 2), np.repeat(prob[first[some]], 2)
+    mu[1::2] = (mu[1::2] + below[some]) / 2  # whoever acts from half-way on acts alike
+    false_alarms, hits = negative[first], positive[first]
+    rate = float(positive[0])
+    never = hits * (1 - mu) - false_alarms * mu
+    value = np.minimum(never, never - (rate - mu))
+    perfect = np.minimum(mu * (1 - rate), (1 - mu) * rate)
+    missed, spared = rate - hits, 1 - rate - false_alarms
+    against_never, against_always = (a * (1 - mu) ** 2 + b * mu**2 for a, b in ((hits, false_alarms), (missed, spared)))
+    square = np.maximum(np.where(rate <= mu, against_never, against_always), 0.0)
+    error = np.sqrt(2 * math.log(1 / (1 - confidence_level)) * square / max(judge.masses().sum(), 1.0))
+    inside = perfect > _LEAST  # elsewhere nothing is at stake
+    if not inside.any():
+        return None, None
+    likely = np.where(inside, value - error, -np.inf)
+    shares = (likely / np.where(inside, perfect, 1.0), likely / np.maximum(mu, 1 - mu))
+    relative, gain = (float(mu[int(np.argmax(share))]) for share in shares)
+    return relative, gain
+
+
+def _bound(rows: Forecasts, mu: float, *, relative: bool, delta: float) -> float:
+    """The smaller of what is proven against never acting and against always acting: one of them is no forecast."""
+    acts, event = rows.prob >= mu, rows.event
+    gains = (acts * (event - mu), ~acts * (mu - event))
+    perfect = ((1 - mu) * event, mu * ~event) if relative else (np.ones(len(acts)),) * 2
+    kind = 2 * acts + event
+    found = []
+    for gain, best in zip(gains, perfect, strict=True):
+        weight, (gained, foreseen) = _worth_draws(rows, kind, np.stack([gain, best]))
+        found.append(_largest_proven(weight, gained, foreseen, delta))
+    return min(found)
+
+
+def _worth_draws(rows: Forecasts, kind: Ints, columns: Floats) -> tuple[Floats, Floats]:
+    """The weight of each draw over the largest one, and its means; rows that are alike are one."""
+    mass = rows.masses()
+    if rows.group is None:
+        largest = 1.0 if rows.counts is not None else float(mass.max())
+        _, first = np.unique(kind, return_index=True)
+        weight = np.bincount(kind, mass, 4)[kind[first]]
+        return weight / largest, columns[:, first]
+    total = np.bincount(rows.group, mass)
+    some = total > 0
+    means = np.stack([np.bincount(rows.group, mass * column)[some] for column in columns]) / total[some]
+    return total[some] / total.max(), means
+
+
+def _largest_proven(weight: Floats, gain: Floats, perfect: Floats, delta: float) -> float:
+    """The largest share r for which bets on ``gain - r perfect`` win more than ``1/delta`` times the stake."""
+
+    def proven(share: float) -> bool:
+        logs = weight @ np.log1p(BETS * (gain - share * perfect)[:, None])
+        return bool(np.logaddexp.reduce(logs) - math.log(len(BETS)) > -math.log(delta))
+
+    if not proven(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if proven(middle) else (low, middle)
+    return low

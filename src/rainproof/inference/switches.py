@@ -1,0 +1,286 @@
+"""Should a new forecast replace an old one? The most that anybody loses, and gains, by the switch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.arrays import Floats
+from rainproof.core.curve import SwitchCurve
+from rainproof.core.result import Shown, at_least, at_most, percent, rows
+from rainproof.core.segments import PairedSample
+from rainproof.decisions.swaps import worst_task
+from rainproof.decisions.tasks import DecisionTask, decision_with
+from rainproof.errors import InputError
+from rainproof.inference.bounds import adaptive_loss, anytime_loss, charge_rate, check_equal
+from rainproof.inference.proofs import PairedCells, Pairs, gain_bound, read_pairs
+from rainproof.inference.resampling import Seed, as_seed, check_share
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+class SwitchBand(NamedTuple):
+    """The loss by the switch and its interval; between the thresholds it is linear, at a jump they occur twice."""
+
+    threshold: Floats
+    loss: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SwitchGuarantee(Shown):
+    """The result of `switch_guarantee`.
+
+    Losses and gains are shares of what is at stake: a task's best minus its worst payoff.
+
+    Attributes
+    ----------
+    harm, gain : float
+        On these rows, exactly: the most that any decision maker loses, and gains, by the switch.
+    harm_bound : float
+        In the population nobody loses more than this by the switch, in expectation.
+    gain_at_least : float or None
+        In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain, None
+        if they cannot (compressed rows of unequal weights, or `anytime`).
+    worst_task, best_task : DecisionTask or None
+        On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does (up to rounding).
+    curve : SwitchCurve
+        On these rows, the loss by the switch at each threshold.
+    confidence_level : float
+        The probability, at least, that `harm_bound` holds, and that `gain_at_least` holds; each by itself.
+    n : int
+        The number of rows of positive weight.
+    groups : int or None
+        The number of groups, if rows were drawn in groups.
+    effective_n : float
+        The number of independent draws of equal weight that allow the same Hoeffding bound.
+    grid : int or None
+        For a compressed sample its grid m: all statements are about tasks whose thresholds are multiples of 1/m.
+    seed : int or None
+        The seed of the split behind `gain_at_least`, if one was given.
+    anytime : bool
+        Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
+    """
+
+    harm: float
+    gain: float
+    harm_bound: float
+    gain_at_least: float | None
+    worst_task: DecisionTask | None
+    best_task: DecisionTask | None
+    curve: SwitchCurve
+    confidence_level: float
+    n: int
+    groups: int | None
+    effective_n: float
+    grid: int | None
+    seed: int | None
+    anytime: bool = False
+
+    def band(self) -> SwitchBand:
+        """Return the loss at each threshold with an interval: an estimate, for each threshold by itself.
+
+        The interval is that of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
+        """
+        curve = self.curve
+        loss, error = curve.limits(), curve.standard_error(self.effective_n)
+        reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
+        columns = (loss, loss - reach, loss + reach)
+        if curve.closed:  # exact at the ends of the pieces; at 0 everybody acts on both forecasts
+            return SwitchBand(curve.edges, *(np.insert(part[1], 0, 0.0) for part in columns))
+        return SwitchBand(np.repeat(curve.edges, 2)[1:-1], *(part.T.ravel() for part in columns))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the loss at each threshold into axes (default: new ones); return them; see `rainproof.plots.switch`."""
+        from rainproof.plots import switch
+
+        return switch(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result in built-in types, ready for JSON."""
+        names = (
+            "harm",
+            "gain",
+            "harm_bound",
+            "gain_at_least",
+            "confidence_level",
+            "n",
+            "groups",
+            "effective_n",
+            "grid",
+            "seed",
+            "anytime",
+        )
+        band = self.band()
+        return {
+            "result": "switch_guarantee",
+            **{name: getattr(self, name) for name in names},
+            "worst_task": self.worst_task and self.worst_task.to_dict(),
+            "best_task": self.best_task and self.best_task.to_dict(),
+            **{name: values.tolist() for name, values in band._asdict().items()},
+        }
+
+    def __repr__(self) -> str:
+        names = ("harm", "gain", "harm_bound", "gain_at_least")
+        values = (getattr(self, name) for name in names)
+        found = (
+            f"{name}={value if value is None else f'{value:.6g}'}" for name, value in zip(names, values, strict=True)
+        )
+        return f"SwitchGuarantee({', '.join(found)}, n={self.n})"
+
+    def __str__(self) -> str:
+        level = percent(self.confidence_level)
+        who = "" if self.grid is None else f" whose thresholds are multiples of 1/{self.grid}"
+        lines = [
+            f"With {level} confidence, no decision{who} loses more than {at_most(self.harm_bound)} of what is at stake "
+            "(its best minus its worst payoff) by switching to the new forecast, in expectation.",
+            self._proven_gain(level),
+            f"On {'this' if self.n == 1 else 'these'} {rows(self.n)} the largest loss is {at_most(self.harm)}"
+            f"{_by(self.worst_task)}; the largest gain is {at_least(self.gain)}{_by(self.best_task)}.",
+        ]
+        return "\n".join(lines)
+
+    def _proven_gain(self, level: str) -> str:
+        if self.gain_at_least is None:
+            why = "A bound at any time does not" if self.anytime else "Compressed rows of unequal weights cannot"
+            return f"{why} prove a gain in any decision."
+        if self.gain_at_least == 0:
+            return "These rows do not prove a gain in any decision."
+        return f"With {level} confidence, some decision gains at least {at_least(self.gain_at_least)}, in expectation."
+
+
+def _by(task: DecisionTask | None) -> str:
+    return "" if task is None else f", of {decision_with(task.thresholds)}"
+
+
+def switch_guarantee(
+    y_true: ArrayLike | PairedSample,
+    p_old: ArrayLike | None = None,
+    p_new: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    rng: Seed = None,
+    anytime: bool = False,
+) -> SwitchGuarantee:
+    r"""Bound what any decision maker loses, and gains, by acting on a new forecast instead of an old one.
+
+    A smaller calibration error is no reason to switch: a constant forecast can be perfectly calibrated. These bounds
+    compare what decisions based on the two forecasts earn, for every decision task at once.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or PairedSample
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or both forecasts compressed by `scan`, from any
+        source and of any size; then all statements are about thresholds on its grid (see Notes).
+    p_old, p_new : array_like of shape (n,)
+        The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal). Weights must be fixed in advance, as for `guarantee`.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent.
+    confidence_level : float
+        The probability, at least, that a bound holds for a sample drawn as stated; for each of the two bounds by
+        itself.
+    rng : numpy.random.Generator or int, optional
+        The source of randomness for the split behind `gain_at_least`; the same seed gives the same answer. Do not try
+        several seeds and keep the best: the confidence is for one.
+    anytime : bool
+        Whether `harm_bound` must hold at every number of rows at once, as for `guarantee`: one may look as often as one
+        likes. It needs rows (or groups) of equal weight. `gain_at_least` is then None: no such bound is proven.
+
+    Returns
+    -------
+    SwitchGuarantee
+
+    Notes
+    -----
+    Every task with payoffs in [0, 1] is a mixture :math:`\nu` of thresholds with :math:`\int (1-\mu)\,d\nu \le 1` and
+    :math:`\int \mu\,d\nu \le 1`. Its loss by the switch is :math:`\int D\,d\nu`, where :math:`D(\mu) = E[(y - \mu)
+    (1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]` is the loss at one threshold. So the largest loss is twice the concave
+    envelope of :math:`\max(D, 0)` at 1/2; the task that loses it has at most two thresholds.
+
+    `harm_bound` is the adaptive bound of `guarantee`, without its grid: the worst task of the population is one fixed
+    function of a row with values in [-1, 1]. Rows on which both forecasts lead to the same action carry no chance, so
+    the bound is small if the forecasts rarely differ. For `gain_at_least` one half of the rows names a task, and the
+    other half bounds its gain, as in `loss_at_least`.
+
+    A `PairedSample` knows on which side of each threshold k/m a prediction is, and no more. Its results are about all
+    tasks whose thresholds are multiples of 1/m, with actions that change from the threshold on. For them they are exact
+    and proven in the same way.
+
+    Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
+    neither forecast was fitted on. Proofs: docs/inference-bounds.md. O(n log n).
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(10_000)
+    >>> y = rng.random(10_000) < p**1.5
+    >>> found = rainproof.switch_guarantee(y, p, p**1.5, rng=0)
+    >>> found.harm_bound < 0.005 < found.gain_at_least
+    True
+    """
+    confidence_level = check_share(confidence_level, "confidence_level")
+    generator, seed = as_seed(rng)
+    if isinstance(y_true, PairedSample):
+        _refuse_more(p_old=p_old, p_new=p_new, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+        pairs: Pairs | PairedCells = PairedCells(y_true)
+    elif p_old is None or p_new is None:
+        raise InputError("p_old and p_new are required, unless the first argument is a PairedSample")
+    else:
+        pairs = read_pairs(y_true, p_old, p_new, sample_weight, pos_label, groups)
+    (units, effective_n), curve, draws = pairs.sizes(), pairs.curve(), pairs.draws()
+    doubt = 1 - confidence_level
+    worst, best = curve.chord(), curve.chord(back=True)
+    return SwitchGuarantee(
+        harm=min(2 * worst.value, 1.0),
+        gain=min(2 * best.value, 1.0),
+        harm_bound=harm_bound(curve, units, effective_n, doubt, anytime=anytime),
+        gain_at_least=None if draws is None or anytime else gain_bound(draws, doubt, generator),
+        worst_task=worst_task(worst),
+        best_task=worst_task(best),
+        curve=curve,
+        confidence_level=confidence_level,
+        n=pairs.n,
+        groups=None if groups is None else units,
+        effective_n=effective_n,
+        grid=y_true.grid if isinstance(y_true, PairedSample) else None,
+        seed=seed,
+        anytime=anytime,
+    )
+
+
+def _refuse_more(**arguments: Any) -> None:
+    """Refuse arguments that a compressed sample answers already, or cannot answer."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise InputError(f"{name} must not be given with a PairedSample")
+
+
+def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float, *, anytime: bool = False) -> float:
+    """In the population nobody loses more by the switch than this, with a probability of at least ``1 - delta``."""
+    if not isinstance(anytime, bool):
+        raise InputError(f"anytime must be True or False; it is {anytime!r}")
+    if anytime:
+        check_equal(draws, effective_n)
+
+    def charged_loss(tilt: float) -> float:
+        rate, by_square = charge_rate(draws, effective_n, tilt)
+        return 2 * curve.chord(rate, by_square=by_square).value
+
+    if anytime:
+        return anytime_loss(charged_loss, draws, delta)
+    return adaptive_loss(charged_loss, draws, effective_n, delta)

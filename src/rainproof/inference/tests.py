@@ -1,0 +1,447 @@
+"""Tests of calibration: exact ones for independent rows, a bound for groups."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logit
+
+from rainproof.core.arrays import Floats
+from rainproof.core.result import Shown, finite, rows
+from rainproof.core.sample import Sample, as_sample
+from rainproof.errors import InputError, ResolutionWarning
+from rainproof.inference.proofs import Forecasts
+from rainproof.inference.resampling import (
+    Coin,
+    Draw,
+    DrawnLater,
+    Progress,
+    Rng,
+    Seed,
+    as_atoms,
+    as_seed,
+    check_resamples,
+    check_share,
+    draw_batches,
+    quantile,
+    spawned,
+)
+from rainproof.inference.statistics import (
+    STATISTICS,
+    Measuring,
+    Pooled,
+    Statistic,
+    as_statistic,
+    as_test_statistic,
+    with_fewer_cells,
+)
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+_CELLS_A_BIN = 8
+_DRAWS_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
+_CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CalibrationTest(Shown):
+    """The result of a test of calibration.
+
+    Attributes
+    ----------
+    p_value : float
+        The probability that a perfectly calibrated forecaster with the same predictions has a statistic as large is
+        at most this. Small values speak against calibration; a large one does not speak for it.
+    statistic : str
+        The statistic of the test.
+    measure : str
+        The measure.
+    value : float
+        The measure of the sample.
+    null_mean : float
+        The mean of the measure for calibrated forecasters with the same predictions.
+    null_band : tuple of float
+        The interval that contains 95% of their values.
+    null : ndarray
+        All values of the measure that were drawn, increasing.
+    n_resamples : int
+        The number of draws.
+    n : int
+        The number of rows.
+    seed : int or None
+        The seed, if one was given.
+    warnings : tuple of str
+        Reasons to read the result with care.
+    """
+
+    p_value: float
+    statistic: str
+    measure: str
+    value: float
+    n_resamples: int
+    n: int
+    seed: int | None
+    _null: DrawnLater = field(repr=False)
+    _cells: int | None = field(repr=False)  # the grid of a compressed sample, if the measure can be too small for it
+
+    @property
+    def null(self) -> Floats:
+        """All values of the measure that were drawn, increasing."""
+        return self._null.values
+
+    @property
+    def null_mean(self) -> float:
+        """The mean of the measure for calibrated forecasters."""
+        return float(self.null.mean())
+
+    @property
+    def null_band(self) -> tuple[float, float]:
+        """The interval that contains 95% of their values."""
+        return quantile(self.null, 0.025), quantile(self.null, 0.975)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to read the result with care."""
+        return () if self._cells is None else too_coarse(self.null_mean, self._cells)
+
+    @property
+    def excess(self) -> float:
+        """The value less the mean of calibrated forecasters; below 0 if it is smaller."""
+        return self.value - self.null_mean
+
+    def rejects(self, alpha: float = 0.05) -> bool:
+        """Return whether the test rejects calibration at level `alpha`.
+
+        It rejects at most a share `alpha` of calibrated forecasters, whatever the number of rows.
+        """
+        return self.p_value <= check_share(alpha, "alpha")
+
+    def null_quantile(self, share: float) -> float:
+        """Return the value of the measure that a calibrated forecaster does not exceed with this probability."""
+        return quantile(self.null, check_share(share, "share"))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the value among those of calibrated forecasts; see `rainproof.plots.calibration_test`."""
+        from rainproof.plots import calibration_test
+
+        return calibration_test(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the draws in built-in types, ready for JSON; None where a number is not finite."""
+        return {
+            "result": "calibration_test",
+            "method": "exact Monte Carlo test: predictions kept, outcomes redrawn",
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "measure": self.measure,
+            "value": finite(self.value),
+            "null_mean": finite(self.null_mean),
+            "null_band": [finite(end) for end in self.null_band],
+            "confidence_level": 0.95,
+            "n_resamples": self.n_resamples,
+            "n": self.n,
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"CalibrationTest(p_value={self.p_value:.4g}, statistic={self.statistic!r}, measure={self.measure!r}, "
+            f"value={self.value:.6g}, n_resamples={self.n_resamples}, n={self.n})"
+        )
+
+    def __str__(self) -> str:
+        low, high = self.null_band
+        verdict = "calibration is rejected at the 5% level" if self.rejects() else "calibration is not rejected"
+        return (
+            f"{verdict.capitalize()} (p = {self.p_value:.3g}, statistic: {self.statistic}, {rows(self.n)}).\n"
+            f"{self.measure} = {self.value:.4g}. For calibrated forecasters with these predictions it is "
+            f"{self.null_mean:.4g} on average, and between {low:.4g} and {high:.4g} for 95% of them."
+        ) + "".join(f"\nNote: {note}." for note in self.warnings)
+
+
+@overload
+def calibration_test(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    statistic: str | Measuring = "combined",
+    measure: str | Measuring = "soft_binned_cdl",
+    n_resamples: int = 999,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> CalibrationTest: ...
+@overload
+def calibration_test(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    statistic: list[Any] | tuple[Any, ...],
+    measure: str | Measuring = "soft_binned_cdl",
+    n_resamples: int = 999,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> dict[str, CalibrationTest]: ...
+def calibration_test(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    statistic: str | Measuring | list[Any] | tuple[Any, ...] = "combined",
+    measure: str | Measuring = "soft_binned_cdl",
+    n_resamples: int = 999,
+    rng: Seed = None,
+    progress: Progress | None = None,
+) -> CalibrationTest | dict[str, CalibrationTest]:
+    r"""Test whether a forecaster is perfectly calibrated: exact at every sample size, for every statistic.
+
+    No sample has a miscalibration of exactly 0: chance always adds some. The test tells whether there is more than
+    chance explains. It does not tell whether the excess matters, which `confidence_interval` and `guarantee` do: with
+    enough rows a harmless miscalibration is significant too.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row; taken as given, not as random.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    statistic : str or callable, or a list of them
+        The test statistic: "combined", which finds errors of any kind, a name of `list_measures()`, or a function
+        that takes one `Sample`. Large values must speak against calibration. Several are tested with the same draws.
+    measure : str or callable
+        The measure that is reported next to its values for calibrated forecasters: a name of `list_measures()`, or a
+        function that takes one `Sample`. It does not change the p-value.
+    n_resamples : int
+        The number of calibrated forecasters drawn. The p-value is a multiple of ``1/(n_resamples + 1)``.
+    rng : None, int or numpy.random.Generator
+        The source of randomness; the same seed gives the same result.
+    progress : callable, optional
+        Called now and then with the number of forecasters drawn so far and in total.
+
+    Returns
+    -------
+    CalibrationTest, or dict
+        The p-value, and the measure next to its values for calibrated forecasters. For several statistics a dict from
+        their names to results, in which a statistic that is a measure is also the measure reported. Each p-value is
+        that of the statistic by itself: the smallest of several is no p-value.
+
+    Warns
+    -----
+    ResolutionWarning
+        For SCDL of a compressed sample whose cells are too coarse to redraw it.
+
+    Notes
+    -----
+    The predictions are kept and the outcomes redrawn, :math:`y^*_t \sim \mathrm{Bernoulli}(p_t)`, B times. With the
+    statistic T,
+
+    .. math:: \text{p-value} = \frac{1 + \#\{b : T^*_b \ge T\}}{B + 1}.
+
+    If the forecaster is calibrated row by row (:math:`\mathrm{P}(y_t = 1) = p_t`, independently), the sample is one
+    more draw of the same kind, its rank among all B + 1 is uniform up to ties, and
+    :math:`\mathrm{P}(\text{p-value} \le \alpha) \le \alpha` for every n, B and statistic: no asymptotics. Redrawn
+    samples and the observed one go through the same code, so that rounding cannot break a tie in one direction only.
+    A statistic that is NaN counts as no evidence. Rows that depend on each other (clusters, time series) are not
+    redrawn rightly: there the test rejects too often. So it takes no `groups`; `confidence_interval` does.
+
+    *combined.* Residuals are projected on orthonormal functions of the prediction (a constant, the log odds, cosines
+    of growing frequency: up to 64, but no more than half the rows). Chi-squared tests of the first 1, 2, 4, ... of
+    them, of all, and of the first two each alone, are combined by the mean of 1/p. The result is one number of the
+    sample, so the test is as exact as with any other. It is near the best single statistic for overconfidence, errors
+    in one region, errors that alternate and rare events; docs/inference-resampling.md has the power. SCDL is a weak
+    statistic: its value is what those who act can rely on.
+
+    On a compressed sample the events of each cell are redrawn as a binomial number with the mean prediction of the
+    cell. The exact law, of rows whose predictions differ by up to 1/m, has the same mean and a variance smaller by a
+    share of :math:`1/(4 m^2 p (1-p))` at most: no simulation could tell for ``m = 2**16``. Where weights differ
+    within a cell, their sum and their sum of squares are kept. The observed statistic is there taken of the same
+    pooled cells, so the test is of the statistic as far as cells can tell it.
+
+    A resample of SCDL or of "combined" costs one pass over the distinct predictions, without sorting; other
+    statistics cost as much as on sorted rows.
+
+    References
+    ----------
+    Barnard (1963), discussion of Bartlett, JRSS B 25, 294 (Monte Carlo tests). Brocker, Smith (2007), "Increasing the
+    Reliability of Reliability Diagrams", doi:10.1175/WAF993.1 (consistency resampling). Phipson, Smyth (2010),
+    "Permutation P-values Should Never Be Zero", doi:10.2202/1544-6115.1585.
+
+    Examples
+    --------
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p**2      # the event is rarer than predicted
+    >>> test = rainproof.calibration_test(y, p, rng=0)
+    >>> test.p_value, test.rejects()
+    (0.001, True)
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    alone = not isinstance(statistic, list | tuple)
+    tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
+    other = as_statistic(measure)
+    shown = [other if alone or _is_built_in(one) else one for one in tested]
+    if len({one.name for one in tested}) < len({_identity(one) for one in tested}):
+        raise InputError("statistic must have a different name for each; two functions share one: give them a __name__")
+    size = check_resamples(n_resamples)
+    generator, seed = as_seed(rng)
+    statistics = {_identity(one): one for one in (*tested, *shown)}
+    observed, draws = redrawn(sample, list(statistics.values()), size, generator, progress)
+    column = {identity: k for k, identity in enumerate(statistics)}
+    found = {}
+    for one, beside in zip(tested, shown, strict=True):
+        at = column[_identity(one)]
+        p_value = _p_value(observed[at], draws[:, at])
+        null = DrawnLater(partial(np.sort, draws[:, column[_identity(beside)]]))
+        found[one.name] = _result(sample, p_value, one, beside, null, size, seed)
+        for note in found[one.name].warnings:
+            warnings.warn(ResolutionWarning(note), stacklevel=2)
+    return found[tested[0].name] if alone else found
+
+
+def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
+    """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
+    size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
+    streams = spawned(rng, size)
+    null = DrawnLater(partial(_redrawn_later, sample, beside, size, deepcopy(streams)))
+    observed, draws = redrawn(sample, [tested], size, streams)
+    return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, null, size, None)
+
+
+def _redrawn_later(sample: Sample, statistic: Statistic, size: int, streams: list[Rng]) -> Floats:
+    """The statistic of calibrated forecasters, from the random numbers of these streams, which stay as they are."""
+    return np.sort(redrawn(sample, [statistic], size, deepcopy(streams))[1][:, 0])
+
+
+def _result(
+    sample: Sample, p_value: float, tested: Statistic, beside: Statistic, null: DrawnLater, size: int, seed: int | None
+) -> CalibrationTest:
+    return CalibrationTest(
+        p_value=p_value,
+        statistic=tested.name,
+        measure=beside.name,
+        value=float(beside.function(sample)),
+        n_resamples=size,
+        n=sample.n,
+        seed=seed,
+        _null=null,
+        _cells=sample.grid if beside.soft_binned else None,
+    )
+
+
+def too_coarse(null_mean: float, cells: int) -> tuple[str, ...]:
+    """What to say if SCDL of calibrated forecasters is too small to be redrawn from so many cells."""
+    if null_mean * cells >= _CELLS_A_BIN:
+        return ()
+    return (
+        f"SCDL redrawn from cells is about {null_mean:.2g}, too small for grid = {cells:,}: the rows of a cell are "
+        f"treated as having one prediction, which needs a grid of {_CELLS_A_BIN}/SCDL or more",
+    )
+
+
+def redrawn(
+    sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
+) -> tuple[Floats, Floats]:
+    """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
+    atoms = as_atoms(sample)
+    if all(map(_is_built_in, statistics)):
+        atoms = with_fewer_cells(atoms)
+    functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
+
+    pooled = next((function for function in functions if isinstance(function, Pooled)), None)
+
+    def values(draw: Draw) -> Floats:
+        shared = [] if pooled is None else pooled.samples(draw)
+        columns = [each.of(shared) if isinstance(each, Pooled) else each.many(draw) for each in functions]
+        return np.stack(columns, axis=1)
+
+    draws = draw_batches(
+        lambda stream, times: values(atoms.redraws(stream, coin, times)),
+        size,
+        rng,
+        progress,
+        width=len(functions),
+        threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _DRAWS_AT_ONCE else 1,
+        at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
+    )
+    seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)  # as draws are
+    return values(Draw(None, seen[None]))[0], draws
+
+
+def _is_built_in(statistic: Statistic) -> bool:
+    """Whether it is one of `STATISTICS`; a function may have the same name."""
+    return statistic.on in STATISTICS.values()
+
+
+def _identity(statistic: Statistic) -> str | int:
+    """What tells statistics apart: two functions may have the same name, as all lambda expressions do."""
+    if _is_built_in(statistic):
+        return statistic.name
+    return id(statistic.function if statistic.measure is None else statistic.measure)
+
+
+def _p_value(observed: float, draws: Floats) -> float:
+    as_large = int((~(draws < observed)).sum())  # NaN is no evidence
+    return (1 + as_large) / (len(draws) + 1)
+
+
+_NEAREST = 1e-3  # to 0 and 1 that log odds are told apart: beyond, a few rows would have all the weight
+_LEAST = 1e-300  # variance: squares of less are rounded to 0, and a larger one is a weaker bound
+
+
+def grouped_p_value(rows: Forecasts) -> float:
+    r"""Return a p-value of perfect calibration that holds whatever the dependence within groups, at every size.
+
+    Small values speak against calibration: the predictions are too high or too low on average, or too extreme or not
+    extreme enough.
+
+    Notes
+    -----
+    With :math:`f = 1` and with the log odds f of the prediction (clipped, less their mean), let :math:`Z_g` be the sum
+    of :math:`w (y - p) f(p)` over a group. If each row has its event with probability p, the :math:`Z_g` have mean 0
+    given all predictions, are independent, and by Cauchy and Schwarz their variance is at most the square of the sum of
+    :math:`w |f| \sqrt{p (1-p)}`. With V the sum of these and M the largest that a :math:`|Z_g|` can be, Bennett's
+    inequality bounds the probability that their sum is as far from 0 as it is by
+    :math:`2 \exp(-V/M^2\, h(M |Z| / V))`, with :math:`h(u) = (1 + u) \ln(1 + u) - u`. The p-value is twice the smaller
+    of the two bounds.
+    """
+    p, weight = rows.prob, rows.masses()
+    spread = np.sqrt(p * (1 - p))
+    odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
+    share = weight * p * (1 - p)  # of two parts of one row, with its event and without, it is that of the row
+    centre = float(share @ odds) / total if (total := float(share.sum())) > 0 else 0.0
+    return min(1.0, 2 * min(_bound(rows, f, spread) for f in (np.ones(len(p)), odds - centre)))
+
+
+def _bound(rows: Forecasts, f: Floats, spread: Floats) -> float:
+    """Bennett's bound on the probability of a sum as far from 0, on either side."""
+    assert rows.group is not None
+    p, scale, group = rows.prob, rows.masses() * np.abs(f), rows.group
+    most = float(np.bincount(group, scale * np.maximum(p, 1 - p)).max())
+    if most == 0:
+        return 1.0
+    found = abs(float((rows.masses() * f / most) @ (rows.event - p)))
+    variance = float((np.bincount(group, scale / most * spread) ** 2).sum())
+    if variance == 0 and (scale[p == 1.0 - rows.event] > 0).any():  # all are certain, and one is wrong
+        return 0.0
+    variance = max(variance, _LEAST)
+    return 2 * math.exp(found - (variance + found) * math.log1p(found / variance))

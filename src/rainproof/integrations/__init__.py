@@ -1,0 +1,1 @@
+"""rainproof in other packages: scikit-learn, MLflow, torchmetrics."""

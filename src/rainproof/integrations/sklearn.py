@@ -1,0 +1,434 @@
+"""rainproof for scikit-learn: scorers, a recalibrated classifier, and displays.
+
+Importing it needs scikit-learn (``pip install scikit-learn``); ``import rainproof`` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rainproof.assessment.summaries import reliability_curve
+from rainproof.core.arrays import Floats
+from rainproof.core.sample import as_sample
+from rainproof.decisions.swaps import regret_curve
+from rainproof.decisions.tasks import FiniteTask
+from rainproof.errors import InputError, MissingExtraError
+from rainproof.inference.performance import net_benefit
+from rainproof.inference.switches import switch_guarantee
+from rainproof.measures.catalogue import list_measures
+from rainproof.recalibration.recalibrator import Recalibrator
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import make_scorer
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv, cross_val_predict
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, indexable
+except ImportError as error:
+    raise MissingExtraError("rainproof.integrations.sklearn", "scikit-learn", "scikit-learn") from error
+
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
+
+
+def net_benefit_scorer(threshold: float, *, pos_label: Any = None) -> Any:
+    """Make a scorer: the net benefit of acting on predictions from a threshold on.
+
+    Choose a model by it if your threshold is known: it counts what the decision is worth.
+
+    Parameters
+    ----------
+    threshold : float
+        The probability from which you act, in (0, 1).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``.
+
+    Examples
+    --------
+    >>> from rainproof.integrations.sklearn import net_benefit_scorer
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> X, y = make_classification(random_state=0)
+    >>> score = cross_val_score(LogisticRegression(), X, y, scoring=net_benefit_scorer(0.2)).mean()
+    >>> round(float(score), 3)
+    0.397
+    """
+    if not isinstance(threshold, float) or not 0 < threshold < 1:
+        raise InputError(f"threshold must be a number between 0 and 1, both excluded; it is {threshold!r}")
+    return make_scorer(_net_benefit, response_method="predict_proba", threshold=threshold, pos_label=pos_label)
+
+
+def _net_benefit(y: ArrayLike, p: ArrayLike, *, threshold: float, sample_weight: Any = None, pos_label: Any) -> float:
+    return float(net_benefit(y, p, [threshold], sample_weight=sample_weight, pos_label=pos_label).value[0, 0])
+
+
+def expected_cost_scorer(task: FiniteTask, *, pos_label: Any = None) -> Any:
+    """Make a scorer: minus the mean cost per row of a decision task, in its units.
+
+    Choose a model by it if your costs are known.
+
+    Parameters
+    ----------
+    task : FiniteTask
+        The decision, as from ``rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)``.
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``.
+
+    Examples
+    --------
+    >>> import rainproof.integrations.sklearn
+    >>> task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
+    >>> scorer = rainproof.integrations.sklearn.expected_cost_scorer(task)
+    """
+    if not isinstance(task, FiniteTask):
+        raise InputError(f"task must be a FiniteTask, such as DecisionTask.from_costs makes; it is {task!r}")
+    return make_scorer(_payoff, response_method="predict_proba", task=task, pos_label=pos_label)
+
+
+def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask, sample_weight: Any = None, pos_label: Any) -> float:
+    table = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)._distinct_table()
+    payoff = task.matrix[task.best_index(table.prob)]
+    gained = float((table.negative * payoff[:, 0] + table.positive * payoff[:, 1]).sum())
+    return gained / float(table.negative.sum() + table.positive.sum())
+
+
+def worst_task_scorer(*, pos_label: Any = None) -> Any:
+    """Make a scorer: minus the most that any decision maker falls short of perfect foresight.
+
+    Choose a model by it if others, whose costs you do not know, will act on the predictions. Payoffs lie between 0 and
+    1; the decision maker who loses most decides. In expectation nothing scores better than the true probabilities.
+
+    Parameters
+    ----------
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``.
+
+    Notes
+    -----
+    It is the largest loss, over all bounded decision tasks, of switching from the outcomes to the forecast (as in
+    `switch_guarantee`). For each task the expected payoff is a proper score, so the worst one is as well.
+
+    Examples
+    --------
+    >>> import rainproof.integrations.sklearn
+    >>> scorer = rainproof.integrations.sklearn.worst_task_scorer()
+    """
+    return make_scorer(_worst_task, response_method="predict_proba", pos_label=pos_label)
+
+
+def _worst_task(y: ArrayLike, p: ArrayLike, *, sample_weight: Any = None, pos_label: Any) -> float:
+    sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)
+    outcome = np.asarray(sample.y_true, np.float64)
+    return -switch_guarantee(outcome, outcome, sample.y_prob, sample_weight=sample.sample_weight, rng=0).harm
+
+
+def calibration_scorer(measure: str = "soft_binned_cdl", *, pos_label: Any = None, **options: Any) -> Any:
+    """Make a scorer: minus a calibration error. Report it; do not choose a model by it.
+
+    A forecast that says the event rate for every row is calibrated, so a search for the smallest calibration error can
+    end there. Choose by `worst_task_scorer`, `net_benefit_scorer`, `expected_cost_scorer` or a proper score, and look
+    at this one beside it.
+
+    Parameters
+    ----------
+    measure : str
+        A measure of `rainproof.list_measures`, such as "soft_binned_cdl" or "calibration_decision_loss".
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    **options
+        Options of the measure, such as ``swaps="monotone"``; ``grid=16`` for "calibration_decision_loss" is the loss
+        of acting on predictions rounded to multiples of 1/16.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``.
+
+    Examples
+    --------
+    >>> import rainproof.integrations.sklearn
+    >>> scoring = {
+    ...     "cost": rainproof.integrations.sklearn.net_benefit_scorer(0.2),
+    ...     "SCDL": rainproof.integrations.sklearn.calibration_scorer(),
+    ...     "CDL on 1/16": rainproof.integrations.sklearn.calibration_scorer("calibration_decision_loss", grid=16),
+    ... }
+    """
+    measures = list_measures()
+    if measure not in measures:
+        raise InputError(f"measure must be one of {', '.join(measures)}; it is {measure!r}")
+    on_grid = measure == "calibration_decision_loss" and "grid" in options
+    function = _loss_on_grid if on_grid else measures[measure].function
+    return make_scorer(
+        function, response_method="predict_proba", greater_is_better=False, pos_label=pos_label, **options
+    )
+
+
+def _loss_on_grid(y: ArrayLike, p: ArrayLike, **options: Any) -> float:
+    return regret_curve(y, p, **options).loss
+
+
+class _Display:
+    """A result of rainproof with the methods of scikit-learn's displays.
+
+    Attributes
+    ----------
+    result
+        The result that is drawn.
+    estimator_name : str or None
+        The name of the classifier: the title of the picture begins with it.
+    ax_, figure_
+        Where it was drawn last.
+    """
+
+    _compute: ClassVar[Callable[..., Any]]
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, result: Any, *, estimator_name: str | None = None) -> None:
+        self.result = result
+        self.estimator_name = estimator_name
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Compute and draw it from outcomes and predicted probabilities.
+
+        Parameters
+        ----------
+        y_true : array_like of shape (n,)
+        y_prob : array_like of shape (n,)
+            The predicted probability of the event.
+        sample_weight : array_like of shape (n,), optional
+        pos_label : object, optional
+            The label of the event, if labels are not 0 and 1.
+        name : str, optional
+            What the classifier is called.
+        ax : matplotlib Axes, optional
+            Where to draw. Default: new axes.
+        **options
+            Options of the function behind it: see the class.
+        """
+        result = cls._compute(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, **options)
+        return cls(result, estimator_name=name).plot(ax)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        pos_label: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Compute and draw it from a fitted classifier of two classes and rows to judge it by.
+
+        The parameters are those of `from_predictions`; the event is `pos_label`, or the second class.
+        """
+        classes = list(estimator.classes_)
+        if len(classes) != 2:
+            raise InputError(f"estimator must have two classes; it has {len(classes)}")
+        event = classes[1] if pos_label is None else pos_label
+        if event not in classes:
+            raise InputError(f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}")
+        prob = estimator.predict_proba(X)[:, classes.index(event)]
+        options |= {"sample_weight": sample_weight, "pos_label": event, "ax": ax}
+        return cls.from_predictions(y, prob, name=name or type(estimator).__name__, **options)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw it into axes (default: new ones)."""
+        self.ax_ = self.result.plot(ax)
+        self.figure_ = self.ax_.figure
+        if self.estimator_name:
+            self.ax_.set_title(f"{self.estimator_name}: {self.ax_.get_title()}")
+        return self
+
+
+class ReliabilityDisplay(_Display):
+    """A reliability diagram with intervals and the band of chance. Options: `rainproof.reliability_curve`."""
+
+    _compute = staticmethod(reliability_curve)
+
+
+class DecisionCurveDisplay(_Display):
+    """A decision curve: net benefit beside treating all and none, with intervals. Options: `rainproof.net_benefit`."""
+
+    _compute = staticmethod(net_benefit)
+
+
+class RegretDisplay(_Display):
+    """A regret curve: what acting on the predictions loses at each threshold. Options: `rainproof.regret_curve`."""
+
+    _compute = staticmethod(regret_curve)
+
+
+_REASON = "a weight of 2 is one row in one fold of the recalibrator, two rows may be in two"
+_CHECKS = ("sample_weight_equivalence_on_dense_data", "sample_weight_equivalence_on_sparse_data")
+NOT_EQUIVALENT = {f"check_{name}": _REASON for name in (*_CHECKS, "sample_weights_invariance")}
+"""The checks of scikit-learn that it does not pass, and why: for ``check_estimator(expected_failed_checks=...)``."""
+
+
+class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A binary classifier with recalibrated probabilities: cross-validated predictions fit a `rainproof.Recalibrator`.
+
+    The classifier is fitted to all rows. The map that corrects its probabilities is fitted to predictions for rows that
+    a classifier of the same kind did not see (cross-validation), by the method that leaves the decision maker who
+    loses most with the smallest loss.
+
+    Parameters
+    ----------
+    estimator : estimator, optional
+        A classifier with `predict_proba`. Default: `LogisticRegression`.
+    cv : int, cross-validation generator or iterable
+        How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole groups are held out.
+    methods : "auto", str or list of str
+        The methods to choose from; see `rainproof.Recalibrator`.
+    random_state : int or None
+        The seed of the recalibrator's choice; None is 0, so that the same rows give the same map.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The classifier, fitted to all rows.
+    recalibrator_ : rainproof.Recalibrator
+        The map. Its certificate is about the classifiers of the folds, which saw fewer rows than `estimator_`; for a
+        proof about `estimator_` itself, fit a `rainproof.Recalibrator` to predictions for rows kept apart.
+    classes_ : ndarray of shape (2,)
+    n_features_in_ : int
+
+    Notes
+    -----
+    `predict` is the class with the larger recalibrated probability. Sample weights are given to the classifier (if it
+    takes them) and to the map.
+
+    Examples
+    --------
+    >>> from rainproof.integrations.sklearn import RecalibratedClassifier
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = make_classification(2000, random_state=0)
+    >>> model = RecalibratedClassifier(GaussianNB(), cv=5).fit(X, y)
+    >>> model.predict_proba(X[:1]).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self, estimator: Any = None, *, cv: Any = 5, methods: Any = "auto", random_state: int | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.methods = methods
+        self.random_state = random_state
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Fit the classifier to all rows, and the map to cross-validated predictions.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, features)
+        y : array_like of shape (n,)
+            Two labels of any kind; the event is the second one in sorted order.
+        sample_weight : array_like of shape (n,), optional
+        groups : array_like of shape (n,), optional
+            The group of each row: held out as a whole, and independent of each other for the map.
+
+        Returns
+        -------
+        RecalibratedClassifier
+            Itself.
+        """
+        X, y, sample_weight, groups = indexable(X, column_or_1d(y, warn=True), sample_weight, groups)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            # The words that scikit-learn's own checks of a classifier ask for.
+            kind = f"The type of the target is {type_of_target(y)}"
+            has = f"y has {len(self.classes_)} class{'es' * (len(self.classes_) != 1)}"
+            raise InputError(f"Only binary classification is supported. {kind}; {has}")
+        estimator = self._classifier()
+        params: dict[str, Any] = {}
+        if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
+            params["sample_weight"] = sample_weight
+        held_out = cross_val_predict(
+            clone(estimator), X, y, cv=self._splits(y, groups), groups=groups, method="predict_proba", params=params
+        )
+        recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
+        recalibrator.fit(_event(held_out), codes, sample_weight=sample_weight, groups=groups)
+        self.estimator_ = clone(estimator).fit(X, y, **params)
+        self.recalibrator_ = recalibrator
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _classifier(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _splits(self, y: ArrayLike, groups: ArrayLike | None) -> Any:
+        if groups is not None and (self.cv is None or isinstance(self.cv, int)):
+            return StratifiedGroupKFold(self.cv or 5)
+        return check_cv(self.cv, y, classifier=True)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the recalibrated probabilities of both classes."""
+        check_is_fitted(self)
+        event = self.recalibrator_.predict(_event(self.estimator_.predict_proba(X)))
+        return np.stack([1 - event, event], axis=1)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class with the larger recalibrated probability."""
+        check_is_fitted(self)
+        found: NDArray[Any] = self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(np.intp)]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags  # from 1.6 on
+
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = get_tags(self._classifier()).input_tags.sparse
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # of scikit-learn before 1.6
+        return {"binary_only": True, "_xfail_checks": NOT_EQUIVALENT}
+
+
+def _event(prob: Any) -> Floats:
+    """The probability of the second class, which rounding may have left just outside [0, 1]."""
+    return np.clip(np.asarray(prob, np.float64)[:, 1], 0.0, 1.0)

@@ -1,0 +1,1 @@
+"""Rows from any engine and of any size: read, compressed, stored."""

@@ -1,0 +1,389 @@
+"""Arrow columns as NumPy arrays, with errors that count what cannot be converted, and conditions on them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rainproof.core.door import ColumnNames
+from rainproof.errors import InputError
+from rainproof.io.where import Comparison, Condition, IsIn, IsMissing, Literal, fold
+
+_NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
+_PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
+_DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights nobody knows
+_PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
+_WORDS = {"true": "1", "false": "0"}
+_SHOWN = 3  # examples in an error message
+
+_DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names of Arrow and NumPy differ
+
+Array = NDArray[Any]
+ReadResult = tuple[Array, InputError | None]
+
+
+class ColumnReader(Protocol):
+    """Reads one column, batch by batch."""
+
+    name: str
+
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        """Return the values that can be read, of an array without nulls, and what is wrong with the others.
+
+        Raises at once what later rows cannot change, such as a column of dates.
+        """
+
+
+class NumberColumn:
+    """A column of numbers, or in a text file of text that is read as numbers.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    parse : bool
+        Whether text is read as numbers, as in a CSV file.
+    outcome : bool
+        Whether the column holds outcomes, for which text may also be true or false.
+    unbounded : bool
+        Whether numbers may be large: then text such as 1,234 is refused, as its comma may mark thousands.
+    percent : bool
+        Whether numbers are in percent.
+    confidence_words : mapping of str to float, optional
+        The numbers that words stand for, on the scale of the column; capitals and spaces around a word do not matter.
+
+    Notes
+    -----
+    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        parse: bool,
+        outcome: bool = False,
+        unbounded: bool = False,
+        percent: bool = False,
+        confidence_words: Mapping[str, float] | None = None,
+    ) -> None:
+        self.name = name
+        self._parse = parse
+        self._outcome = outcome
+        self._unbounded = unbounded
+        self._percent = percent
+        self._words = {word.strip().lower(): repr(float(number)) for word, number in (confidence_words or {}).items()}
+
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        array, error = self._numbers(values, names)
+        return (array / 100 if self._percent else array), error
+
+    def _numbers(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        kind = values.type
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return as_numpy(values), None
+        if pa.types.is_boolean(kind):
+            return as_numpy(values.cast(pa.uint8())), None
+        if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+            # Through text, as Arrow's cast can miss the nearest double.
+            return _from_text(values.cast(pa.string())), None
+        if not is_text(kind):
+            raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
+        if self._words:
+            return self._parsed(self._without_own_words(values), names)
+        if not self._parse:
+            raise self._is_no_number(values)
+        try:
+            return _from_text(values), None
+        except pa.ArrowInvalid:
+            return self._parsed(values, names)
+
+    def _parsed(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        """Read text with spaces, words or other text among the numbers."""
+        import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
+
+        text = pc.utf8_trim_whitespace(values)
+        if self._outcome:
+            text = _without_words(text)
+        decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
+        if self._unbounded:
+            decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)
+        # With an exponent 59.2% is the nearest double to 0.592.
+        text = pc.replace_substring_regex(decimal, _PERCENT, r"\1" if self._percent else r"\1e-2")
+        matches = pc.match_substring_regex(text, _NUMBER)
+        good = as_mask(matches)
+        if names.first == 0 and not good.any():
+            raise self._is_no_number(values)
+        error = None
+        if not good.all():
+            first = int(np.argmin(good))
+            rule = "must hold numbers or words of the table" if self._words else "must hold numbers"
+            error = InputError.from_offenders(
+                f"{self.name} {rule}",
+                int((~good).sum()),
+                names.at(self.name, first),
+                repr(values[first].as_py()),
+            )
+        return _from_text(text.filter(matches)), error
+
+    def _without_own_words(self, values: pa.Array) -> pa.Array:
+        """Replace the words of the table by their numbers."""
+        import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
+
+        word = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        at = pc.index_in(word, pa.array(list(self._words), values.type))
+        return pc.coalesce(pa.array(list(self._words.values()), values.type).take(at), values)
+
+    def _is_no_number(self, values: pa.Array) -> InputError:
+        examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
+        if not self._outcome:
+            return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
+        return InputError(
+            f"{self.name} must be 0 or 1; it holds text such as {examples}: "
+            "pass the label of the event as pos_label (--pos-label on the command line)"
+        )
+
+
+class EventColumn:
+    """A column of two labels of any type, read as 1 for the event and 0 for the other.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    pos_label : object
+        The label of the event. Text is converted to the type of the column, for the command line.
+    parse : bool
+        Whether the column is from a text file. There text as `pos_label` is compared as text, without the spaces
+        around it; a number or a bool also matches text such as 1.0 or true.
+    """
+
+    def __init__(self, name: str, *, pos_label: Any, parse: bool) -> None:
+        self.name = name
+        self._pos_label = pos_label
+        self._parse = parse
+        self.others: list[Any] = []  # labels besides pos_label that were seen; all but the first are refused
+        self._rule = ""
+
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        label = self._label(values.type)
+        encoded = values.dictionary_encode()
+        shown = encoded.dictionary.to_pylist()
+        labels = [self._meaning(value) for value in shown]
+        which = as_numpy(encoded.indices)
+        event = np.array([value == label for value in labels], np.bool_)[which]
+        if not self.others and not event.all():
+            other = which[np.argmin(event)]
+            self.others.append(labels[other])
+            self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({shown[other]!r})"
+        further = ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
+        error = None
+        if further.any():
+            first = int(np.argmax(further))
+            self.others.append(labels[which[first]])
+            error = InputError.from_offenders(
+                self._rule, int(further.sum()), names.at(self.name, first), repr(shown[which[first]])
+            )
+        return event[~further].view(np.uint8), error
+
+    def _label(self, kind: pa.DataType) -> Any:
+        try:
+            return self._meaning(single(self._pos_label).cast(kind)[0].as_py())
+        except pa.ArrowException:
+            raise InputError(
+                f"pos_label must be a label of {self.name}, which holds values of type {kind}; "
+                f"it is {self._pos_label!r}"
+            ) from None
+
+    def _meaning(self, label: Any) -> Any:
+        if not self._parse or not isinstance(label, str):
+            return label
+        text = label.strip()
+        if isinstance(self._pos_label, str):
+            return text
+        text = _WORDS.get(text.lower(), text)
+        return float(text) if re.match(_PLAIN_NUMBER, text) else text
+
+
+class IdColumn:
+    """A column of row ids: integers or text.
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:  # noqa: ARG002 - no value is refused
+        if pa.types.is_integer(values.type):
+            return as_numpy(values), None
+        if not (is_text(values.type) or pa.types.is_null(values.type)):
+            raise InputError(f"{self.name} must hold integers or text; it holds values of type {values.type}")
+        return values.to_numpy(zero_copy_only=False), None
+
+
+def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Array, InputError | None]:
+    """Return the values that are not null, and the error for those that are."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()  # the dictionary may hold a null
+    count = values.null_count
+    if not count:
+        return values, None
+    first = int(np.argmax(as_mask(values.is_null())))
+    rule = f"{name} must not contain nulls (missing values)"
+    error = InputError.from_offenders(rule, count, names.at(name, first))
+    return values.drop_null(), error
+
+
+def as_numpy(values: pa.Array) -> Array:
+    """Return numbers without nulls as an array on their buffer; Arrow's own conversion would import pandas."""
+    dtype = np.dtype(_DTYPES.get(str(values.type), str(values.type)))
+    buffer = values.buffers()[1]
+    if buffer is None:
+        return np.zeros(0, dtype)
+    return np.frombuffer(buffer, dtype, len(values), values.offset * dtype.itemsize)
+
+
+def as_arrow(array: Array) -> pa.Array:
+    """Return contiguous numbers as an Arrow array on their buffer; `pa.array` would import pandas."""
+    return pa.Array.from_buffers(pa.from_numpy_dtype(array.dtype), len(array), [None, pa.py_buffer(array)])
+
+
+def as_mask(values: pa.Array) -> NDArray[np.bool_]:
+    """Return booleans without nulls as an array."""
+    mask: NDArray[np.bool_] = as_numpy(values.cast(pa.uint8())).view(np.bool_)
+    return mask
+
+
+def single(value: Any) -> pa.Array:
+    """Return an array of one value, made of buffers where possible, as `pa.array` would import pandas."""
+    if isinstance(value, str):
+        text = value.encode()
+        offsets = pa.py_buffer(np.array([0, len(text)]))
+        return pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, pa.py_buffer(text)])
+    if isinstance(value, bool | np.bool_):
+        return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(bytes([bool(value)]))])
+    if isinstance(value, int | float) and (isinstance(value, float) or abs(value) < 1 << 63):
+        return as_arrow(np.array([value], np.int64 if isinstance(value, int) else np.float64))
+    return pa.array([value])
+
+
+def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Convert string views to strings, as few functions of Arrow take views."""
+    for at, field in enumerate(batch.schema):
+        if str(field.type) == "string_view":
+            batch = batch.set_column(at, field.name, batch.column(at).cast(pa.large_string()))
+    return batch
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is text."""
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _from_text(values: pa.Array) -> Array:
+    """Return text as doubles; numbers slightly outside [0, 1] stay outside, where rounding would clip them."""
+    doubles = as_numpy(values.cast(pa.float64()))
+    ends = np.flatnonzero((doubles == 0) | (doubles == 1))
+    if ends.size:
+        written = values.take(as_arrow(ends)).dictionary_encode()
+        exact = [Decimal(text.strip()) for text in written.dictionary.to_pylist()]
+        kept = np.array(
+            [math.nextafter(1, 2) if x > 1 else math.nextafter(0, -1) if x < 0 else float(x) for x in exact]
+        )
+        if ((kept < 0) | (kept > 1)).any():
+            doubles = doubles.copy()
+            doubles[ends] = kept[as_numpy(written.indices)]
+    return doubles
+
+
+def _without_words(text: pa.Array) -> pa.Array:
+    """Replace the words true and false by 1 and 0."""
+    import pyarrow.compute as pc
+
+    lower = pc.utf8_lower(text)
+    for word, number in _WORDS.items():
+        old, new = (single(value).cast(text.type)[0] for value in (word, number))
+        text = pc.if_else(pc.equal(lower, old), new, text)
+    return text
+
+
+_OPS = {
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_FALSE = single(False)[0]
+
+
+def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows for which the condition is true."""
+    return batch.filter(fold(condition, lambda leaf: _mask(leaf, batch), pc.and_, pc.or_))
+
+
+def _mask(leaf: Comparison | IsIn | IsMissing, batch: pa.RecordBatch) -> pa.BooleanArray:
+    values = batch.column(leaf.column)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if isinstance(leaf, IsMissing):
+        missing = values.is_null() if leaf.kind == "null" else _is_nan(values)
+        return pc.invert(missing) if leaf.negated else missing
+    there = pc.and_(values.is_valid(), pc.invert(_is_nan(values)))
+    if isinstance(leaf, Comparison):
+        return pc.and_(there, _compared(values, leaf.op, leaf.value, leaf.column))
+    found = [_compared(values, "=", value, leaf.column) for value in leaf.values]
+    one_of = found[0]
+    for mask in found[1:]:
+        one_of = pc.or_(one_of, mask)
+    return pc.and_(there, pc.invert(one_of) if leaf.negated else one_of)
+
+
+def _is_nan(values: pa.Array) -> pa.BooleanArray:
+    """Return where values are NaN, or text that means NaN."""
+    if pa.types.is_floating(values.type):
+        mask = pc.is_nan(values)
+    elif is_text(values.type):
+        mask = pc.match_substring_regex(values, r"(?i)^\s*[+-]?nan\s*$")
+    else:
+        return pc.invert(pc.or_(values.is_null(), values.is_valid()))
+    return pc.coalesce(mask, _FALSE)
+
+
+def _compared(values: pa.Array, op: str, value: Literal, column: str) -> pa.BooleanArray:
+    """Compare a column with a literal; false for nulls."""
+    try:
+        return pc.coalesce(_OPS[op](*_alike(values, value)), _FALSE)
+    except pa.ArrowException:
+        raise InputError(
+            f"where cannot compare {column}, which holds values of type {values.type}, with {value!r}"
+        ) from None
+
+
+def _alike(values: pa.Array, value: Literal) -> tuple[pa.Array, Any]:
+    """Convert a column and a literal to comparable types; text is converted to the type of the other."""
+    if is_text(values.type):
+        if isinstance(value, bool):
+            return pc.utf8_lower(pc.utf8_trim_whitespace(values)), _as(str(value).lower(), values.type)
+        if not isinstance(value, str):
+            return pc.cast(pc.utf8_trim_whitespace(values), pa.float64()), single(value)[0]
+        return values, _as(value, values.type)
+    return values, _as(value, values.type) if isinstance(value, str) else single(value)[0]
+
+
+def _as(value: str, kind: pa.DataType) -> Any:
+    return pc.cast(single(value), kind)[0]

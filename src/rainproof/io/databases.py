@@ -1,0 +1,255 @@
+"""Tables of databases, which run the statement of `rainproof.sql`. A new database is one entry of `DATABASES`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from rainproof.core.segments import as_columns
+from rainproof.errors import InputError, MissingExtraError, RainproofError
+from rainproof.io.files import check_columns, first_line, hide_password
+from rainproof.io.sql import Dialect, find_dialect, statement, table_parts
+from rainproof.io.where import ColumnSpec
+
+_FETCHED = 1 << 16  # rows at a time
+_BOOLEAN = 16  # the number of a type in PostgreSQL
+_NUMBERS = {20, 21, 23, 700, 701, 1700}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table or view in a database, to be read by `scan`; its rows stay there.
+
+    Parameters
+    ----------
+    database : str or connection
+        ``"postgresql://user@host/name"``, ``"sqlite:///file.db"``, ``"duckdb:///file.duckdb"`` (four slashes before
+        an absolute path), or an open connection of any Python database driver (DB-API 2.0), which stays open.
+    name : str or sequence of str
+        The table: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
+    dialect : str, optional
+        The SQL dialect of the database (see `sql`). Default: the one of the address or the driver.
+
+    Notes
+    -----
+    `scan` also takes the address and the table as one text,
+    ``"postgresql://user@host/name#schema.predictions"``. A database given by its address is opened for reading
+    only.
+
+    Examples
+    --------
+    >>> import rainproof, sqlite3
+    >>> db = sqlite3.connect(":memory:")
+    >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> rainproof.scan(rainproof.Table(db, "predictions"))
+    Sample(n=4, events=2, grid=65536)
+    """
+
+    database: Any
+    name: str | Sequence[str]
+    dialect: str | None = None
+
+    def __str__(self) -> str:
+        where = type(self.database).__module__.partition(".")[0]
+        if isinstance(self.database, str):
+            where = hide_password(self.database)
+        return f"{'.'.join(table_parts(self.name))} of {where}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Database:
+    """One kind of database."""
+
+    dialect: str  # one of rainproof.io.sql.DIALECTS
+    schemes: tuple[str, ...]  # of its addresses, before ://
+    drivers: tuple[str, ...]  # the packages that connections to it are from
+    connect: Callable[[str], Any]  # opens an address for reading only
+    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: (
+        spec
+    )  # by the types that a driver reports
+
+
+def is_database(source: object) -> bool:
+    """Whether a source is the address of a database."""
+    return isinstance(source, str) and _by_scheme(source) is not None
+
+
+def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, Any]:
+    """Return the groups of a table, made by one statement that the database runs."""
+    table = source if isinstance(source, Table) else _parse_address(source)
+    with _open(table) as (connection, dialect), _database_errors(table):
+        name = dialect.identifier(*table_parts(table.name))
+        types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        check_columns(str(table), spec.all_columns(), list(types))
+        for database in DATABASES:
+            if database.dialect == dialect.name:
+                spec = database.adapt(spec, types)
+        with _cursor(connection) as cursor:
+            cursor.execute(statement(table.name, spec, m, dialect))
+            # DuckDB returns columns many times as fast as rows, but dates in columns have another type.
+            numbers = not spec.by and spec.pos_label is None
+            return as_columns(cursor.fetchnumpy() if numbers and hasattr(cursor, "fetchnumpy") else cursor)
+
+
+def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
+    """Yield the rows of a table by its address, as record batches: these columns, or all of them."""
+    from rainproof.io.files import as_batch
+
+    table = _parse_address(source)
+    with _open(table) as (connection, dialect), _database_errors(table):
+        name = dialect.identifier(*table_parts(table.name))
+        types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        names = list(types) if columns is None else columns
+        check_columns(str(table), names, list(types))
+        listed = ", ".join(map(dialect.identifier, names))
+        with _cursor(connection, stream=True) as cursor:
+            cursor.execute(f"SELECT {listed} FROM {name}")  # noqa: S608 - the names are quoted
+            while rows := cursor.fetchmany(_FETCHED):
+                yield as_batch(names, [list(column) for column in zip(*rows, strict=True)])
+
+
+def _parse_address(address: str) -> Table:
+    database, mark, name = address.rpartition("#")
+    if not mark or not name:
+        rule = "the address of a database must end in # and the name of a table"
+        raise InputError(f"{rule}; it is {hide_password(address)!r}")
+    return Table(database, name)
+
+
+def _by_scheme(address: str) -> Database | None:
+    scheme, mark, _ = address.partition("://")
+    return next((one for one in DATABASES if mark and scheme.lower() in one.schemes), None)
+
+
+@contextmanager
+def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
+    """Yield a connection and its dialect; one that was opened here is closed again."""
+    if not isinstance(table.database, str):
+        driver = type(table.database).__module__.partition(".")[0]
+        known = next((one.dialect for one in DATABASES if driver in one.drivers), None)
+        if table.dialect is None and known is None:
+            raise InputError(f"dialect must be given: a connection of {driver} does not say which SQL it takes")
+        yield table.database, find_dialect(table.dialect or known or "")
+        return
+    if re.search(r"://[^:@/]*:[^@]*[/?#@].*@", table.database):
+        # Drivers would read it as another host or port, and their message would show a part of the password.
+        raise InputError(f"a password with one of / ? # @ must have it written as %2F %3F %23 %40 in {table}")
+    database = _by_scheme(table.database)
+    if database is None:
+        schemes = ", ".join(f"{scheme}://" for one in DATABASES for scheme in one.schemes)
+        raise InputError(f"the address of a database must begin with {schemes}; it is {table}")
+    with _database_errors(table):
+        connection = database.connect(table.database)
+    with closing(connection):
+        yield connection, find_dialect(table.dialect or database.dialect)
+
+
+def _connect_postgresql(address: str) -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError("reading a PostgreSQL table", "psycopg", "'psycopg[binary]'") from None
+    connection = psycopg.connect(address)
+    connection.read_only = True
+    return connection
+
+
+def _adapt_postgresql(spec: ColumnSpec, types: dict[str, Any]) -> ColumnSpec:
+    """Refuse text, which PostgreSQL would cast to numbers, and compare booleans, which it would not cast."""
+    for column in spec.value_columns():
+        if column == spec.outcome and (spec.pos_label is not None or types[column] == _BOOLEAN):
+            continue
+        if isinstance(types[column], int) and types[column] not in _NUMBERS:
+            raise InputError(f"{column} must hold numbers; it holds values of another type")
+    if types[spec.outcome] == _BOOLEAN and spec.pos_label is None:
+        return replace(spec, pos_label=True)
+    return spec
+
+
+def _connect_sqlite(address: str) -> Any:
+    import sqlite3
+
+    return sqlite3.connect(f"{_file(address).absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _connect_duckdb(address: str) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError("reading a DuckDB table", "duckdb", "duckdb") from None
+    return duckdb.connect(str(_file(address)), read_only=True)
+
+
+def _file(address: str) -> Path:
+    """Return the file in sqlite:///relative/path or sqlite:////absolute/path."""
+    path = Path(address.partition("://")[2].removeprefix("/"))
+    if not path.is_file():
+        raise InputError(f"there is no file {str(path)!r} for the database {hide_password(address)}")
+    return path
+
+
+@contextmanager
+def _database_errors(table: Table) -> Iterator[None]:
+    """Raise what goes wrong inside as an `InputError` of one line that names the table."""
+    try:
+        yield
+    except RainproofError:
+        raise
+    except Exception as error:  # each driver has its own exceptions
+        if isinstance(table.database, str) and hide_password(table.database) != table.database:
+            # The driver's message and its traceback may show a part of the password.
+            raise InputError(f"cannot read {table}: {_without_password(error, table.database)}") from None
+        raise InputError(f"cannot read {table}: {first_line(error)}") from error
+
+
+def _without_password(error: Exception, address: str) -> str:
+    """Return the first line of a driver's message without the password of an address, however it is written."""
+    message = first_line(error)
+    given = re.findall(r"(?is)://[^:@/]*:(.*)@|[?&]\w*(?:passw|secret|token)\w*=([^&#]*)", address)
+    for secret in {part for found in given for part in found if part}:
+        for written in (secret, unquote(secret)):
+            message = message.replace(written, "***")
+    return message
+
+
+@contextmanager
+def _cursor(connection: Any, *, stream: bool = False) -> Iterator[Any]:
+    """Yield what runs a statement: in DuckDB the connection, as its cursors do not see its temporary tables.
+
+    With `stream` rows are fetched as they are asked for: a cursor of psycopg without a name would fetch all at once.
+    """
+    driver = type(connection).__module__
+    if driver.endswith("duckdb"):
+        yield connection
+    else:
+        named = stream and driver.startswith("psycopg")
+        with closing(connection.cursor("rainproof") if named else connection.cursor()) as cursor:
+            yield cursor
+
+
+def _types(connection: Any, query: str) -> dict[str, Any]:
+    """Return the columns of a query, with their types in the driver's terms."""
+    with _cursor(connection) as cursor:
+        cursor.execute(query)
+        return {column[0]: column[1] for column in cursor.description}
+
+
+DATABASES: tuple[Database, ...] = (
+    Database(
+        dialect="postgresql",
+        schemes=("postgresql", "postgres"),
+        drivers=("psycopg", "psycopg2", "pg8000"),
+        connect=_connect_postgresql,
+        adapt=_adapt_postgresql,
+    ),
+    Database(dialect="sqlite", schemes=("sqlite",), drivers=("sqlite3", "adbc_driver_sqlite"), connect=_connect_sqlite),
+    Database(dialect="duckdb", schemes=("duckdb",), drivers=("duckdb", "_duckdb"), connect=_connect_duckdb),
+)

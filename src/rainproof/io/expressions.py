@@ -1,0 +1,199 @@
+"""The compression as one narwhals expression, which the engine of a lazy frame runs."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from rainproof.core.segments import (
+    COLUMNS,
+    OLD_CELL,
+    OTHER_LABELS,
+    violation_code,
+)
+from rainproof.errors import InputError
+from rainproof.io.where import ColumnSpec, Comparison, Condition, IsIn, IsMissing, fold
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_INFINITY = float("inf")
+_COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
+    """Return the groups that `rainproof.core.segments` describes, as a lazy frame."""
+    schema = dict(frame.collect_schema())
+    _check_types(schema, spec)
+    if spec.where is not None:
+        frame = frame.filter(condition(spec.where, schema))
+    placed = _placed(_checked(frame, spec, schema), spec, m)
+    weight = nw.col("rainproof_w")
+    one = nw.col("rainproof_one")
+    sums = [
+        one.sum().alias("rainproof_count"),
+        weight.sum().alias("rainproof_weight"),
+        nw.col("rainproof_rise").sum(),
+        nw.col("rainproof_squares").sum(),
+    ]
+    if spec.has_other_labels:
+        sums += [
+            nw.col("rainproof_other").min().alias("rainproof_least"),
+            nw.col("rainproof_other").max().alias("rainproof_most"),
+        ]
+    keys = ["rainproof_cell", "rainproof_outcome", *spec.group_columns()]
+    table = placed.group_by(*keys).agg(*sums).with_columns(rainproof_grid=nw.lit(m))
+    return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.group_columns())
+
+
+def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
+    """Refuse columns that are not numbers: each engine would convert them in another way."""
+    for column in spec.value_columns():
+        kind = schema[column]
+        if column == spec.outcome and spec.pos_label is not None:
+            continue
+        if not (kind.is_numeric() or kind == nw.Boolean):
+            words = "text" if kind == nw.String else f"values of type {kind}"
+            if column == spec.outcome:
+                raise InputError(
+                    f"{column} must be 0 or 1; it holds {words}: "
+                    "pass the label of the event as pos_label (--pos-label on the command line)"
+                )
+            raise InputError(f"{column} must hold numbers; it holds {words}")
+
+
+def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
+    """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
+    outcome = nw.col(spec.outcome)
+    columns = [nw.col(str(spec.prob)).cast(nw.Float64).alias("rainproof_p")]
+    if spec.pos_label is None:
+        columns.append(outcome.cast(nw.Float64).alias("rainproof_y"))
+    else:
+        kind, value = schema[spec.outcome], spec.pos_label
+        message = f"pos_label must be a label of {spec.outcome}, which holds values of type {kind}; it is {value!r}"
+        label = _converted(value, kind, message)
+        # Null for a null label: not every engine returns null for a comparison with null.
+        event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
+        columns.append(event.alias("rainproof_y"))
+        if spec.has_other_labels:
+            columns.append(nw.when(outcome != label).then(outcome).alias("rainproof_other"))
+    if spec.weight is not None:
+        columns.append(nw.col(spec.weight).cast(nw.Float64).alias("rainproof_w"))
+    if spec.old is not None:
+        columns.append(nw.col(spec.old).cast(nw.Float64).alias("rainproof_q"))
+    return frame.select(*(nw.col(name) for name in spec.by), *columns)
+
+
+def _converted(value: Any, kind: Any, message: str) -> Any:
+    """Convert a value, which may be text, to the type of a column, or raise the message."""
+    try:
+        return _as_type(value, kind)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(message) from None
+
+
+def _as_type(value: Any, kind: Any) -> Any:
+    """Convert a value, perhaps text, to the type of the column; raise ValueError or the like if that fails."""
+    if kind == nw.Boolean:
+        return value if isinstance(value, bool) else _WORDS[value.lower()]
+    if isinstance(value, bool):
+        raise TypeError
+    if kind.is_numeric():
+        read = int if kind.is_integer() else float
+        return read(value) if isinstance(value, str) else value
+    if kind == nw.Date:
+        return datetime.date.fromisoformat(value)
+    if kind == nw.Datetime:
+        return datetime.datetime.fromisoformat(value)
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _bad(spec: ColumnSpec) -> nw.Expr:
+    """Return the negative code of the first rule that a row breaks; 0 for a good row."""
+    p, y, w = nw.col("rainproof_p"), nw.col("rainproof_y"), nw.col("rainproof_w")
+    weighted = spec.weight is not None
+    # NaN is tested explicitly: engines sort it differently, and DuckDB decides comparisons by statistics without it.
+    cases = [(p.is_null(), violation_code("prob", "null")), (y.is_null(), violation_code("label", "null"))]
+    if weighted:
+        cases.append((w.is_null(), violation_code("weight", "null")))
+    cases.append((p.is_nan(), violation_code("prob", "nan")))
+    cases.append(((p < 0) | (p > 1), violation_code("prob", "range")))
+    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), violation_code("label", "rule")))
+    if weighted:
+        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), violation_code("weight", "rule")))
+    if spec.old is not None:
+        q = nw.col("rainproof_q")
+        cases.append((q.is_null(), violation_code("old", "null")))
+        cases += [(q.is_nan(), violation_code("old", "nan")), ((q < 0) | (q > 1), violation_code("old", "range"))]
+    bad = nw.lit(0)
+    for test, code in reversed(cases):
+        bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
+    return bad
+
+
+def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
+    """Compute the cell of each row, its offset above the lower edge of the cell, and its terms of the sums."""
+    good, scaled = nw.col("rainproof_bad") == 0, nw.col("rainproof_p") * m
+    zero = nw.lit(0.0)
+    weighted = spec.weight is not None
+    weight = nw.when(good).then(nw.col("rainproof_w")).otherwise(zero) if weighted else nw.lit(1.0)
+    counts = ~good | (nw.col("rainproof_w") > 0) if weighted else None
+    others = ["rainproof_other"] if spec.has_other_labels else []
+    frame = frame.with_columns(rainproof_bad=_bad(spec))
+    old = nw.when(good).then((nw.col("rainproof_q") * m).floor()).otherwise(zero).cast(nw.Int64).alias(OLD_CELL)
+    frame = frame.select(
+        *(spec.by if spec.old is None else [old]),
+        *others,
+        nw.when(good).then(scaled.floor()).otherwise(nw.col("rainproof_bad")).cast(nw.Int64).alias("rainproof_cell"),
+        nw.when(good).then(nw.col("rainproof_y")).otherwise(zero).cast(nw.Int64).alias("rainproof_outcome"),
+        nw.when(good).then(scaled - scaled.floor()).otherwise(zero).alias("rainproof_rise"),
+        weight.alias("rainproof_w"),
+        (nw.lit(1) if counts is None else nw.when(counts).then(nw.lit(1)).otherwise(nw.lit(0)))
+        .cast(nw.Int64)
+        .alias("rainproof_one"),
+    )
+    if not weighted:
+        return frame.with_columns(rainproof_squares=nw.col("rainproof_w"))
+    w = nw.col("rainproof_w")
+    return frame.with_columns(rainproof_rise=w * nw.col("rainproof_rise"), rainproof_squares=w * w)
+
+
+def _literal(value: Any, kind: Any, column: str) -> Any:
+    message = f"where cannot compare {column}, which holds values of type {kind}, with {value!r}"
+    return _converted(value, kind, message)
+
+
+def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
+    """Return a condition as an expression, which is false or null for a null and for NaN."""
+
+    def leaf(part: Comparison | IsIn | IsMissing) -> nw.Expr:
+        column, real = nw.col(part.column), schema[part.column].is_float()
+        if isinstance(part, IsMissing):
+            if part.kind == "null":
+                return ~column.is_null() if part.negated else column.is_null()
+            nan = column.is_nan() if real else column.is_null() & ~column.is_null()
+            return column.is_null() | ~nan if part.negated else nan
+        if isinstance(part, Comparison):
+            test: nw.Expr = _COMPARE[part.op](column, _literal(part.value, schema[part.column], part.column))
+        else:
+            # Not is_in, for which Polars needs the type of the column.
+            values = [_literal(value, schema[part.column], part.column) for value in part.values]
+            test = reduce(operator.or_, (column == value for value in values))
+            test = ~test if part.negated else test
+        return test & ~column.is_nan() if real else test
+
+    both: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.and_
+    either: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.or_
+    return fold(where, leaf, both, either)

@@ -1,0 +1,634 @@
+"""File formats: how each is read in batches and written. A new format is one entry of `FORMATS`."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import glob
+import gzip
+import json
+import os
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from rainproof.errors import InputError, MissingExtraError, RainproofError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_SHOWN_COLUMNS = 10
+
+
+def need_pyarrow() -> None:
+    """Raise the error that says how to install PyArrow, if it is missing."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("reading data frames and files", "PyArrow", "pyarrow") from None
+
+
+def check_columns(source: str, columns: list[str], available: list[str]) -> None:
+    """Refuse a source that does not have each of the columns exactly once."""
+    for name in columns:
+        if available.count(name) > 1:
+            raise InputError(f"{source} has {available.count(name)} columns called {name!r}; it must have one")
+        if name not in available:
+            plain = {other.strip().lower(): other for other in available}
+            close = difflib.get_close_matches(name.strip().lower(), plain, n=1)
+            suggestion = f" (did you mean {plain[close[0]]!r}?)" if close else ""
+            listed = ", ".join(map(repr, available[:_SHOWN_COLUMNS]))
+            more = f" and {len(available) - _SHOWN_COLUMNS:,} more" if len(available) > _SHOWN_COLUMNS else ""
+            raise InputError(f"{source} has no column {name!r}{suggestion}; it has {listed}{more}")
+
+
+def hide_password(address: str) -> str:
+    """Return an address for a message: from the first colon of its authority to the last @, and in its query."""
+    address = re.sub(r"(://[^:@]*:).*@", r"\1***@", address, flags=re.DOTALL)
+    return re.sub(r"(?i)([?&]\w*(?:passw|secret|token)\w*=)[^&#]*", r"\1***", address)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first non-empty line of another library's message."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+Item = TypeVar("Item")
+
+_AHEAD = 1  # items that wait, beside the one that is being read
+_GRACE = 1.0  # seconds to close the file in; reading from a pipe without a writer never ends
+_PATIENCE = 0.1  # seconds between checks whether the consumer has stopped
+
+
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the same items, produced in another thread, whose errors are raised here and which ends with this one."""
+    line: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(_AHEAD)
+    left = threading.Event()
+
+    def put(good: bool, item: Item | BaseException | None) -> bool:
+        while not left.is_set():
+            try:
+                line.put((good, item), timeout=_PATIENCE)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(True, item):
+                    break
+            else:
+                put(False, None)
+        except BaseException as error:
+            put(False, error)
+        finally:
+            getattr(items, "close", int)()  # a generator closes its file here, in the thread that ran it
+
+    thread = threading.Thread(target=work, name="rainproof-read", daemon=True)
+    thread.start()
+    try:
+        while True:
+            good, item = line.get()
+            if good:
+                yield item  # type: ignore[misc]
+            elif item is None:
+                return
+            else:
+                raise item  # type: ignore[misc]
+    finally:
+        left.set()
+        thread.join(_GRACE)
+
+
+_MAGIC = re.compile(r"[*?]|\[.+\]")
+_STORES = {
+    "s3": "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION), ~/.aws or the machine's role; "
+    "a public bucket is s3://anonymous@bucket/...",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS or 'gcloud auth application-default login'; "
+    "a public bucket is gs://anonymous@bucket/...",
+    "abfs": "AZURE_CLIENT_ID and its relatives, 'az login' or the machine's identity; "
+    "an address is abfs://container@account.dfs.core.windows.net/...",
+}
+"""Object stores by the scheme of their addresses, and where PyArrow finds the credentials of each."""
+
+_ALIASES = {"gcs": "gs", "abfss": "abfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """One file: its path, or the address of an object.
+
+    Parameters
+    ----------
+    path : str
+        The path or address.
+    sep : str, optional
+        What separates the columns of a text file. Default: recognised.
+    """
+
+    path: str
+    sep: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it: without a password."""
+        return hide_password(self.path)
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the file is in an object store."""
+        return _scheme(self.path) is not None
+
+    def open(self) -> Any:
+        """Open the file for Arrow, at any position; Arrow takes names that are not UTF-8 only as bytes."""
+        import pyarrow as pa
+
+        if not self.is_stored:
+            return pa.OSFile(os.fsencode(self.path))
+        system, path = _file_system(self.path)
+        return system.open_input_file(path)
+
+    def stream(self) -> Any:
+        """Open the file from its start, and decompress it where its name says so."""
+        import pyarrow as pa
+
+        name = self.path.partition("?")[0] if self.is_stored else self.path
+        return pa.input_stream(self.open(), compression="gzip" if name.lower().endswith(".gz") else None)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Raise what goes wrong inside as an `InputError` of one line that names the file."""
+        import pyarrow as pa
+
+        try:
+            with self.open() if self.is_stored else Path(self.path).open("rb") as file:
+                if not file.read(1):
+                    raise InputError(f"{self.name} is empty")
+            yield
+        except RainproofError:
+            raise
+        except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+            raise _error(self.path, error) from (error if hide_password(self.path) == self.path else None)
+
+
+def expand(patterns: Sequence[str]) -> list[str]:
+    """Return the files that names and patterns match."""
+    return [path for pattern in patterns for path in _matches(pattern)]
+
+
+def _matches(pattern: str) -> list[str]:
+    """Return the files that a pattern matches, in order; the name of an existing file is not a pattern."""
+    stored = _scheme(pattern) is not None
+    if not _MAGIC.search(pattern.partition("?")[0] if stored else pattern):
+        return [pattern]
+    if not stored and os.path.exists(pattern):  # noqa: PTH110 - not to change the name
+        return [pattern]
+    # The pattern may be absolute, so pathlib does not take it.
+    paths = _stored(pattern) if stored else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    if not paths:
+        raise InputError(f"no file matches {hide_password(pattern)!r}")
+    return paths
+
+
+def _stored(pattern: str) -> list[str]:
+    """Return the addresses of the objects that a pattern matches."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    address, mark, query = pattern.partition("?")
+    folder = address[: address.rfind("/", 0, _MAGIC.search(address).start())]  # type: ignore[union-attr]
+    try:
+        system, base = _file_system(folder + mark + query)
+        found = system.get_file_info(fs.FileSelector(base, recursive=True))
+    except (OSError, pa.ArrowException) as error:
+        raise _error(pattern, error) from None
+    names = [folder + one.path[len(base) :] for one in found if one.type == fs.FileType.File]
+    return sorted(name + mark + query for name in names if fnmatch.fnmatchcase(name, address))
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    found: tuple[Any, str] = fs.FileSystem.from_uri(address)
+    return found
+
+
+def _scheme(path: str) -> str | None:
+    """Return the object store that an address is of, or None for a path."""
+    scheme, mark, _ = path.partition("://")
+    scheme = _ALIASES.get(scheme.lower(), scheme.lower())
+    return scheme if mark and scheme in _STORES else None
+
+
+def _error(path: str, error: Exception) -> InputError:
+    """Return the error of a file that cannot be read; for an object store it says where credentials come from."""
+    store = _scheme(path)
+    reason = getattr(error, "strerror", None) or (str(error) if store is None else first_line(error))
+    hint = "" if store is None else f" (credentials are taken from {_STORES[store]})"
+    return InputError(f"cannot read {hide_password(path)}: {' '.join(reason.split())}{hint}")
+
+
+_BATCH = 1 << 16  # rows
+
+
+def read_json_lines(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file with one JSON object a line; a key that a line does not have is a missing value."""
+    with file.stream() as stream:
+        records = _objects(file, stream)
+        names: list[str] | None = None
+        while batch := list(islice(records, _BATCH)):
+            if names is None:
+                available = list(dict.fromkeys(name for one in batch for name in one))
+                check_columns(file.name, columns, available)
+                names = available if others else columns
+            yield as_batch(names, [[one.get(name) for one in batch] for name in names])
+
+
+def _objects(file: Location, stream: Any) -> Iterator[Mapping[str, Any]]:
+    number = 0
+    rest = b""
+    while block := stream.read(1 << 20):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from _parsed(file, lines, number)
+        number += len(lines)
+    yield from _parsed(file, [rest], number)
+
+
+def _parsed(file: Location, lines: Sequence[bytes], before: int) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(lines, before + 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"line {number:,} of {file.name} must be JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise InputError(f'line {number:,} of {file.name} must be a JSON object such as {{"p": 0.7, "y": 1}}')
+        yield record
+
+
+class JsonLinesWriter:
+    """One JSON object a line; a missing value is null."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the rows of a batch."""
+        lines = (json.dumps(row, default=str, ensure_ascii=False) for row in batch.to_pylist())
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows are no rows."""
+    try:
+        import python_calamine
+    except ImportError:
+        raise MissingExtraError("reading a spreadsheet", "python-calamine", "python-calamine") from None
+    try:
+        with file.open() as stream:
+            rows = python_calamine.load_workbook(stream).get_sheet_by_index(0).to_python()
+    except python_calamine.CalamineError as error:
+        raise InputError(f"cannot read {file.name}: {error}") from None
+    filled = [row for row in rows if any(value != "" for value in row)]
+    if not filled:
+        raise InputError(f"the first sheet of {file.name} is empty")
+    available = [str(name) for name in filled[0]]
+    check_columns(file.name, columns, available)
+    names = available if others else columns
+    places = [available.index(name) for name in names]
+    for start in range(1, len(filled), _BATCH):
+        part = filled[start : start + _BATCH]
+        yield as_batch(names, [_cells([row[at] for row in part]) for at in places])
+
+
+def _cells(values: list[Any]) -> list[Any]:
+    """Return the cells of a column: empty ones as None, and numbers, which are all doubles, as integers if all are."""
+    cells = [None if value == "" else value for value in values]
+    if all(cell is None or (isinstance(cell, float) and cell.is_integer() and abs(cell) < 1 << 53) for cell in cells):
+        return [None if cell is None else int(cell) for cell in cells]
+    return cells
+
+
+def as_batch(names: Sequence[str], columns: Sequence[list[Any]]) -> pa.RecordBatch:
+    """Return columns of Python values; one with values of types that do not go together is text."""
+    import pyarrow as pa
+
+    def column(values: list[Any]) -> pa.Array:
+        try:
+            return pa.array(values)
+        except (pa.ArrowException, OverflowError):
+            texts = [None if v is None else v if isinstance(v, str) else json.dumps(v, default=str) for v in values]
+            return pa.array(texts, pa.string())
+
+    return pa.RecordBatch.from_arrays([column(values) for values in columns], names=list(names))
+
+
+_CSV_BLOCK = 1 << 20  # bytes; the longest line must fit
+_PARQUET_BATCH = 1 << 18  # rows
+_PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
+
+
+class TableWriter(Protocol):
+    """A file that batches of one schema are written to."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append the rows of a batch."""
+
+    def close(self) -> None:
+        """Complete the file and close it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileFormat:
+    """One file format."""
+
+    name: str
+    suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
+    is_text: bool  # whether text is read as numbers
+    separators: str = ""  # of the columns of a text file: the first that is in its first line
+    # The file, the columns, whether to read all others too.
+    read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
+    writer: Callable[[IO[bytes]], TableWriter] | None  # None if files are read only
+    count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
+
+
+def format_of(path: str) -> FileFormat:
+    """Return the format that the name of a file states."""
+    name = (path.partition("?")[0] if Location(path).is_stored else path).lower()
+    for one in FORMATS:
+        if name.endswith(one.suffixes):
+            return one
+    *suffixes, last = (suffix for one in FORMATS for suffix in one.suffixes)
+    rule = f"the name of the file must end in {', '.join(suffixes)} or {last}"
+    raise InputError(f"{rule}; it is {hide_password(path)!r}")
+
+
+def describe_formats() -> str:
+    """Return the formats and their suffixes, for a help text."""
+    *formats, last = (f"{one.name} ({', '.join(one.suffixes)})" for one in FORMATS)
+    return f"{', '.join(formats)} or {last}"
+
+
+def file_batches(file: Location, columns: list[str], *, others: bool = False) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file: these columns, or with `others` all columns. The next batch is read meanwhile."""
+    read = format_of(file.path).read
+    with file.errors():
+        yield from prefetch(read(file, columns, others))
+
+
+def check_writable(target: Path) -> Callable[[IO[bytes]], TableWriter]:
+    """Return what writes the format that the name of a file states, or refuse one that is read only."""
+    kind = format_of(str(target))
+    if kind.writer is None:
+        raise InputError(f"{kind.name} files are read, but not written: write .csv or .parquet; it is {str(target)!r}")
+    return kind.writer
+
+
+def open_writer(path: Path, target: Path) -> TableWriter:
+    """Return a writer to the file `path`, in the format that the name of `target` states."""
+    writer = check_writable(target)
+    file = path.open("wb")
+    return writer(cast("IO[bytes]", _GzipFile(file)) if target.name.lower().endswith(".gz") else file)
+
+
+def separator_of(file: Location) -> str:
+    """Return what separates the columns of a text file: as stated, or the first usual one in its first line."""
+    separators = format_of(file.path).separators
+    if file.sep is not None:
+        return file.sep
+    with file.stream() as stream:
+        start = stream.read(_CSV_BLOCK).decode("utf-8", "replace")
+    outside = "".join(start.split('"')[::2])  # what is between quotes separates nothing
+    header = next((line for line in outside.splitlines() if line), "")
+    return next((one for one in separators if one in header), separators[0])
+
+
+def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of a text file as text; how it is read as numbers is decided, and errors counted, later.
+
+    With `others` every value is kept as it is; without, text that means a missing value is null.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with file.stream() as stream:
+        start = stream.read(_CSV_BLOCK)
+    if b"\0" in start[: 1 << 12]:  # Parquet, spreadsheets and compressed files all have zero bytes
+        raise InputError(
+            f"{file.name} does not hold text, though its name says so: "
+            "is it Parquet, compressed, a spreadsheet or UTF-16?"
+        )
+    separator = separator_of(file)
+
+    def read(**options: Any) -> pa.RecordBatchReader:
+        return csv.open_csv(
+            file.stream(),
+            read_options=csv.ReadOptions(block_size=_CSV_BLOCK),
+            parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(**options),
+        )
+
+    try:
+        with read() as header:
+            available = header.schema.names
+    except pa.ArrowInvalid:
+        if len(start) == _CSV_BLOCK and b"\n" not in start:
+            raise InputError(f"cannot read {file.name}: its first line is longer than {_CSV_BLOCK:,} bytes") from None
+        raise
+    check_columns(file.name, columns, available)
+    options = {} if others else {"include_columns": columns, "strings_can_be_null": True}
+    with read(column_types=dict.fromkeys(available if others else columns, pa.string()), **options) as batches:
+        yield from batches
+
+
+class _TextWriter:
+    """Lines of text with a header; a value is quoted only if it must be, and a missing one is empty."""
+
+    def __init__(self, file: IO[bytes], separator: str) -> None:
+        self._file = file
+        self._separator = separator
+        self._has_header = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        if not self._has_header:
+            self._has_header = True
+            names = [pa.array([name]) for name in batch.schema.names]
+            self._file.write(self._lines(pa.record_batch(names, names=batch.schema.names)))
+        self._file.write(self._lines(batch))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _lines(self, batch: pa.RecordBatch) -> bytes:
+        import pyarrow.compute as pc
+
+        values = [self._text(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+        lines: list[str] = pc.binary_join_element_wise(*values, _scalar(self._separator)).to_pylist()
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _text(self, column: pa.Array, name: str) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        try:
+            text = pc.fill_null(pc.cast(column, pa.large_string()), "")
+        except pa.ArrowException:
+            raise InputError(f"{name} cannot be written as text: it holds values of type {column.type}") from None
+        special = pc.match_substring_regex(text, f'[{self._separator}"\r\n]')
+        if not pc.any(special).as_py():
+            return text
+        doubled = pc.replace_substring(text, '"', '""')
+        quoted = pc.binary_join_element_wise(_scalar('"'), doubled, _scalar('"'), _scalar(""))
+        return pc.if_else(special, quoted, text)
+
+
+def _scalar(value: str) -> pa.Scalar:
+    import pyarrow as pa
+
+    return pa.scalar(value, pa.large_string())
+
+
+class _GzipFile(gzip.GzipFile):
+    """Compressed with neither name nor time, so that equal rows make equal files; closes the file below it too."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(filename="", fileobj=file, mode="wb", mtime=0)
+        self._below = file
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._below.close()
+
+
+class _ArrowWriter:
+    """A typed file, written by one of PyArrow's writers with the schema of the first batch."""
+
+    def __init__(self, file: IO[bytes], make: Callable[[IO[bytes], pa.Schema], Any]) -> None:
+        self._file = file
+        self._make = make
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._writer = self._make(self._file, batch.schema)
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        try:
+            if self._writer is not None:
+                self._writer.close()
+        finally:
+            self._file.close()
+
+
+def _read_parquet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    from pyarrow import parquet
+
+    with (
+        file.open() as source,
+        parquet.ParquetFile(source, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as table,
+    ):
+        check_columns(file.name, columns, table.schema_arrow.names)
+        yield from table.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
+
+
+def _make_parquet(file: IO[bytes], schema: pa.Schema) -> Any:
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(file, schema)
+
+
+def _count_parquet(file: Location) -> int:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with file.open() as source:
+            return int(parquet.read_metadata(source).num_rows)
+    except (OSError, pa.ArrowException):  # which reading the file raises again
+        return 0
+
+
+def _read_feather(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    with file.open() as source:
+        with pa.ipc.open_file(source) as header:
+            available = header.schema.names
+        check_columns(file.name, columns, available)
+        fields = None if others else [available.index(name) for name in columns]
+        with pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields)) as batches:
+            for at in range(batches.num_record_batches):
+                yield batches.get_batch(at)
+
+
+def _make_feather(file: IO[bytes], schema: pa.Schema) -> Any:
+    import pyarrow as pa
+
+    return pa.ipc.new_file(file, schema)
+
+
+def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
+    return FileFormat(
+        name=name,
+        suffixes=(suffix, f"{suffix}.gz"),
+        is_text=True,
+        separators=separators,
+        read=_read_text,
+        writer=partial(_TextWriter, separator=separators[0]),
+    )
+
+
+FORMATS: tuple[FileFormat, ...] = (
+    _text_format("CSV", ".csv", ",;\t|"),
+    _text_format("TSV", ".tsv", "\t"),
+    _text_format("text", ".txt", "\t;|, "),
+    FileFormat(
+        name="Parquet",
+        suffixes=(".parquet", ".pq"),
+        is_text=False,
+        read=_read_parquet,
+        writer=partial(_ArrowWriter, make=_make_parquet),
+        count=_count_parquet,
+    ),
+    FileFormat(
+        name="Feather",
+        suffixes=(".feather", ".arrow"),
+        is_text=False,
+        read=_read_feather,
+        writer=partial(_ArrowWriter, make=_make_feather),
+    ),
+    FileFormat(
+        name="JSON lines",
+        suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
+        is_text=True,
+        read=read_json_lines,
+        writer=JsonLinesWriter,
+    ),
+    FileFormat(
+        name="spreadsheet",
+        suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
+        is_text=True,
+        read=read_spreadsheet,
+        writer=None,
+    ),
+)

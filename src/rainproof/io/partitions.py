@@ -1,0 +1,114 @@
+"""Dask frames: rows are compressed partition by partition where they are, and the sums merged in a tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rainproof.core.cells import CellTable
+from rainproof.core.door import Key, SegmentIndex
+from rainproof.core.segments import GroupedCells, SlicedCells, check_other_label, raise_violation, slot_count
+from rainproof.errors import InputError
+from rainproof.io.columns import filter_batch, is_text
+from rainproof.io.files import check_columns
+from rainproof.io.ingest import make_ingest
+from rainproof.io.sources import local_sources
+from rainproof.io.where import ColumnSpec
+
+_MERGED = 8  # partial sums that one task merges
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartialSums:
+    """The sums of one or several partitions: small enough to be sent between processes."""
+
+    keys: list[Key]
+    table: CellTable  # its slots are those of `SlicedCells`
+    rows: int = 0
+    violations: Counter[str] = field(default_factory=Counter)  # by rule
+    other_labels: frozenset[Any] = frozenset()  # besides pos_label
+
+
+def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> GroupedCells:
+    """Return the sums of all rows of a Dask frame, computed by the scheduler that Dask is set to use."""
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    name = "the Dask frame"
+    check_columns(name, spec.all_columns(), [str(column) for column in frame.columns])
+    compress, merge = delayed(compress_partition, pure=False), delayed(merge_partial_sums, pure=False)
+    parts = [compress(part, spec, m) for part in frame[spec.all_columns()].to_delayed()]
+    while len(parts) > 1:
+        parts = [merge(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
+    (part,) = compute(*parts)  # type: ignore[no-untyped-call]
+    raise_violation(part.violations, spec.names)
+    check_other_label(part.other_labels, spec.names, spec.pos_label)  # each partition may have seen another one
+    if not part.rows:
+        raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
+    return GroupedCells(
+        by=spec.group_columns(), keys=part.keys, store=SlicedCells(part.table), weight_name=spec.names.weight
+    )
+
+
+def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
+    """Return the sums of one partition, a pandas frame; if rows break rules, only how many break which."""
+    ingest = make_ingest(spec, m, parse=False)
+    try:
+        for batch in _batches(frame, spec):
+            ingest.add(batch)
+        ingest.finish()
+    except InputError as error:
+        if not error.count:
+            raise
+        counts: Counter[str] = Counter()
+        for batch in _batches(frame, spec):
+            counts.update({e.rule or "": e.count for e in ingest.violations(batch)})
+        return PartialSums(keys=[], table=CellTable.empty(m), violations=counts, other_labels=ingest.other_labels())
+    sums = ingest.grouped()
+    tables = [sums.store.cells(number) for number in range(len(sums.keys))]
+    slots = [slot_count(m) * number + table.slot for number, table in enumerate(tables)]
+    table = CellTable.join(m, tables, slots)
+    return PartialSums(keys=[*sums.keys], table=table, rows=ingest.rows, other_labels=ingest.other_labels())
+
+
+def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
+    """Add up several parts; a segment may be in any of them."""
+    index, m = SegmentIndex(), parts[0].table.m
+    slots = []
+    for part in parts:
+        number = index.number(part.keys)
+        segment, slot = np.divmod(part.table.slot, slot_count(m))
+        slots.append(slot_count(m) * number[segment] + slot)
+    return PartialSums(
+        keys=index.keys,
+        table=CellTable.join(m, [part.table for part in parts], slots),
+        rows=sum(part.rows for part in parts),
+        violations=sum((part.violations for part in parts), Counter()),
+        other_labels=frozenset().union(*(part.other_labels for part in parts)),
+    )
+
+
+def _batches(frame: Any, spec: ColumnSpec) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that meet the condition; an empty partition has none, and may have lost its column types."""
+    for source in local_sources(frame, spec.all_columns(), None):
+        for batch in source.batches():
+            kept = batch if spec.where is None else filter_batch(spec.where, batch)
+            if kept.num_rows:
+                yield _restore_booleans(kept, spec)
+
+
+def _restore_booleans(batch: pa.RecordBatch, spec: ColumnSpec) -> pa.RecordBatch:
+    """Undo that Dask turns booleans among nulls into the texts True and False."""
+    labels = batch.column(spec.outcome)
+    if spec.pos_label is not None or not is_text(labels.type):
+        return batch
+    if not set(labels.unique().to_pylist()) <= {"True", "False", None}:
+        return batch
+    at = batch.schema.get_field_index(spec.outcome)
+    return batch.set_column(at, spec.outcome, pc.equal(labels, pa.scalar("True", labels.type)))

@@ -1,0 +1,278 @@
+"""Rows from any source, compressed in one pass: the public function of the engines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+from rainproof.core.cells import check_grid
+from rainproof.core.sample import Sample
+from rainproof.core.segments import GroupedCells, PairedSample, Segments
+from rainproof.errors import InputError
+from rainproof.io import frames
+from rainproof.io.databases import is_database
+from rainproof.io.files import need_pyarrow
+from rainproof.io.where import ColumnSpec
+
+if TYPE_CHECKING:
+    from rainproof.io.ingest import BatchIngest, BinaryIngest, MulticlassIngest
+    from rainproof.io.sources import Source
+
+
+Progress = Callable[[int, int], object]
+_Names = str | Sequence[str]
+_PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
+_GRID = 1 << 16
+
+
+class _Options(TypedDict, total=False):
+    """The options of `scan` that do not change the type of its result."""
+
+    weight: str | None
+    where: Any
+    grid: int | None
+    pos_label: Any
+    labels: Sequence[Any] | None
+    percent: bool
+    confidence_words: Mapping[str, float] | None
+    trials: str | None
+    sep: str | None
+    progress: Progress | None
+
+
+@overload
+def scan(
+    source: Any,
+    prob: str = ...,
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: None = ...,
+    **options: Unpack[_Options],
+) -> Sample: ...
+@overload
+def scan(
+    source: Any,
+    prob: list[str] | tuple[str, ...],
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: None = ...,
+    **options: Unpack[_Options],
+) -> PairedSample: ...
+@overload
+def scan(
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: Literal["top-label"],
+    **options: Unpack[_Options],
+) -> Sample: ...
+@overload
+def scan(
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    by: _Names,
+    view: Literal["top-label", "one-vs-rest"] | None = ...,
+    **options: Unpack[_Options],
+) -> Segments: ...
+@overload
+def scan(
+    source: Any,
+    prob: _Names = ...,
+    outcome: str = ...,
+    *,
+    by: None = ...,
+    view: Literal["one-vs-rest"],
+    **options: Unpack[_Options],
+) -> Segments: ...
+def scan(
+    source: Any,
+    prob: str | Sequence[str] = "p",
+    outcome: str = "y",
+    *,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    where: Any = None,
+    grid: int | None = None,
+    pos_label: Any = None,
+    view: Literal["top-label", "one-vs-rest"] | None = None,
+    labels: Sequence[Any] | None = None,
+    percent: bool = False,
+    confidence_words: Mapping[str, float] | None = None,
+    trials: str | None = None,
+    sep: str | None = None,
+    progress: Progress | None = None,
+) -> Sample | Segments | PairedSample:
+    """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
+
+    Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
+    number. `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
+
+    Explained in docs/data.md.
+
+    Parameters
+    ----------
+    source : data frame, table, relation, mapping, path or list of paths
+        A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
+        any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
+        frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
+        text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz, .ndjson, .ndjson.gz), Excel (.xlsx, .xlsb, .xls, .ods),
+        Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://, gs://, abfs://), a
+        pattern such as ``"data/*.parquet"``, or a list of files and patterns.
+    prob : str or sequence of str
+        The column of predicted probabilities. Two columns, the old and the new forecast, give a `PairedSample` for
+        `switch_guarantee`; with `view` they are one column for each class.
+    outcome : str
+        The column of outcomes: 0 and 1, true and false, or any two labels with `pos_label`.
+    weight : str, optional
+        The column of sample weights.
+    by : str or sequence of str, optional
+        The columns that define segments, all in the same pass. Null and NaN are the segment None.
+    where : str or expression, optional
+        The rows to read: text such as ``"p is not null and region = 'north'"``, which means the same for every
+        source (see Notes), or an expression of the library that holds the rows (of PyArrow for files).
+    grid : int, optional
+        The grid of the compression: a power of two, up to ``2**20``. Default: ``2**16``, for two forecasts ``2**10``.
+    pos_label : object, optional
+        The label of the event, where labels are not 0 and 1. Text is converted to the type of the column.
+    view : {"top-label", "one-vs-rest"}, optional
+        For several classes, see `Sample.from_multiclass`; "one-vs-rest" gives a segment for each class.
+    labels : sequence, optional
+        The labels of the classes in the outcome column, in the order of `prob`. Default: the names of those
+        columns, or 0, 1, ... where the outcome column holds integers.
+    percent : bool
+        Whether the predictions are in percent, from 0 to 100.
+    confidence_words : mapping of str to float, optional
+        The prediction that each word in `prob` stands for: ``{"almost certain": 0.95, "unlikely": 0.2}``.
+    trials : str, optional
+        The column of trials: a row is that many rows with the same prediction, and `outcome` is the number of them with
+        the event. They count as independent; if the trials of a row can depend on each other, as the loans of
+        one grade in one year do, no bound or test of this sample holds.
+    sep : str, optional
+        What separates the columns of text files. Default: recognised from the first line.
+    progress : callable, optional
+        Called after each batch with the number of rows read so far and in total (0 if unknown).
+
+    Returns
+    -------
+    Sample, Segments or PairedSample
+        Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read, lacks a column, or holds a null, a NaN or another value that breaks a
+        rule. The message counts them over all rows and names the first. Rows are counted from 0, after
+        `where`.
+    MissingExtraError
+        If PyArrow is not installed.
+
+    Notes
+    -----
+    A condition is ``column op literal`` (op one of ``= != < <= > >=``), ``column is [not] null``, ``column is
+    [not] nan`` or ``column [not] in (literal, ...)``, joined by ``and``, ``or``, ``not`` and parentheses. Columns may
+    stand in double quotes; text stands in single quotes. A comparison with a null or a NaN is false.
+
+    With `by`, memory grows with the occupied (segment, cell, outcome): 24 bytes each, 56 with weights, about twice
+    that while rows are read, and never more of them than rows. Choose a smaller `grid` for very many segments. With two
+    forecasts the cell of the old one takes the place of the segment.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rows = {"p": [0.1, 0.8, 0.6, None], "y": [0, 1, 1, 0], "region": ["n", "n", "s", "s"]}
+    >>> rainproof.scan(rows, where="p is not null")
+    Sample(n=3, events=2, grid=65536)
+    >>> rainproof.scan(rows, by="region", where="p is not null")
+    Segments(2 by region, n=3)
+    >>> rainproof.scan(rows)
+    Traceback (most recent call last):
+      ...
+    rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
+    """
+    pair = not isinstance(prob, str) and len(prob) == 2 and view is None and labels is None
+    spec = ColumnSpec.from_arguments(
+        prob,
+        outcome,
+        weight=weight,
+        by=by,
+        where=where,
+        pos_label=pos_label,
+        pair=pair,
+        percent=percent,
+        confidence_words=confidence_words,
+        trials=trials,
+    )
+    grid = check_grid((_PAIR_GRID if pair else _GRID) if grid is None else grid)
+    if isinstance(source, list) and len(source) == 1:
+        source = source[0]  # the address of a database may be in a list, as the names of files are
+    here = view is not None or labels is not None or not spec.is_plain
+    if not _is_path(source) and frames.is_remote(source) and not (here and is_database(source)):
+        if here:
+            raise InputError(
+                "view, labels, percent, confidence_words and trials are for rows in this process, "
+                "not for those of another engine"
+            )
+        return _result(frames.aggregate(source, spec, grid, progress=progress), spec)
+    need_pyarrow()
+    from rainproof.io.sources import local_sources
+
+    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
+    ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
+    feed(sources, spec, ingest, progress)
+    return _result(ingest.grouped(), spec)
+
+
+def _result(sums: GroupedCells, spec: ColumnSpec) -> Sample | Segments | PairedSample:
+    return sums.result() if spec.old is None else PairedSample._from_grouped(sums)
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source is the name of a file, rather than the address of a database."""
+    return isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source)
+
+
+def _make_ingest(
+    spec: ColumnSpec, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
+) -> BinaryIngest | MulticlassIngest:
+    from rainproof.io.ingest import make_ingest, multiclass_ingest
+
+    if view is not None or labels is not None or not isinstance(spec.prob, str):
+        if spec.trials is not None:
+            raise InputError("trials are for one event, not for several classes")
+        return multiclass_ingest(spec, grid, view, labels, parse=parse)
+    return make_ingest(spec, grid, parse=parse)
+
+
+def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
+    """Pass all rows to `ingest`, and raise what is wrong with them."""
+    from rainproof.io.columns import without_views
+
+    if spec.where is not None:
+        from rainproof.io.columns import filter_batch
+
+    total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
+    read = 0
+    for one in sources:
+        if len(sources) > 1:
+            ingest.begin(one.name)
+        for batch in one.batches():
+            read += batch.num_rows
+            rows = without_views(batch)
+            if spec.where is not None:
+                rows = filter_batch(spec.where, rows)
+            if rows.num_rows:
+                ingest.add(rows)
+            if progress is not None:
+                progress(read, total)
+    if not ingest.rows:
+        names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
+        filtered = " that meet where" if read or spec.native is not None else ""
+        raise InputError(f"{names} has columns but no rows{filtered}")
+    ingest.finish()

@@ -1,0 +1,250 @@
+"""Rows in this process, as Arrow record batches. A new container is one entry of `_OPENERS`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rainproof.errors import InputError
+from rainproof.io.databases import is_database, table_rows
+from rainproof.io.files import Location, check_columns, expand, file_batches, format_of, hide_password, need_pyarrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+_BATCH = 1 << 20  # rows in a batch from memory: enough for every core
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source of rows."""
+
+    name: str  # in error messages
+    batches: Callable[[], Iterator[pa.RecordBatch]]  # yields the rows, once
+    rows: int = 0  # their number; 0 if it is not known in advance
+    parse: bool = False  # whether text is read as numbers
+
+
+def local_sources(source: Any, columns: list[str], native: Any, *, sep: str | None = None) -> list[Source]:
+    """Return the source, or one for each file of a pattern or a list.
+
+    `native` is a condition as an expression of the source's own library, or None; `sep` separates the columns of
+    text files.
+    """
+    need_pyarrow()
+    several = isinstance(source, Sequence) and not isinstance(source, str)
+    names = source if several else [source]
+    if len(names) and all(isinstance(one, str | os.PathLike) for one in names):
+        return _named([os.fspath(one) for one in names], columns, native, sep)
+    for library, kind, opener in _OPENERS:
+        module = sys.modules.get(library)  # the source cannot be from a library that was not imported
+        if module is not None and isinstance(source, getattr(module, kind, ())):
+            return [opener(source, columns, native)]
+    if hasattr(source, "__arrow_c_stream__"):
+        return [_stream(source, columns, native)]
+    if isinstance(source, Mapping):
+        return [_arrays(source, columns, native)]
+    raise InputError(
+        "source must be a data frame, an Arrow table, a mapping of arrays, a file name or a list of them; "
+        f"it is of type {type(source).__module__}.{type(source).__qualname__}"
+    )
+
+
+def _named(names: list[str], columns: list[str], native: Any, sep: str | None) -> list[Source]:
+    """Return files, or the one table of a database."""
+    if not any(map(is_database, names)):
+        return _files(names, columns, native, sep)
+    if len(names) > 1:
+        raise InputError("the address of a database must be alone, not one of several files")
+    if native is not None:
+        raise InputError('where must be text for a table of a database, such as "p is not null"')
+    return [Source(hide_password(names[0]), partial(table_rows, names[0], columns))]
+
+
+def first_rows(names: Sequence[str], sep: str | None = None) -> tuple[str, pa.RecordBatch | None]:
+    """Return the name and the first batch, with all columns, of the first file or of the table of a database."""
+    if is_database(names[0]):
+        return hide_password(names[0]), next(table_rows(names[0], None), None)
+    file = Location(expand(names)[0], sep)
+    return file.name, next(file_batches(file, [], others=True), None)
+
+
+def _files(patterns: list[str], columns: list[str], native: Any, sep: str | None) -> list[Source]:
+    files = [Location(path, sep) for path in expand(patterns)]
+    formats = [format_of(file.path) for file in files]
+    kinds = {one.is_text for one in formats}
+    if len(kinds) > 1:
+        raise InputError("files read together must be all text (CSV) or all typed (Parquet, Feather)")
+    parse = kinds.pop()
+
+    def batches(file: Location) -> Iterator[pa.RecordBatch]:
+        return _filtered(file_batches(file, columns, others=native is not None), native)
+
+    return [
+        Source(file.name, partial(batches, file), one.count(file), parse)
+        for file, one in zip(files, formats, strict=True)
+    ]
+
+
+def _table(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
+    name = "the table"
+    check_columns(name, columns, table.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        kept = table if native is not None else table.select(columns)
+        return _filtered(iter(kept.to_batches(_BATCH)), native)
+
+    return Source(name, batches, table.num_rows)
+
+
+def _stream(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    name = "the stream"
+    check_columns(name, columns, reader.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in _filtered(iter(reader), native):
+            yield batch.select(columns)
+
+    return Source(name, batches)
+
+
+def _dataset(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the dataset"
+    check_columns(name, columns, source.schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        # Few batches ahead, as each row group that is being read is in memory.
+        scanner = source.scanner(
+            columns=columns, filter=_expression(native), batch_size=1 << 18, batch_readahead=2, fragment_readahead=1
+        )
+        return iter(scanner.to_reader())
+
+    return Source(name, batches)
+
+
+def _pandas(source: Any, columns: list[str], native: Any) -> Source:
+    import pyarrow as pa
+
+    name = "the data frame"
+    check_columns(name, columns, list(source.columns))
+    if native is not None:
+        source = source[native]  # a mask, as pandas takes it
+
+    def column(part: Any) -> pa.Array:
+        # NaN of NumPy is not a missing value; other types have nulls.
+        plain = getattr(part.dtype, "kind", "O") in "biuf" and isinstance(part.to_numpy().dtype, type(part.dtype))
+        return pa.array(part.to_numpy()) if plain else pa.array(part, from_pandas=True)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(source), _BATCH):
+            part = source.iloc[start : start + _BATCH]
+            yield pa.RecordBatch.from_arrays([column(part[one]) for one in columns], names=columns)
+
+    return Source(name, batches, len(source))
+
+
+def _polars(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the data frame"
+    check_columns(name, columns, source.columns)
+    frame = (source if native is None else source.filter(native)).select(columns)
+    return Source(name, lambda: _polars_batches(frame.iter_slices(_BATCH)), frame.height)
+
+
+def _lazy(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the lazy frame"
+    check_columns(name, columns, source.collect_schema().names())
+    frame = (source if native is None else source.filter(native)).select(columns)
+    if not hasattr(frame, "collect_batches"):
+        raise InputError("reading a LazyFrame in batches needs Polars 1.34 or newer: update it, or collect the frame")
+    # Collecting the frame at once can take a hundred times the memory.
+    return Source(name, lambda: _polars_batches(frame.collect_batches(chunk_size=_BATCH, engine="streaming")))
+
+
+def _polars_batches(frames: Iterator[Any]) -> Iterator[pa.RecordBatch]:
+    import polars
+
+    for frame in frames:
+        yield from frame.to_arrow(compat_level=polars.CompatLevel.oldest()).to_batches()
+
+
+def _duckdb(source: Any, columns: list[str], native: Any) -> Source:
+    name = "the relation"
+    check_columns(name, columns, source.columns)
+    quoted = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        relation = (source if native is None else source.filter(native)).project(quoted)
+        # DuckDB has renamed it; older versions have the older names.
+        names = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")
+        read = next(getattr(relation, name) for name in names if hasattr(relation, name))
+        return iter(read(_BATCH))
+
+    return Source(name, batches)
+
+
+def _arrays(source: Mapping[str, Any], columns: list[str], native: Any) -> Source:
+    import numpy as np
+    import pyarrow as pa
+
+    from rainproof.io.columns import as_arrow
+
+    name = "the mapping"
+    check_columns(name, columns, list(source))
+
+    def column(values: Any) -> pa.Array:
+        array = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else np.asarray(values)
+        if array.ndim != 1 or array.dtype.kind not in "iuf" or not array.dtype.isnative:
+            return pa.array(values)
+        return as_arrow(array)
+
+    try:
+        table = pa.Table.from_arrays([column(source[one]) for one in columns], names=columns)
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"the mapping must hold columns of one length: {' '.join(str(error).split())}") from None
+    return _table(table, columns, native)
+
+
+def _filtered(batches: Iterator[pa.RecordBatch], native: Any) -> Iterator[pa.RecordBatch]:
+    expression = _expression(native)
+    if expression is None:
+        return batches
+    import pyarrow as pa
+
+    tables = (pa.Table.from_batches([batch]) for batch in batches)  # PyArrow before 19 cannot filter a batch to nothing
+    return (kept for table in tables for kept in table.filter(expression).to_batches())
+
+
+def _expression(native: Any) -> Any:
+    """Check a condition on Arrow data or files, which must be an expression of PyArrow."""
+    if native is None:
+        return None
+    import pyarrow.compute as pc
+
+    if not isinstance(native, pc.Expression):
+        raise InputError(
+            "where must be text, or an expression of the library that holds the rows; "
+            f"it is of type {type(native).__module__}.{type(native).__qualname__}"
+        )
+    return native
+
+
+_OPENERS: tuple[tuple[str, str, Callable[[Any, list[str], Any], Source]], ...] = (
+    ("pyarrow", "Table", _table),
+    ("pyarrow", "RecordBatch", _table),
+    ("pyarrow.dataset", "Dataset", _dataset),
+    ("pandas", "DataFrame", _pandas),
+    ("polars", "DataFrame", _polars),
+    ("polars", "LazyFrame", _lazy),
+    ("duckdb", "DuckDBPyRelation", _duckdb),
+)

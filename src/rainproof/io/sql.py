@@ -1,0 +1,339 @@
+"""The SQL statement that compresses a table inside its database. A new dialect is one entry of `DIALECTS`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rainproof.core.cells import check_grid
+from rainproof.core.segments import OLD_CELL, violation_code
+from rainproof.errors import InputError
+from rainproof.io.where import ColumnSpec, Comparison, Condition, IsIn, IsMissing, fold
+
+
+def _doubled(text: str) -> str:
+    """Quote a text for databases where a backslash has no special meaning."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _common(text: str) -> str:
+    """Quote a text for any database; refuse backslashes, whose meaning differs between them."""
+    if "\\" in text:
+        raise InputError(f"text must not contain a backslash in dialect 'ansi': name the dialect; it is {text!r}")
+    return _doubled(text)
+
+
+def _escaped(text: str) -> str:
+    """Quote a text for PostgreSQL with any setting of standard_conforming_strings."""
+    return _doubled(text) if "\\" not in text else "E" + _doubled(text.replace("\\", "\\\\"))
+
+
+def _hexadecimal(text: str) -> str:
+    """Quote a text for Spark, where the meaning of backslashes and doubled quotes depends on settings."""
+    return f"CAST(X'{text.encode().hex()}' AS STRING)" if set(text) & {"\\", "'"} else f"'{text}'"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dialect:
+    """One SQL dialect; `{}` stands for an expression."""
+
+    name: str
+    quote: str = '"'
+    double: str = "CAST({} AS DOUBLE PRECISION)"
+    floor: str = "CAST(FLOOR({}) AS BIGINT)"
+    is_nan: str | None = "LOWER(CAST({} AS VARCHAR(32))) = 'nan'"  # None where doubles have no NaN
+    folds: bool = False  # whether comparisons are decided by statistics that leave NaN out
+    text: Callable[[str], str] = _doubled  # a text as a literal
+    is_text: str | None = None  # where a column of numbers may hold text, which a cast would convert
+
+    def identifier(self, *parts: str) -> str:
+        """Quote a name."""
+        if any("\0" in part for part in parts):
+            raise InputError("names must not contain a zero byte")
+        return ".".join(self.quote + part.replace(self.quote, 2 * self.quote) + self.quote for part in parts)
+
+    def literal(self, value: Any) -> str:
+        """Write a text, a number or a bool as a literal."""
+        if isinstance(value, bool):
+            return "TRUE" if value else "FALSE"
+        if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
+            return repr(value)
+        if not isinstance(value, str):
+            raise InputError(f"pos_label must be text, a finite number or a bool in SQL; it is {value!r}")
+        if "\0" in value:
+            raise InputError("text must not contain a zero byte")
+        return self.text(value)
+
+    def nan(self, value: str) -> str:
+        return "1 = 0" if self.is_nan is None else self.is_nan.format(value)
+
+    def breaks(self, value: str, rule: str) -> str:
+        """Return the condition that a double breaks a rule, which NaN does."""
+        wrong = f"NOT ({rule.format(value)})"
+        return f"({self.nan(value)} OR {wrong})" if self.folds else wrong
+
+    def condition(self, condition: Condition) -> str:
+        """Return a condition in SQL, which is false or null for a null and for NaN."""
+        return fold(condition, self._leaf, "({} AND {})".format, "({} OR {})".format)
+
+    def _leaf(self, leaf: Comparison | IsIn | IsMissing) -> str:
+        column = self.identifier(leaf.column)
+        if isinstance(leaf, IsMissing):
+            return self._missing(column, leaf)
+        if isinstance(leaf, Comparison):
+            values: tuple[Any, ...] = (leaf.value,)
+            test = f"{column} {leaf.op.replace('!=', '<>')} {self.literal(leaf.value)}"
+        else:
+            values = leaf.values
+            test = f"{column} {'NOT IN' if leaf.negated else 'IN'} ({', '.join(map(self.literal, values))})"
+        if self.is_nan is None or not any(is_number(value) for value in values):
+            return f"({test})"
+        return f"({test} AND NOT ({self.nan(self.double.format(column))}))"
+
+    def _missing(self, column: str, condition: IsMissing) -> str:
+        if condition.kind == "null":
+            return f"({column} IS {'NOT ' if condition.negated else ''}NULL)"
+        test = self.nan(self.double.format(column))
+        return f"({column} IS NULL OR NOT ({test}))" if condition.negated else f"({column} IS NOT NULL AND {test})"
+
+
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(name="ansi", text=_common),
+        Dialect(name="duckdb", is_nan="ISNAN({})", folds=True),
+        Dialect(name="postgresql", is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)", text=_escaped),
+        Dialect(name="spark", quote="`", double="CAST({} AS DOUBLE)", is_nan="ISNAN({})", text=_hexadecimal),
+        Dialect(
+            name="sqlite",
+            double="CAST({} AS REAL)",
+            floor="CAST({} AS INTEGER)",  # rounds towards zero; not every build has FLOOR
+            is_nan=None,
+            is_text="TYPEOF({}) IN ('text', 'blob')",
+        ),
+    )
+}
+
+
+def find_dialect(name: str) -> Dialect:
+    """Return the dialect of this name."""
+    if name not in DIALECTS:
+        raise InputError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; it is {name!r}")
+    return DIALECTS[name]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not a bool."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_LARGEST = "1.7976931348623157E308"  # the largest finite double
+
+
+def sql(
+    table: str | Sequence[str],
+    prob: str,
+    outcome: str,
+    grid: int = 2**16,
+    by: str | Sequence[str] | None = None,
+    *,
+    weight: str | None = None,
+    where: str | None = None,
+    pos_label: Any = None,
+    dialect: str = "ansi",
+) -> str:
+    """Write the GROUP BY statement that compresses a table inside its database.
+
+    This is for databases that rainproof does not connect to: run the statement there with any tool, and pass the
+    result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per segment
+    leave the database.
+
+    Explained in docs/engines.md.
+
+    Parameters
+    ----------
+    table : str or sequence of str
+        The table or view: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
+    prob, outcome, weight : str
+        The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database will not turn
+        booleans into numbers (PostgreSQL, Snowflake, BigQuery).
+    grid : int
+        The grid of the compression: a power of two, up to 2**20.
+    by : str or sequence of str, optional
+        The columns that define segments.
+    where : str, optional
+        The rows to read, as in `scan`.
+    pos_label : object, optional
+        The label of the event, where labels are not 0 and 1: text, a number or a bool.
+    dialect : {'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'}
+        The SQL dialect. All but 'ansi' are tested on the database itself; 'ansi' uses what most of them share.
+
+    Returns
+    -------
+    str
+        One SELECT statement, without a semicolon. It changes nothing in the database.
+
+    Notes
+    -----
+    For each cell ``floor(m p)`` and outcome the statement sums the number of rows, ``w``, ``w (m p - floor(m p))``
+    and ``w^2``. Rows that break a rule go to negative cells, one for each rule, so that reading the result raises
+    an error with their count. Databases add doubles in any order: sums may differ in the last digits from run to
+    run.
+
+    Examples
+    --------
+    >>> import rainproof, sqlite3
+    >>> db = sqlite3.connect(":memory:")
+    >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> statement = rainproof.sql("predictions", "p", "y", 1024, dialect="sqlite")
+    >>> rainproof.Sample.from_table(db.execute(statement))
+    Sample(n=4, events=2, grid=1024)
+    """
+    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
+    if not isinstance(spec.prob, str):
+        raise InputError(f"prob must be one column in SQL; it is {prob!r}")
+    if spec.native is not None:
+        raise InputError(f"where must be text in SQL; it is {where!r}")
+    return statement(table, spec, check_grid(grid), find_dialect(dialect))
+
+
+def table_parts(table: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of the name of a table; text is split at its dots."""
+    parts = tuple(table.split(".")) if isinstance(table, str) else tuple(table) if isinstance(table, Sequence) else ()
+    if not parts or not all(isinstance(part, str) and part for part in parts):
+        raise InputError(f"table must be the name of a table; it is {table!r}")
+    return parts
+
+
+def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dialect) -> str:
+    """Write the statement; `rainproof.core.segments` describes its result."""
+    by = [dialect.identifier(column) for column in spec.by]
+    keys = "".join(f"{key}, " for key in by)
+    groups = keys if spec.old is None else f"{OLD_CELL}, "
+    where = "" if spec.where is None else f"\n  WHERE {dialect.condition(spec.where)}"
+    counted = ["COUNT(*) AS rainproof_count", f"{dialect.double.format('COUNT(*)')} AS rainproof_weight"]
+    squares = f"{dialect.double.format('COUNT(*)')} AS rainproof_squares"
+    rise = "SUM(rainproof_rise) AS rainproof_rise"
+    if spec.weight is not None:
+        some = "SUM(CASE WHEN rainproof_cell < 0 OR rainproof_w > 0 THEN 1 ELSE 0 END)"
+        counted = [f"{some} AS rainproof_count", "SUM(rainproof_w) AS rainproof_weight"]
+        rise, squares = (
+            "SUM(rainproof_w * rainproof_rise) AS rainproof_rise",
+            "SUM(rainproof_w * rainproof_w) AS rainproof_squares",
+        )
+    others = (
+        ["MIN(rainproof_other) AS rainproof_least", "MAX(rainproof_other) AS rainproof_most"]
+        if spec.has_other_labels
+        else []
+    )
+    old = [] if spec.old is None else [OLD_CELL]
+    chosen = [
+        f"{m} AS rainproof_grid",
+        "rainproof_cell",
+        "rainproof_outcome",
+        *counted,
+        rise,
+        squares,
+        *others,
+        *old,
+        *by,
+    ]
+    return f"""\
+WITH rainproof_read AS (
+  SELECT {keys}{_read(spec, dialect)}
+  FROM {dialect.identifier(*table_parts(table))}{where}
+), rainproof_checked AS (
+  SELECT rainproof_read.*,
+    {_check(spec, dialect)} AS rainproof_bad
+  FROM rainproof_read
+), rainproof_placed AS (
+  SELECT {keys}{_place(m, spec, dialect)}
+  FROM rainproof_checked
+)
+SELECT
+  {f",{chr(10)}  ".join(chosen)}
+FROM rainproof_placed
+GROUP BY {groups}rainproof_cell, rainproof_outcome"""  # noqa: S608 - names and values are quoted
+
+
+def _read(spec: ColumnSpec, dialect: Dialect) -> str:
+    """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
+    outcome = dialect.identifier(spec.outcome)
+    columns = {"p": dialect.double.format(dialect.identifier(str(spec.prob)))}
+    columns["y"] = dialect.double.format(outcome)
+    if spec.pos_label is not None:
+        label = dialect.literal(spec.pos_label)
+        columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
+        if spec.has_other_labels:
+            columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
+    if spec.weight is not None:
+        columns["w"] = dialect.double.format(dialect.identifier(spec.weight))
+    if spec.old is not None:
+        columns["q"] = dialect.double.format(dialect.identifier(spec.old))
+    if dialect.is_text is not None:
+        columns["text"] = _text(spec, dialect.is_text, dialect)
+    return ",\n    ".join(f"{value} AS rainproof_{column}" for column, value in columns.items())
+
+
+def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
+    """Return the code of the column that holds text instead of a number in this row."""
+    columns = {"prob": spec.prob, "label": spec.outcome if spec.pos_label is None else None, "weight": spec.weight}
+    columns["old"] = spec.old
+    cases = (
+        f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {violation_code(role, 'text')}"
+        for role, column in columns.items()
+        if column is not None
+    )
+    return f"CASE {' '.join(cases)} ELSE 0 END"
+
+
+def _check(spec: ColumnSpec, dialect: Dialect) -> str:
+    """Return the negative code of the first rule that a row breaks; 0 for a good row."""
+    weighted = spec.weight is not None
+    cases: list[tuple[str, int | str]] = [
+        ("rainproof_p IS NULL", violation_code("prob", "null")),
+        ("rainproof_y IS NULL", violation_code("label", "null")),
+    ]
+    if weighted:
+        cases.append(("rainproof_w IS NULL", violation_code("weight", "null")))
+    if spec.old is not None:
+        cases.append(("rainproof_q IS NULL", violation_code("old", "null")))
+    if dialect.is_text is not None:
+        cases.append(("rainproof_text < 0", "rainproof_text"))
+    cases.append(_outside("rainproof_p", "prob", dialect))
+    cases.append((dialect.breaks("rainproof_y", "{0} = 0 OR {0} = 1"), violation_code("label", "rule")))
+    if weighted:
+        rule = f"{{0}} >= 0 AND {{0}} <= {_LARGEST}"
+        cases.append((dialect.breaks("rainproof_w", rule), violation_code("weight", "rule")))
+    if spec.old is not None:
+        cases.append(_outside("rainproof_q", "old", dialect))
+    lines = "\n".join(f"      WHEN {test} THEN {code}" for test, code in cases)
+    return f"CASE\n{lines}\n      ELSE 0\n    END"
+
+
+def _outside(column: str, role: str, dialect: Dialect) -> tuple[str, str]:
+    """Return the test for predictions that are none, and their code."""
+    codes = violation_code(role, "nan"), violation_code(role, "range")
+    outside = dialect.breaks(column, "{0} >= 0 AND {0} <= 1")
+    return outside, f"CASE WHEN {dialect.nan(column)} THEN {codes[0]} ELSE {codes[1]} END"
+
+
+def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
+    """Compute the cell of each good row, and its offset above the lower edge of the cell."""
+    scaled = f"{m} * rainproof_p"
+    floor = dialect.floor.format(scaled)
+    columns = {
+        "cell": f"CASE WHEN rainproof_bad < 0 THEN rainproof_bad ELSE {floor} END",
+        "outcome": "CASE WHEN rainproof_bad = 0 AND rainproof_y = 1 THEN 1 ELSE 0 END",
+        "rise": f"CASE WHEN rainproof_bad = 0 THEN {scaled} - {floor} ELSE 0 END",
+    }
+    if spec.weight is not None:
+        columns["w"] = "CASE WHEN rainproof_bad = 0 THEN rainproof_w ELSE 0 END"
+    if spec.old is not None:
+        columns["old"] = f"CASE WHEN rainproof_bad < 0 THEN 0 ELSE {dialect.floor.format(f'{m} * rainproof_q')} END"
+    if spec.has_other_labels:
+        columns["other"] = "rainproof_other"
+    return ",\n    ".join(f"{value} AS rainproof_{column}" for column, value in columns.items())

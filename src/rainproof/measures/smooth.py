@@ -1,0 +1,252 @@
+"""Errors that change little if predictions do: smooth calibration error (smCE) and smooth ECE."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rainproof.core.arrays import Floats
+from rainproof.core.cells import LARGEST_GRID
+from rainproof.core.sample import Sample, as_sample
+from rainproof.errors import InputError
+from rainproof.measures._lipschitz import lipschitz_gain
+from rainproof.measures.binned import expected_calibration_error
+
+
+def smooth_calibration_error(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    r"""Compute the smooth calibration error (smCE), which is close to the distance to calibration.
+
+    It is within a factor of two of the smallest mean change that would make the predictions calibrated
+    (`lower_distance_to_calibration`), it is continuous in the predictions, and chance changes it little. But
+    it bounds no loss of those who act on the predictions directly: they can lose its square root.
+
+    Not to be confused with the smooth *ECE* of Blasiok and Nakkiran, which some packages call
+    ``smooth_calibration_error`` as well: that one is `smooth_ece`.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        smCE of the sample, exact up to rounding.
+
+    Notes
+    -----
+    .. math:: \mathrm{smCE} = \sup_w \mathrm{E}[(y - p)\, w(p)]
+
+    over the 1-Lipschitz functions :math:`w: [0, 1] \to [-1, 1]`. Exact in O(n log n), by dynamic programming over the
+    distinct predictions that keeps the slopes of the value function sorted.
+
+    `Sample.compress` moves it by at most :math:`2/m`: a prediction moves by less than :math:`1/m`, which changes
+    :math:`y - p` by that much and, as w is 1-Lipschitz, w(p) as well, and neither :math:`|y - p|` nor :math:`|w|`
+    exceeds 1.
+
+    References
+    ----------
+    Kakade, Foster (2008), "Deterministic calibration and Nash equilibrium", doi:10.1016/j.jcss.2007.04.017.
+    Blasiok, Gopalan, Hu, Nakkiran (2023), arXiv:2211.16886: distCal/2 <= smCE <= 2 distCal.
+    arXiv:2605.17749: Definition 2.3, Table 1, Appendix A (what it does not bound).
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> rainproof.smooth_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
+    0.25
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    table = sample._distinct_table()
+    residual = table.positive * (1 - table.prob) - table.negative * table.prob  # the sum of w (y - p)
+    return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)
+
+
+_FIRST_GRID = 1 << 10
+_FINEST_OUTPUT = 1 << 22
+_SMALLEST = 5e-6  # the smallest width: narrower kernels are lost between the points of the finest grid
+_FEW_ROWS = 1 << 14  # samples from this size on are not sorted
+_BEND = 4 * math.exp(-0.5) / math.sqrt(2 * math.pi)  # the integral of |second derivative| of a unit Gaussian
+_SLOPE = math.sqrt(2 / math.pi)  # and of |first derivative|
+
+
+def smooth_ece(
+    y_true: ArrayLike | Sample,
+    y_prob: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    tolerance: float = 1e-5,
+) -> float:
+    r"""Compute the smooth ECE (Blasiok and Nakkiran): ECE with a Gaussian kernel in place of bins.
+
+    The residuals are smoothed with a Gaussian kernel: the wider the kernel, the smaller the error. Smooth ECE is the
+    width at which the error equals the width, so it needs no choice of bins and is continuous in the predictions.
+    Whoever adds noise of that width to the predictions before acting on them loses at most 2.68 times this share of
+    what is at stake, whatever the decision.
+
+    Not to be confused with smCE, the supremum over Lipschitz functions: here that is
+    `smooth_calibration_error`, a name that some packages give to smooth ECE.
+
+    Between 0 and 1; 0 is perfect.
+
+    Explained in docs/which-measure.md.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`.
+    y_prob : array_like of shape (n,)
+        The predicted probability of the event, in [0, 1].
+    sample_weight : array_like of shape (n,), optional
+        The weight of each row (default: all equal).
+    pos_label : object, optional
+        The label of the event, if labels are not 0 and 1.
+    tolerance : float
+        The largest error of the computed value, from 1e-9 to 0.1.
+
+    Returns
+    -------
+    float
+        Smooth ECE of the sample; 0 if it is below half the `tolerance` or below 5e-6, or if ECE, which it never
+        exceeds, is at most the `tolerance`.
+
+    Notes
+    -----
+    .. math:: r_s(t) = \mathbb{E}[(y - p)\, K_s(t, p)], \qquad \mathrm{smECE}_s = \int_0^1 |r_s(t)|\, dt, \qquad
+        \mathrm{smECE} = s^* \ \text{with}\ \mathrm{smECE}_{s^*} = s^*,
+
+    where :math:`K_s(t, p)` is the density at t of p plus Gaussian noise of standard deviation s, reflected at both
+    ends of [0, 1]. Smoothing never adds error, so :math:`\mathrm{smECE}_s` does not increase with s, and the fixed
+    point lies between s and :math:`\mathrm{smECE}_s` for every s; it is found by bisection.
+
+    The kernel is diagonal in cosines: :math:`r_s(t) = a_0 + 2 \sum_k a_k e^{-(\pi k s)^2/2} \cos \pi k t` with
+    :math:`a_k = \mathbb{E}[(y - p) \cos \pi k p]`. Rows are split between the two nearest points of a grid
+    :math:`j/g`, in shares that keep their mean: with the soft-binned sums :math:`\pi_j, s_j` of `soft_binned_cdl` the
+    residuals on the grid are :math:`s_j - \pi_j j/g`. A fast Fourier transform gives the :math:`a_k`, and another one
+    :math:`r_s`: O(n + g log g); large samples are not sorted.
+
+    *Error.* The split replaces :math:`(q - p) K_s(t, p)` by its linear interpolation between grid points.
+    The second derivative of a Gaussian integrates to 0.968/s^2, the first to 0.798/s, so it moves
+    :math:`\mathrm{smECE}_s`, and with it the fixed point, by at most
+
+    .. math:: \frac{1}{8 g^2} \Bigl( 0.968\,\frac{e + 1/g}{s^2} + \frac{1.6}{s} \Bigr), \qquad e = \mathrm{ECE},
+
+    or :math:`e = \mathbb{E}|y - p| \ge \mathrm{ECE}` where rows are not sorted. The grid is refined until this is
+    half of `tolerance`; the integral and the bisection share the other half. The midpoint rule with step h is off by
+    at most :math:`h^2/4 \cdot \int |r_s''|`: a zero of :math:`r_s` adds :math:`2 |r_s'|` to the variation of the
+    slope of :math:`|r_s|`, and between two zeros :math:`r_s''` compensates for it. In practice the error is far below
+    the bound, as residuals have both signs. The finest grid is g = 2^20, where the bound is 1.1e-13/s^2 + 1.8e-13/s.
+    For values below 1.5e-4 this can exceed the default tolerance, but the error is never more than 1e-4 then.
+
+    *Compression.* `Sample.compress(m)` preserves the sums above, so the value is that of the rows on the grid g = m.
+    It is within `tolerance` of the exact value if that grid is fine enough, otherwise within the bound above at g =
+    m, taken at the larger of the two values; solved for the distance between them, this is at most
+    :math:`(8 m^2)^{-1/3} + 1/m`.
+
+    With d the lower distance to calibration, :math:`d/1.8 \le \mathrm{smECE} \le 1.6 \sqrt d`: the noise moves
+    predictions by 0.798 s on average and leaves them with ECE s; and with a calibrated :math:`p'` near p,
+    :math:`\mathrm{smECE}_s \le d + 0.798\,d/s`. Also smECE <= ECE. On T rows of a perfectly calibrated
+    forecaster it is about :math:`T^{-1/3}`.
+
+    References
+    ----------
+    Blasiok, Nakkiran (2024), "Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing", ICLR,
+    arXiv:2309.12236. Table 1 of arXiv:2605.17749.
+
+    Examples
+    --------
+    >>> import rainproof
+    >>> y, p = [0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
+    >>> round(rainproof.smooth_ece(y, p), 4)
+    0.1065
+    """
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    if isinstance(tolerance, bool) or not isinstance(tolerance, float | int) or not 1e-9 <= tolerance <= 0.1:
+        raise InputError(f"tolerance must be a number from 1e-9 to 0.1; it is {tolerance!r}")
+    error = _pointwise_error(sample)
+    if error <= tolerance:
+        return 0.0  # smooth ECE is at most ECE
+    finest = sample.grid or LARGEST_GRID
+    g = min(_FIRST_GRID, finest)
+    while (s := _fixed_point(_cosines(sample, g), error, tolerance, final=g == finest)) is None:
+        g = min(4 * g, finest)
+    return s
+
+
+def _pointwise_error(sample: Sample) -> float:
+    """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and compressed ones."""
+    if sample.grid is None and sample.n < _FEW_ROWS:
+        return expected_calibration_error(sample)
+    sums = sample._cell_sums(1)
+    predicted = ((sums.slot >> 1) * sums.weight + sums.rise) / sums.m
+    return float(np.where(sums.slot & 1, sums.weight - predicted, predicted).sum()) / sample.total_weight
+
+
+def _split_error(g: int, s: float, error: float) -> float:
+    """Bound the error of smECE_s that splitting the rows between the points of the grid 1/g makes."""
+    return (_BEND * (error + 1 / g) / s**2 + 2 * _SLOPE / s) / (8 * g**2)
+
+
+def _cosines(sample: Sample, g: int) -> Floats:
+    """Return a_0 ... a_g of the residuals on the grid 1/g."""
+    if sample.grid is None and g > sample._grids()[-2]:  # another pass is cheaper than the transform, or than a sort
+        sample = sample.compress(g)
+    rounded = sample._on_grid(g).rounded
+    residual = np.zeros(g + 1)
+    residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
+    return np.fft.rfft(residual, 2 * g).real
+
+
+def _fixed_point(cosines: Floats, error: float, tolerance: float, *, final: bool) -> float | None:
+    """Find the s with smECE_s = s: 0 if it is too small to compute, None if it needs a finer grid.
+
+    The bracket is halved until its width is a fiftieth of the tolerance; then one secant step follows.
+    """
+    g = len(cosines) - 1
+    floor = low = max(tolerance / 2, _SMALLEST)
+    high = s = after = error
+    while high - low > tolerance / 50:
+        if not final and _split_error(g, high, error) > tolerance / 2:
+            return None
+        last, before = s, after
+        s = (low + high) / 2
+        after = _smoothed_error(cosines, s, tolerance)
+        low, high = max(low, min(s, after)), min(high, max(s, after))
+    if low == floor:
+        return 0.0
+    slope = min(0.0, (after - before) / (s - last))
+    return min(max(low, s + (after - s) / (1 - slope)), high)
+
+
+def _smoothed_error(cosines: Floats, s: float, tolerance: float) -> float:
+    """Compute smECE_s: the mean of |r_s| over enough midpoints to be exact to a quarter of the tolerance."""
+    k = np.arange(math.ceil(3 / s) + 1)  # beyond these e^{-(pi k s)^2/2} < 1e-19
+    g = len(cosines) - 1
+    folded = k % (2 * g)
+    a = cosines[np.minimum(folded, 2 * g - folded)] * np.exp(-0.5 * (np.pi * s * k) ** 2)
+    bend = math.sqrt(2 * float(((np.pi * k) ** 4 * a**2).sum()))  # the L2 norm of r_s'', at least its L1 norm
+    points = max(2 * len(k), math.ceil(math.sqrt(bend / tolerance)))
+    points = min(_FINEST_OUTPUT, 1 << math.ceil(math.log2(points)))
+    # Shifted by half a step, the transform gives r_s at (4 i + 1) / (2 points): every midpoint, folded at 1.
+    r = np.fft.irfft(a * np.exp(0.5j * np.pi / points * k), points)
+    return float(np.abs(r).sum())

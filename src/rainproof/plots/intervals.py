@@ -1,0 +1,266 @@
+"""Values with intervals: measures, costs, segments, grades, comparisons and periods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rainproof.assessment.costs import LABELS, TaskResult
+from rainproof.assessment.segments import SegmentTable
+from rainproof.assessment.summaries import Estimate
+from rainproof.core.result import short
+from rainproof.inference.comparisons import Comparison
+from rainproof.inference.grades import GradeTable
+from rainproof.inference.monitoring import Timeline
+from rainproof.inference.tests import CalibrationTest
+from rainproof.plots.style import BLUE, GREEN, GREY, HEADROOM, ORANGE, PALE, VERMILION, as_axes, legend, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_MOST = 40  # segments that can be read in one picture
+_LONGEST = 22  # letters of a name that leave space for the picture
+
+
+def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
+    """Draw measures of calibration on these rows; colour shows whose regret a small value bounds.
+
+    Scores (Brier and log) are left out: they also reward discrimination, and share no axis with the others.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimate
+        Such as ``Assessment.measures``.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    shown = [e for e in estimates if not e.is_score]
+    for y, e in zip(reversed(range(len(shown))), shown, strict=True):
+        colour, marker = (BLUE, "o") if e.measure.bounds == "all" else (GREY, "s")
+        _point(ax, y, e.value, None, None, colour, marker)
+    _rows(ax, [plain(e.measure.symbol) for e in shown], "value (0 is perfect)")
+    _keys(ax, {"bounds the regret of every decision": (BLUE, "o"), "of some decisions only": (GREY, "s")})
+    ax.set_title("Measures")
+    return ax
+
+
+def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
+    """Draw the cost per case of one's own decision with its interval, for each way to decide.
+
+    Parameters
+    ----------
+    found : TaskResult
+        Such as ``Assessment.task``.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    rules = [(name, cost) for name in LABELS if (cost := getattr(found, name)) is not None]
+    for y, (name, cost) in zip(reversed(range(len(rules))), rules, strict=True):
+        colour, marker = (BLUE, "o") if name in ("cost", "cost_recalibrated") else (GREY, "s")
+        _point(ax, y, cost.mean, cost.low, cost.high, colour, marker)
+    _rows(ax, [LABELS[name] for name, _ in rules], "cost per case")
+    ax.set_xlim(left=min([0.0, *(cost.low for _, cost in rules)]))
+    _keys(ax, {"acting on each forecast": (BLUE, "o"), "other rules": (GREY, "s")})
+    ax.set_title("Cost of your decision")
+    return ax
+
+
+def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
+    """Draw the largest loss of any decision in each segment, and its bound in the population, the largest first.
+
+    Losses are of acting on the probabilities as they are, against any monotone recalibration. Diamonds are
+    miscalibrated beyond chance, at the table's false discovery rate; segments without a mark have too few rows. Of more
+    than forty segments those with the smallest p-values are drawn.
+
+    Parameters
+    ----------
+    table : SegmentTable
+        Such as ``Assessment.segments``.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    shown = table.first(_MOST)
+    for y, s in zip(reversed(range(len(shown))), shown, strict=True):
+        if s.loss is not None:
+            _point(ax, y, s.loss, s.loss, s.loss_bound, *((VERMILION, "D") if s.flagged else (BLUE, "o")))
+    _rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss, of what is at stake")
+    _keys(ax, {"on these rows; line: to the bound": (BLUE, "o"), "miscalibrated beyond chance": (VERMILION, "D")})
+    more = len(table.rows) - len(shown)
+    ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
+    return ax
+
+
+def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
+    """Draw the difference of two forecasts in a measure with its interval, and their values.
+
+    Parameters
+    ----------
+    found : Comparison
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    ax.axvline(0, color=GREY, linestyle="--", linewidth=1)
+    _point(ax, 2, found.value_a, None, None, BLUE, "o")
+    _point(ax, 1, found.value_b, None, None, BLUE, "s")
+    _point(ax, 0, found.difference, found.low, found.high, GREY if found.better is None else VERMILION, "D")
+    ax.set_yticks([2, 1, 0], ["a", "b", "a minus b"])
+    ax.set(xlabel=plain(found.measure), ylim=(-0.7, 2.7))
+    ax.grid(axis="x", alpha=0.3)
+    result = "no difference beyond chance" if found.better is None else f"{found.better} is better"
+    ax.set_title(f"{result} ({100 * found.confidence_level:.4g}% interval, p = {found.p_value:.2g})")
+    return ax
+
+
+def _rows(ax: Axes, names: list[str], xlabel: str) -> None:
+    """Name the rows from the top, and leave space for the legend below."""
+    ax.set_yticks(np.arange(len(names))[::-1], names)
+    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(names), len(names) - 0.3))
+    ax.set_xlim(left=0)
+    ax.grid(axis="x", alpha=0.3)
+
+
+def _keys(ax: Axes, marks: dict[str, tuple[str, str]]) -> None:
+    """Explain the marks, after the lines that have names of their own."""
+    for label, (colour, marker) in marks.items():
+        ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)
+    legend(ax, "lower right")
+
+
+def _point(ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str) -> None:
+    if low is not None and high is not None:
+        ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+    ax.plot([value], [y], color=colour, marker=marker, linestyle="none", markersize=5)
+
+
+def calibration_test(test: CalibrationTest, ax: Axes | None = None) -> Axes:
+    """Draw the histogram of the measure for calibrated forecasts, and the value of the sample.
+
+    Parameters
+    ----------
+    test : CalibrationTest
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    label = f"{test.n_resamples:,} calibrated forecasts"
+    heights, *_ = ax.hist(test.null, bins="auto", color=PALE, edgecolor="0.6", linewidth=0.5, label=label)
+    ax.axvline(test.null_mean, color=BLUE, linestyle="--", linewidth=1.5, label=f"their mean: {test.null_mean:.3g}")
+    ax.axvline(test.value, color=VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
+    ax.set(xlabel=plain(test.measure), ylabel="forecasts", ylim=(0, HEADROOM * max(heights)))
+    ax.set_title(f"Test of calibration (p = {test.p_value:.2g})")
+    legend(ax)
+    return ax
+
+
+_LIGHTS = {"green": (GREEN, "o"), "yellow": (ORANGE, "s"), "red": (VERMILION, "D")}
+
+
+def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
+    """Draw observed against predicted default rates, with Jeffreys intervals, on logit axes.
+
+    Rates of 0 and 1 lie at the ends of the axes.
+
+    Parameters
+    ----------
+    found : GradeTable
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    values = np.concatenate([found.prob, found.event_rate, found.low, found.high])
+    inner = values[(values > 0) & (values < 1)]
+    low, high = (inner.min() / 2, (1 + inner.max()) / 2) if inner.size else (0.01, 0.99)
+    ax.plot([low, high], [low, high], color=GREY, linewidth=1, linestyle="--", label="as predicted")
+    x, y, bottom, top = (np.clip(v, low, high) for v in (found.prob, found.event_rate, found.low, found.high))
+    ax.vlines(x, bottom, top, color=BLUE, linewidth=1.2)
+    lights = np.array(found.lights)
+    for light, (colour, marker) in _LIGHTS.items():
+        at = lights == light
+        if at.any():
+            mark: dict[str, Any] = {"marker": marker, "color": colour, "linestyle": "none", "label": light}
+            ax.plot(x[at], y[at], **mark)
+    ax.set_xscale("logit")
+    ax.set_yscale("logit")
+    ax.set(xlim=(low, high), ylim=(low, high), xlabel="predicted default rate", ylabel="observed default rate")
+    ax.set_title("Default rates by grade")
+    legend(ax, "upper left")
+    return ax
+
+
+_LABELS = 8  # period names that fit under the axis
+
+
+def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
+    """Draw SCDL and the guaranteed expected loss of each window, and where the forecast was not calibrated.
+
+    Parameters
+    ----------
+    line : Timeline
+        What `rainproof.monitor` returned.
+    ax : matplotlib Axes, optional
+        Where to draw. Default: new axes.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    at = range(len(line.windows))
+    bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
+    label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
+    ax.plot(at, bounds, color=ORANGE, linestyle="--", marker="s", markersize=3, label=label)
+    ax.plot(at, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL on these rows")
+    for number, change in enumerate(line.changes):
+        first = number == 0
+        last = next(k for k, w in enumerate(line.windows) if w.label == change.last_alarm)
+        ax.axvspan(change.index - 0.5, last + 0.5, color=VERMILION, alpha=0.12, lw=0)
+        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="not calibrated since" if first else None)
+        ax.axvline(change.alarm_index, color=VERMILION, lw=1, label="first alarm" if first else None)
+        ax.annotate(
+            plain(change.label),
+            (change.index - 0.5, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -86),
+            textcoords="offset points",
+            color=VERMILION,
+            fontsize="small",
+        )
+    step = -(-len(line.windows) // _LABELS)
+    ax.set_xticks(list(at)[::step], [plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
+    ax.set_ylim(0, HEADROOM * ax.dataLim.ymax)
+    windows = "one period" if line.length == 1 else f"the last {line.length} periods"
+    ax.set(ylabel="share of what is at stake", title=f"SCDL over {windows}")
+    legend(ax, "upper left")
+    return ax

@@ -1,0 +1,74 @@
+"""Rows kept in memory: the same rows, checks and groups as those that are compressed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rainproof
+from rainproof.io.rows import keep_rows
+
+ROWS = {
+    "p": [0.25, 0.5, 1.0, 0.0, 0.75],
+    "y": ["no", "yes", "yes", "no", "no"],
+    "w": [1.0, 2.0, 3.0, 0.0, 0.5],
+    "who": ["ann", "bob", "ann", "eve", "bob"],
+}
+
+
+def test_rows_weights_and_groups_in_their_order():
+    kept = keep_rows(ROWS, "p", "y", weight="w", groups="who", pos_label="yes")
+    np.testing.assert_array_equal(kept.sample.y_prob, ROWS["p"])
+    np.testing.assert_array_equal(kept.sample.y_true, [0, 1, 1, 0, 0])
+    np.testing.assert_array_equal(kept.sample.sample_weight, ROWS["w"])
+    np.testing.assert_array_equal(kept.groups, [0, 1, 0, 2, 1])
+    assert kept.sample.grid is None
+
+
+def test_labels_of_segments_in_their_order():
+    rows = {**ROWS, "site": ["a", None, "b", "a", "b"], "year": [7, 7, 8, 8, 7]}
+    kept = keep_rows(rows, "p", "y", groups="who", by=("site", "year"), pos_label="yes")
+    assert {name: labels.tolist() for name, labels in kept.by.items()} == {name: rows[name] for name in kept.by}
+    assert list(kept.by) == ["site", "year"]
+    again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")  # groups that are segments
+    assert again.by["who"].tolist() == rows["who"]
+    np.testing.assert_array_equal(again.groups, [0, 1, 0, 2, 1])
+    assert keep_rows(ROWS, "p", "y", pos_label="yes").by is None
+
+
+def test_batches_and_files_are_joined(tmp_path):
+    for name, rows in (("a", "p,y,g\n0.1,1,7\n0.2,0,8\n"), ("b", "p,y,g\n0.3,1,8\n0.4,0,9\n")):
+        (tmp_path / f"{name}.csv").write_text(rows)
+    kept = keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g", where="p > 0.15")
+    np.testing.assert_array_equal(kept.sample.y_prob, [0.2, 0.3, 0.4])
+    np.testing.assert_array_equal(kept.groups, [0, 0, 1])
+
+
+def test_no_more_than_allowed():
+    numbers = {"p": ROWS["p"], "y": [0, 1, 1, 0, 0]}
+    assert keep_rows(numbers, "p", "y", at_most=4) is None
+    assert keep_rows(numbers, "p", "y", at_most=5).sample.n == 5
+    assert keep_rows(numbers, "p", "y").groups is None
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "error"),
+    [
+        ("p", [0.5, 2.0, 3.0], r"p must lie in \[0, 1\]; 2 values do not, the first is p\[1\] = 2.0"),
+        ("y", [0, 2, 1], r"y must be 0 or 1 .*; 1 value does not, the first is y\[1\] = 2"),
+        ("g", ["a", None, None], r"g must not contain nulls \(missing values\); 2 values do, the first is g\[1\]"),
+    ],
+)
+def test_the_same_errors_as_scan(column, values, error):
+    rows = {"p": [0.1, 0.2, 0.3], "y": [0, 1, 1], "g": ["a", "b", "c"], column: values}
+    with pytest.raises(rainproof.InputError, match=error):
+        keep_rows(rows, "p", "y", groups="g")
+
+
+def test_errors_are_counted_over_all_files(tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("p,y,g\n0.1,1,\n0.2,0,8\n")
+    with pytest.raises(
+        rainproof.InputError, match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of "
+    ):
+        keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g")
