@@ -16,3 +16,4 @@ def test_examples(spark, postgresql, tmp_path, monkeypatch):
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), known, PAGE.name, str(PAGE), 0)
     assert len(test.examples) > 20
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+    assert list(tmp_path.iterdir()) == []
