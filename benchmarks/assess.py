@@ -1,4 +1,4 @@
-"""Time of what people wait for: `python -m benchmarks.assess --output docs/benchmarks-assess.md`."""
+"""Time of what people wait for: `python -m benchmarks.assess --output docs/benchmarks/speed.md`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ import rainproof
 from benchmarks import curves
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
+from benchmarks.page import write_part
 from benchmarks.resampling import BOOTSTRAP, LOOP, _compressed
 from benchmarks.tables import Table, figures, size
 
@@ -37,12 +38,12 @@ _PARTS = (
     "guarantee", "_rounded", "regret_curve", "fit", "worth", "quick_test", "soft_bins", "null_band",
     "rate_intervals", "advise", "soft_binned_profile", "judge", "_value",
 )  # fmt: skip
-_INTRODUCTION = """# Benchmarks: an assessment
+_INTRODUCTION = """# An assessment
 
 Minima over rounds in which each job runs once, in one process. Predictions are uniform, and events happen with
 probability p^1.3. A *look* is one `calibration_curve` and one `brier_score_loss` of scikit-learn on the same rows. The
-sample of 1e8 rows is compressed to 65,536 cells beforehand. Compare ratios. This page is written by
-`python -m benchmarks.assess --output docs/benchmarks-assess.md` in three minutes; it needs scikit-learn and PyArrow.
+sample of 1e8 rows is compressed to 65,536 cells beforehand. Compare ratios. This part is written by
+`python -m benchmarks.assess --output docs/benchmarks/speed.md` in three minutes; it needs scikit-learn and PyArrow.
 """
 
 
@@ -98,10 +99,10 @@ def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[st
 
 
 def main() -> None:
-    """Measure, print, and write the page."""
+    """Measure, print, and write the part of the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.assess", description=__doc__)
     parser.add_argument("--repeats", type=int, default=5, help="rounds; the best counts")
-    parser.add_argument("--output", type=Path, help="write the page to this Markdown file as well")
+    parser.add_argument("--output", type=Path, help="write it into this Markdown file as well")
     options = parser.parse_args()
     warnings.simplefilter("ignore", rainproof.RainproofWarning)
     company = Company()
@@ -119,7 +120,7 @@ def main() -> None:
     page = f"{_INTRODUCTION}\n{lines}\n" + "".join(f"\n{table.markdown()}\n" for table in tables)
     print(page)
     if options.output:
-        options.output.write_text(page, encoding="utf-8")
+        write_part(options.output, "assess", page)
 
 
 def _shell(data: Data, folder: Path) -> Job:

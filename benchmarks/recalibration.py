@@ -1,4 +1,4 @@
-"""Time and memory of recalibration: `python -m benchmarks.recalibration --output docs/benchmarks-recalibration.md`."""
+"""Time and memory of recalibration: `python -m benchmarks.recalibration --output docs/benchmarks/speed.md`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from benchmarks.contestants import Contestant
 from benchmarks.data import Data, make_data
 from benchmarks.machine import Company, describe
 from benchmarks.memory import extra_memory
+from benchmarks.page import write_part
 from benchmarks.tables import Table, figures, size
 from benchmarks.timing import Cell
 from rainproof.core.distinct import DistinctTable
@@ -24,12 +25,11 @@ from rainproof.recalibration.methods import METHODS
 
 SIZES = (10**5, 10**6)
 LARGE = 10**7
-_INTRODUCTION = """# Benchmarks: recalibration
+_INTRODUCTION = """# Recalibration
 
 Minima over rounds in which each runs once, in one process: of processor time, which other programs affect little, and
 of wall time. Predictions are uniform, and events happen with probability p^1.3. A fit includes sorting. Compare ratios.
-This page is written by `python -m benchmarks.recalibration --output docs/benchmarks-recalibration.md`; it needs
-scikit-learn.
+This part is written by `python -m benchmarks.recalibration --output docs/benchmarks/speed.md`; it needs scikit-learn.
 
 Targets, set before measuring: each fit no slower than isotonic regression in scikit-learn; the whole
 `Recalibrator.fit` at n = 1e5 within 20 of them; predictions within 5 times `np.interp`.
@@ -74,10 +74,10 @@ CONTESTANTS = (ISOTONIC, FIT, *FITS, INTERP, *PREDICT)
 
 
 def main() -> None:
-    """Measure, print, and write the page."""
+    """Measure, print, and write the part of the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recalibration", description=__doc__)
     parser.add_argument("--repeats", type=int, default=7, help="rounds at least; the best counts")
-    parser.add_argument("--output", type=Path, help="write the page to this Markdown file as well")
+    parser.add_argument("--output", type=Path, help="write it into this Markdown file as well")
     options = parser.parse_args()
     company, tables = Company(), []
     for n in SIZES:
@@ -94,7 +94,7 @@ def main() -> None:
     page = f"{_INTRODUCTION}\n{lines}\n" + "".join(f"\n{table.markdown()}\n" for table in tables)
     print(page)
     if options.output:
-        options.output.write_text(page, encoding="utf-8")
+        write_part(options.output, "recalibration", page)
 
 
 def _times(contestants: Sequence[Contestant], data: Data, repeats: int) -> dict[str, tuple[float, float]]:

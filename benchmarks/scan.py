@@ -16,17 +16,18 @@ import numpy as np
 
 from benchmarks.machine import Company, describe
 from benchmarks.memory import peak
+from benchmarks.page import write_part
 from benchmarks.tables import size
 
 _CHUNK = 1_000_000  # rows written or generated together
 _SEGMENTS = 10_000
 _INTRODUCTION = """\
-# Benchmarks: scanning many rows
+# Scanning many rows
 
 Each line is measured in its own process: the minimum over rounds of wall time and of processor time (which other
 programs hardly affect), and the peak memory of the process, with Python and all imports. The file has two columns,
-`p` (float32) and `y` (uint8), in row groups of a million rows, and is in the system's cache. This page is written by
-`python -m benchmarks.scan --output docs/benchmarks-scan.md`.
+`p` (float32) and `y` (uint8), in row groups of a million rows, and is in the system's cache. This part is written by
+`python -m benchmarks.scan --output docs/benchmarks/speed.md`.
 """
 
 
@@ -158,7 +159,7 @@ def main() -> None:
     page = f"{_INTRODUCTION}\n{text}\n" + "".join(f"\n{table}\n" for table in tables)
     print(page)
     if options.output:
-        options.output.write_text(page)
+        write_part(options.output, "scan", page)
 
 
 def _apart(name: str, file: str, n: int) -> list[float]:
@@ -197,7 +198,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--generated", type=float, default=1e9, help="rows generated on the fly")
     parser.add_argument("--segmented", type=float, default=1e7, help="rows of the 10,000 segments")
     parser.add_argument("--rounds", type=int, default=4, help="rounds for the file; the minimum counts")
-    parser.add_argument("--output", type=Path, help="write the page to this Markdown file as well")
+    parser.add_argument("--output", type=Path, help="write it into this Markdown file as well")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     parser.add_argument("--file", default="", help=argparse.SUPPRESS)
     return parser.parse_args()

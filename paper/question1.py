@@ -52,8 +52,8 @@ _WORDS = (
     "Each row runs the same check. The response is a function of alpha alone. The worst ratio of regret to alpha is "
     "found by a local search over distributions and over alpha from the value to twice the value, and on the laws of "
     "the appendices. epsilon(T) is the largest mean over three calibrated populations; its exponent is fitted to sizes "
-    "from 300 to 30,000. 'Proved' is c, derived in docs/derivations.md; where it is empty, no response will do. The "
-    "response for Cutoff^(2/3) depends on the task: five tasks are tried.",
+    "from 300 to 30,000. 'Proved' is c, derived in docs/theory/derivations.md; where it is empty, no response will do. "
+    "The response for Cutoff^(2/3) depends on the task: five tasks are tried.",
     "The second table has the two theorems that rule out higher powers, against every response: for smCE the best "
     "response to the two laws of Theorem A.1, in closed form; for Cutoff that to the law of Theorem B.1, its mirror "
     "image, and one biased prediction, by a convex program on a grid of actions. 'Smallest regret of any response' "

@@ -1,4 +1,4 @@
-"""Put tables of docs/data into docs/inference-resampling.md: ``python -m studies.coverage_table``."""
+"""Put tables of docs/data into docs/benchmarks/study-tests.md: ``python -m studies.coverage_table``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TABLES = (power, coverage, totals)
 
 def main() -> None:
     """Write the page."""
-    path = DOCS / "inference-resampling.md"
+    path = DOCS / "benchmarks" / "study-tests.md"
     page = path.read_text(encoding="utf-8")
     for table in TABLES:
         start, rest = page.split(f"<!-- {table.__name__} -->\n")

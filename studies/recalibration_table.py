@@ -1,4 +1,7 @@
-"""Write the tables of docs/recalibration.md from docs/data: ``python -m studies.recalibration_table``."""
+"""Write the tables of docs/benchmarks/study-recalibration.md from docs/data.
+
+python -m studies.recalibration_table
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def filled(page: str) -> str:
 
 def main() -> None:
     """Write the tables into the page."""
-    path = DATA.parent / "recalibration.md"
+    path = DATA.parent / "benchmarks" / "study-recalibration.md"
     path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

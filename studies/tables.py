@@ -185,15 +185,15 @@ def grades() -> str:
 
 
 PAGES = {
-    "inference.md": (sharper, as_is, failures, anytime, looks, rates),
-    "inference-bounds.md": (switching,),
-    "sequential.md": (sequential_null, sequential_power, detection),
-    "online.md": (online, adversaries),
-    "assess.md": (grades,),
+    "benchmarks/study-bounds.md": (sharper, as_is, failures, anytime, looks, switching),
+    "theory/paper.md": (rates,),
+    "theory/sequential.md": (sequential_null, sequential_power, detection),
+    "theory/online.md": (online, adversaries),
+    "guide/assess.md": (grades,),
 }
 
 
-def filled(page: str, name: str = "inference.md") -> str:
+def filled(page: str, name: str) -> str:
     """Return the page with each table between its markers."""
     for table in PAGES[name]:
         start, rest = page.split(f"<!-- {table.__name__} -->\n")

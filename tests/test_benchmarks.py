@@ -7,6 +7,7 @@ import pytest
 from benchmarks import assess, clinical, curves, measures, recalibration, resampling, scan
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.data import make_data
+from benchmarks.page import write_part
 
 RESAMPLED = [one.contestant for one in (resampling.TEST, resampling.BOOTSTRAP, resampling.COMPRESSED)]
 CALLS = [
@@ -74,3 +75,13 @@ def test_the_installed_size_is_a_small_part_of_that_of_numpy_and_scipy(monkeypat
 def test_the_profile_of_an_assessment_names_its_parts():
     found = {row[0] for row in assess.profile(make_data(300)).rows if row[1] != "0.000"}
     assert {"guarantee", "fit", "quick_test", "null_band", "rate_intervals"} <= found
+
+
+def test_each_program_writes_its_own_part_of_the_page(tmp_path):
+    page = tmp_path / "speed.md"
+    for name, text in (("a", "# A\n\nold"), ("b", "# B\n\n## C"), ("a", "# A\n\nnew")):
+        write_part(page, name, text)
+    parts = {"a": "## A\n\nnew", "b": "## B\n\n### C"}
+    written = "\n".join(f"<!-- part: {k} -->\n{part}\n<!-- end of {k} -->\n" for k, part in parts.items())
+    assert page.read_text().endswith(f"machine.\n\n{written}")
+    assert list(tmp_path.iterdir()) == [page]

@@ -38,7 +38,7 @@ def mean_bias(
 ) -> float:
     """Compute the absolute difference of mean prediction and event rate.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Examples
     --------
@@ -54,7 +54,7 @@ RECORD = """        Measure(
             symbol="bias",
             function=mean_bias,
             cost="O(n)",
-            actionable="(nobody: biases of opposite sign cancel)",
+            actionable="(no decision: biases of opposite sign cancel)",
             testable="T^-1/2",
             reference="doi:10.1186/s12916-019-1466-7",
         ),
@@ -140,9 +140,11 @@ def add_measure(folder):
     insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
     exported = f"from rainproof.measures.{NEW} import {NEW} as {NEW}\n"
     insert(package / "__init__.pyi", "from rainproof.measures.catalogue import Measurements", exported)
-    insert(folder / "docs" / "reference.md", "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
-    insert(folder / "docs" / "api" / "measures.md", "::: rainproof.measure_all", f"::: rainproof.{NEW}\n")
-    insert(folder / "docs" / "which-measure.md", "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")
+    reference = folder / "docs" / "reference" / "measures.md"
+    insert(reference, "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
+    insert(reference, "::: rainproof.measure_all", f"::: rainproof.{NEW}\n")
+    guide = folder / "docs" / "guide" / "which-measure.md"
+    insert(guide, "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")
     (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
 
 

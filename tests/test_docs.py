@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture
 def stories(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import make_stories
 
     yield make_stories
@@ -31,7 +31,7 @@ def stories(monkeypatch):
 
 @pytest.fixture
 def docstrings(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import docstrings
 
     yield docstrings
@@ -50,7 +50,7 @@ def test_formulas_and_tables_of_docstrings_are_drawn(docstrings):
     assert "<mfrac>" in alone
     inside = docstrings.with_formulas("<p>:math:<code>a</code> is <code>b</code>.</p>")
     assert re.fullmatch(r'<p><math [^>]* display="inline">.*</math> is <code>b</code>.</p>', inside)
-    assert docstrings.with_links("See docs/data.md.") == 'See <a href="../../data/">data</a>.'
+    assert docstrings.with_links("See docs/guide/data.md.") == 'See <a href="../../guide/data/">data</a>.'
 
 
 def test_every_formula_can_be_drawn(docstrings):
@@ -69,7 +69,7 @@ def test_a_wrong_quotation_is_found(stories, tmp_path):
 
 
 def test_every_report_is_quoted(stories):
-    text = (ROOT / "docs" / "stories.md").read_text()
+    text = (ROOT / "docs" / "guide" / "stories.md").read_text()
     for name in stories.STORIES:
         assert f"](stories/{name}.html)" in text
 
@@ -92,8 +92,8 @@ def test_a_report_is_written_once_until_the_code_changes(stories, tmp_path, monk
 
 
 def drawings():
-    """Return the functions named in each drawing of docs/how-it-works.md, from top to bottom."""
-    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    """Return the functions named in each drawing of docs/theory/how-it-works.md, from top to bottom."""
+    text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
     blocks = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
     return [re.findall(r"^ +\| +((?:[a-z]\w*\.){2,}\w[\w.]*)", block, re.MULTILINE) for block in blocks]
 
@@ -136,7 +136,7 @@ def test_the_drawings_show_what_the_code_does(tmp_path):
 
 def test_the_drawing_of_the_packages_is_what_the_linter_holds():
     layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
-    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
     drawing = re.search(r"```text\n(.*?)```", text, re.DOTALL)[1]
     drawn = [set(re.findall(r"[a-z]+", line[:34])) for line in drawing.splitlines() if re.search(r"[a-z]", line[:34])]
     assert drawn == [set(layer.split(" | ")) for layer in layers]
@@ -147,6 +147,6 @@ def test_the_drawing_of_the_packages_is_what_the_linter_holds():
 
 
 def test_every_file_that_the_page_names_exists():
-    text = (ROOT / "docs" / "how-it-works.md").read_text()
+    text = (ROOT / "docs" / "theory" / "how-it-works.md").read_text()
     there = {file.name for folder in ("src/rainproof", "paper") for file in (ROOT / folder).rglob("*.*")}
     assert set(re.findall(r"`(\w+\.(?:py|js))`", text)) <= there

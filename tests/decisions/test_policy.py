@@ -44,7 +44,7 @@ def test_rounding_is_the_definition(rows, m, seed):
     assert [Fraction(q) for q in found.tolist()] == [oracle.rounded(*row, seed, m) for row in rows]
 
 
-VECTORS = {  # (id, seed): x and h, the table of docs/policy.md
+VECTORS = {  # (id, seed): x and h, the table of docs/reference/formats.md
     (0, 0): (0x0000000000000000, 0xA706DD2F4D197E6F),
     (1, 0): (0x0000000000000001, 0xB382A305F4414F5E),
     (-1, 0): (0xFFFFFFFFFFFFFFFF, 0x48218226FF3CD4BF),
@@ -68,7 +68,7 @@ def test_values_for_other_languages(case):
 
 
 def test_the_table_in_the_docs_is_this_one():
-    text = (Path(__file__).parent.parent.parent / "docs" / "policy.md").read_text()
+    text = (Path(__file__).parent.parent.parent / "docs" / "reference" / "formats.md").read_text()
     for (ident, seed), (x, h) in VECTORS.items():
         shown = f'"{ident}"' if isinstance(ident, str) else ident
         assert f"| `{shown}` | `{seed}` | `{x:016x}` | `{h:016x}` | `{(h >> 11) * 2.0**-53!r}` |" in text

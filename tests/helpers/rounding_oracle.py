@@ -1,4 +1,4 @@
-"""The rounding as docs/policy.md defines it, in Python integers and exact fractions: slow and obvious."""
+"""The rounding as docs/reference/formats.md defines it, in Python integers and exact fractions: slow and obvious."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def test_more_confidence_costs_and_more_rows_help():
 
 
 def test_it_is_several_times_sharper_than_hoeffding():
-    """What was measured over many samples is in docs/inference.md: a third for predictions that are right, an eighth
-    for rare events.
+    """What was measured over many samples is in docs/benchmarks/study-bounds.md: a third for predictions that are
+    right, an eighth for rare events.
     """
     y, p = forecasts(3, 10_000)
     g = guarantee(y, p)

@@ -67,7 +67,7 @@ def test_the_committed_sizes_are_at_most_alpha():
 
 
 def test_the_page_shows_the_committed_results():
-    page = (DATA.parent / "inference-resampling.md").read_text(encoding="utf-8")
+    page = (DATA.parent / "benchmarks" / "study-tests.md").read_text(encoding="utf-8")
     for table in coverage_table.TABLES:
         assert f"<!-- {table.__name__} -->\n{table()}\n<!-- end -->" in page
 

@@ -31,7 +31,7 @@ def best_mixture(mu, value):
 
 
 def harm_by_definition(y, a, b, w, group, delta, grid=None):
-    """Formula (4) of docs/inference-bounds.md, with the charge of each row by itself."""
+    """Formula (4) of docs/theory/bounds.md, with the charge of each row by itself."""
     share = w / w.sum()
     together = share if group is None else np.array([share[group == g].sum() for g in group])
     draws = share if group is None else np.array([share[group == g].sum() for g in np.unique(group)])

@@ -1,4 +1,4 @@
-"""What docs/integrations.md says of other libraries, against those libraries."""
+"""What docs/guide/integrations.md says of other libraries, against those libraries."""
 
 from __future__ import annotations
 

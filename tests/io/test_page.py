@@ -1,4 +1,4 @@
-"""The examples of docs/engines.md print what they say, on real engines."""
+"""The examples of docs/guide/engines.md print what they say, on real engines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "engines.md"
 
 
 def test_examples(spark, postgresql, tmp_path, monkeypatch):

@@ -320,7 +320,7 @@ def assess(
 
     Print the result for the verdict. Draw it with ``.plot()``, write a report with ``.to_html(path)``.
 
-    Explained in docs/assess.md.
+    Explained in docs/guide/assess.md.
 
     Parameters
     ----------

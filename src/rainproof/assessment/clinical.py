@@ -160,7 +160,7 @@ def clinical_performance(
     decision curve, and the distribution of risks by outcome; with calibration intercept and slope, observed : expected
     and the Brier score beside them.
 
-    Explained in docs/clinical.md.
+    Explained in docs/guide/clinical.md.
 
     Parameters
     ----------

@@ -496,7 +496,7 @@ def assess_many(
 
     A calibration error alone never ranks: a constant can be perfectly calibrated.
 
-    Explained in docs/assess.md.
+    Explained in docs/guide/assess.md.
 
     Parameters
     ----------

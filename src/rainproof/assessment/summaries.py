@@ -250,7 +250,7 @@ def reliability_curve(
     So no point jumps when a prediction crosses an edge. Each event rate has an interval, and each bin the band
     in which a perfectly calibrated forecast with these predictions would lie.
 
-    Explained in docs/clinical.md.
+    Explained in docs/guide/clinical.md.
 
     Parameters
     ----------

@@ -497,7 +497,7 @@ def split_outcomes(
     averages are then those of the shares. The two are one draw, not two: pass the groups that are returned to
     whatever says something about the population.
 
-    Explained in docs/data.md.
+    Explained in docs/guide/data.md.
 
     Parameters
     ----------

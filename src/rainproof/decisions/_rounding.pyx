@@ -8,7 +8,7 @@ the first output of the generator started from state z, and in integers modulo 2
     h = S(S(seed) + x gamma)          the x-th output, counted from 0, of the generator started from S(seed)
     u = (h >> 11) 2^-53
 
-and p is rounded up exactly if u < m p - floor(m p). docs/policy.md has the complete definition and
+and p is rounded up exactly if u < m p - floor(m p). docs/reference/formats.md has the complete definition and
 values for testing other implementations.
 """
 

@@ -171,7 +171,7 @@ def choose_grid(
     For each grid the loss is computed exactly: the largest expected loss on these rows of any decision maker who rounds
     to it (at random, without bias) and takes the best action there. The best grid has the smallest loss.
 
-    Explained in docs/decisions.md.
+    Explained in docs/guide/policy.md.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class RoundingPolicy(Shown):
     -----
     This is the paper's :math:`r^*_Z \circ \tau_m`. A probability in the cell ``[k/m, (k+1)/m)`` is rounded up
     exactly if ``u < f`` with ``f = m p - k`` and ``u`` a 53-bit uniform number computed from id and seed by a fixed
-    hash; docs/policy.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
+    hash; docs/reference/formats.md defines it for implementations in other languages. So ``E[p'] = p`` exactly; below
     ``1/m``, where doubles are finer than 53 bits of a cell, up to ``2**-53 / m``.
 
     Rows with the same id share their uniform number. The bound on the expected loss still holds; the actual loss
@@ -530,7 +530,7 @@ class RoundingPolicy(Shown):
 def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
     """Read a policy that `RoundingPolicy.save` wrote.
 
-    Explained in docs/policy.md.
+    Explained in docs/guide/policy.md.
 
     Parameters
     ----------

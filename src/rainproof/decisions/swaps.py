@@ -152,7 +152,7 @@ def regret_curve(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/decisions.md.
+    Explained in docs/guide/decisions.md.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ def swap_regret(
 
     Between 0 and 1, as a share of what is at stake; 0 is perfect.
 
-    Explained in docs/decisions.md.
+    Explained in docs/guide/decisions.md.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ def forecast_value(
     the prediction is at least their threshold gain, compared with the better of always and never acting. It stands
     beside what the recalibrated forecast gains, and perfect foresight.
 
-    Explained in docs/decisions.md.
+    Explained in docs/guide/decisions.md.
 
     Parameters
     ----------
@@ -391,7 +391,7 @@ def risk_coverage(
     what a wrong answer costs, state the decision:
     ``DecisionTask.from_costs(false_positive=penalty, false_negative=1, actions=["abstain", "answer"])``.
 
-    Explained in docs/language-models.md.
+    Explained in docs/guide/language-models.md.
 
     Parameters
     ----------

@@ -253,7 +253,7 @@ def null_band(
     in advance. For the worst of many thresholds use `regret_limit` or `calibration_test`. Outcomes are drawn
     independently: where rows depend on each other, the bands are too narrow.
 
-    Explained in docs/inference-resampling.md.
+    Explained in docs/guide/inference.md.
 
     Parameters
     ----------

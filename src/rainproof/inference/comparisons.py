@@ -140,7 +140,7 @@ def compare(
     by a different amount, so their difference says little by itself; here both biases are allowed for, and only clear
     differences are found.
 
-    Explained in docs/inference-resampling.md.
+    Explained in docs/guide/inference.md.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def grade_table(
 ) -> GradeTable:
     r"""Compare predicted and observed default rates by rating grade.
 
-    Explained in docs/credit.md.
+    Explained in docs/guide/credit.md.
 
     Parameters
     ----------

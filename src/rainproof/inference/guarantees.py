@@ -311,7 +311,7 @@ def guarantee(
     which is a CDL that counts gains a little more and losses a little less, and as easy to compute. It is averaged over
     five values of :math:`\lambda` that depend on n alone; half of the error probability goes to Hoeffding's, so the
     bound is at most Hoeffding's with :math:`\ln(2/\delta)`. Where predictions have a density its slack shrinks like
-    :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/inference-bounds.md.
+    :math:`n^{-2/3}`; for rare events it is many times smaller than Hoeffding's. Proofs: docs/theory/bounds.md.
 
     The same holds for "as_is", with CDL for monotone swaps (`calibration_decision_loss`) in place of
     :math:`\mathrm{CDL}(S_m)`: the population's worst task and monotone recalibration are again one g. There is no grid,

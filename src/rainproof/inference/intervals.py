@@ -624,7 +624,7 @@ def confidence_interval(
     *percentile*, *basic*: the bootstrap of rows (or clusters) and its quantiles, or the reflected ones. Right for
     scores and far from calibration, wrong near it.
 
-    docs/inference-resampling.md has the measured coverage. Every draw costs one evaluation of the measure.
+    docs/benchmarks/study-tests.md has the measured coverage. Every draw costs one evaluation of the measure.
 
     References
     ----------

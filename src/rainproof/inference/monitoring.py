@@ -161,7 +161,7 @@ def monitor(
 ) -> Timeline:
     r"""Compute loss and guarantee of a forecast period by period, and find out when it stopped being calibrated.
 
-    Explained in docs/production.md.
+    Explained in docs/guide/production.md.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def find_changes(
 
     Other predictions are no change. Only a change of the event rate at the same predicted probability counts.
 
-    Explained in docs/production.md.
+    Explained in docs/guide/production.md.
 
     Parameters
     ----------

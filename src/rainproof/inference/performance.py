@@ -124,7 +124,7 @@ def discrimination(
     1 is perfect, 0.5 says nothing. It does not change if all predictions are mapped by a rising function, so it says
     nothing about calibration.
 
-    Explained in docs/clinical.md.
+    Explained in docs/guide/clinical.md.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def net_benefit(
     counts cases found per row, less false alarms at that rate. The model with the largest net benefit at your
     threshold is the one to act on.
 
-    Explained in docs/clinical.md.
+    Explained in docs/guide/clinical.md.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def minimum_detectable(
     A test that does not reject is good news only if it could have rejected. The outcomes are not used, so this can be
     computed before they are known.
 
-    Explained in docs/inference-resampling.md.
+    Explained in docs/guide/inference.md.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def sample_size(
     hardest one, all of whose predictions are close to a threshold. If some rows exist already, pass them as `like`: the
     answer for a forecast like theirs is usually far smaller.
 
-    Explained in docs/inference.md.
+    Explained in docs/guide/inference.md.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def loss_at_least(
     .. math:: \sum u \ln(1 + x (g - \theta)) \le \ln(1/\delta).
 
     The left side falls in :math:`\theta`; where it meets the right side is the bound. Both halves take both parts, each
-    with half of the error probability, and the larger bound counts. Proof: docs/inference-bounds.md.
+    with half of the error probability, and the larger bound counts. Proof: docs/theory/bounds.md.
 
     It uses half of the rows for the proof, so a small loss needs many rows. Rows must be drawn independently from the
     population (groups of rows, with `groups`), and the forecast must not have been fitted on them. A compressed sample

@@ -192,7 +192,7 @@ def segment_tests(
     Of a thousand calibrated segments fifty fail a test at the 5% level by chance. Here the expected share of calibrated
     segments among those found is at most `fdr`, however many are tested.
 
-    Explained in docs/inference-resampling.md.
+    Explained in docs/guide/inference.md.
 
     Parameters
     ----------

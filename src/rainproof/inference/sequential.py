@@ -226,7 +226,7 @@ class SequentialTest(Shown):
     A batch counts as one observation, so more of them are needed.
 
     An event at a prediction of 0, or none at 1, is impossible under the null: the wealth is infinite from then on (rows
-    only; batches bet nothing on it). Proof and measurements: docs/sequential.md.
+    only; batches bet nothing on it). Proof and measurements: docs/theory/sequential.md.
 
     References
     ----------

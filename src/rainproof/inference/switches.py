@@ -221,7 +221,7 @@ def switch_guarantee(
     and proven in the same way.
 
     Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
-    neither forecast was fitted on. Proofs: docs/inference-bounds.md. O(n log n).
+    neither forecast was fitted on. Proofs: docs/theory/bounds.md. O(n log n).
 
     Examples
     --------

@@ -267,7 +267,7 @@ def calibration_test(
     of growing frequency: up to 64, but no more than half the rows). Chi-squared tests of the first 1, 2, 4, ... of
     them, of all, and of the first two each alone, are combined by the mean of 1/p. The result is one number of the
     sample, so the test is as exact as with any other. It is near the best single statistic for overconfidence, errors
-    in one region, errors that alternate and rare events; docs/inference-resampling.md has the power. SCDL is a weak
+    in one region, errors that alternate and rare events; docs/benchmarks/study-tests.md has the power. SCDL is a weak
     statistic: its value is what those who act can rely on.
 
     On a compressed sample the events of each cell are redrawn as a binomial number with the mean prediction of the

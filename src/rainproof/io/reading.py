@@ -114,7 +114,7 @@ def scan(
     Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
     number. `soft_binned_cdl` is the same as on the rows for every grid up to `grid`.
 
-    Explained in docs/data.md.
+    Explained in docs/guide/data.md.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ def sql(
     result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per segment
     leave the database.
 
-    Explained in docs/engines.md.
+    Explained in docs/guide/engines.md.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
     The file has one row for each occupied (cell, outcome). Samples of different days can be added after
     loading: the sum is the sample of all their rows.
 
-    Explained in docs/data.md.
+    Explained in docs/guide/data.md.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def save_sample(sample: Sample, path: str | os.PathLike[str], *, grid: int = 2**
 def load_sample(path: str | os.PathLike[str]) -> Sample:
     """Read a sample that `save_sample` wrote.
 
-    Explained in docs/data.md.
+    Explained in docs/guide/data.md.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def load_samples(folder: str | os.PathLike[str]) -> dict[str, Sample]:
 
     Names such as ``2026-03-02.parquet`` keep days in order.
 
-    Explained in docs/data.md.
+    Explained in docs/guide/data.md.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def expected_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def cutoff_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def binned_calibration_error(
 
     Between 0 and 1 (up to 2 with ``form="rounded"``); 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -348,7 +348,7 @@ def two_bin_calibration_error(
 
     Between 0 and 1; 0 is perfect. It is a mean of squares: compare its square root with other measures.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ def interval_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

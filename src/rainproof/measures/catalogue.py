@@ -153,7 +153,7 @@ class Measurements(Mapping[str, float]):
 def list_measures() -> Catalogue:
     """List every measure: name, symbol, range, cost, what a small value bounds, reference.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def measure_all(
 ) -> Measurements:
     """Compute every measure of the catalogue; the rows are checked and sorted only once.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def calibration_decision_loss(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def u_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def lower_distance_to_calibration(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

@@ -231,7 +231,7 @@ def soft_binned_cdl(
 
     Between 0 and 1/2; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def soft_binned_profile(
 ) -> SoftBinnedProfile:
     r"""Compute SCDL_m on every grid, and the grid m* that determines `soft_binned_cdl`.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

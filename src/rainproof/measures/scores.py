@@ -95,7 +95,7 @@ def brier_score(
 
     Between 0 and 1; 0 is perfect, and requires predictions of 0 and 1 that are all right.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def log_score(
     Between 0 and infinity; 0 is perfect. ``math.inf`` is returned, without a warning, if a row of
     positive weight has ``p = 0`` and the event happens, or ``p = 1`` and it does not.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def score_decomposition(
     uncertainty depends only on the outcomes. A model with poor reliability and good resolution can be recalibrated; a
     model with poor resolution needs better inputs.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

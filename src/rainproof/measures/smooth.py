@@ -34,7 +34,7 @@ def smooth_calibration_error(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def smooth_ece(
 
     Between 0 and 1; 0 is perfect.
 
-    Explained in docs/which-measure.md.
+    Explained in docs/guide/which-measure.md.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Predict from a grid so that no outcomes, whatever they are, can make the predictions biased (docs/online.md).
+"""Predict from a grid so that no outcomes, whatever they are, can make the predictions biased (docs/theory/online.md).
 
 For each point i/m of the grid: `number` of rounds that predicted it, `bias` = sum of y - i/m over them, `margin` = the
 bias that is tolerated for lack of finer points: half a step of the grid for each round in which a coin chose the point,

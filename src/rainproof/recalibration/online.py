@@ -236,7 +236,7 @@ class OnlineRecalibrator(_Online):
     :math:`\Lambda = \ln((2(m+1) + 3(m+1)(1 + \ln T) + 5.6 \sqrt{(m+1) T})/\delta)`. So the calibration decision loss of
     the predictions made is at most of order :math:`1/m + \sqrt{\Lambda/T} + \Lambda m \log m / T`, whatever happens.
     *Measured only*: that a calibrated model loses next to nothing, what happens to other scores, and late outcomes.
-    Proof and measurements: docs/online.md.
+    Proof and measurements: docs/theory/online.md.
 
     A prediction takes as long as the walk, mostly a step. The state has :math:`O(m)` numbers, and one entry for each
     prediction that waits for its outcome (1,000,000 at most).
@@ -320,7 +320,7 @@ class OnlineForecaster(_Online):
     -----
     With the default grid the calibration decision loss of T predictions is :math:`O(\log T/\sqrt T)` with high
     probability against every adversary that does not know the coins, if each outcome is learnt before the next
-    prediction; proof in docs/online.md.
+    prediction; proof in docs/theory/online.md.
 
     References
     ----------

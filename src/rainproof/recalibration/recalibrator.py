@@ -140,7 +140,7 @@ class Recalibrator(Shown):
     Calibration errors choose badly: a constant has none. So for each method rainproof finds the decision task that
     loses most by its map in place of another method's. The largest such loss is its shortfall. Of all methods within
     one standard error of the smallest shortfall, the first in the order above is taken: few rows cannot tell methods
-    apart, and "logistic" is then the best on average. docs/recalibration.md has the study behind this.
+    apart, and "logistic" is then the best on average. docs/benchmarks/study-recalibration.md has the study behind this.
 
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
 
@@ -404,7 +404,7 @@ class Recalibrator(Shown):
 def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
     """Read a recalibrator that `Recalibrator.save` wrote: it predicts the same to the last bit.
 
-    Explained in docs/recalibration.md.
+    Explained in docs/guide/recalibration.md.
 
     Parameters
     ----------

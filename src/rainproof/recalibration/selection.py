@@ -284,8 +284,8 @@ class CrossValidation:
 def choose(candidates: Sequence[Candidate]) -> Candidate:
     """The first method whose shortfall is within one standard error of the smallest one.
 
-    One standard error, and the order of the methods, did best on one half of the data sets of docs/recalibration.md;
-    the page reports the other half too.
+    One standard error, and the order of the methods, did best on one half of the data sets of
+    docs/benchmarks/study-recalibration.md; the page reports the other half too.
     """
     least = min(candidate.shortfall for candidate in candidates)
     return next(c for c in candidates if c.shortfall - c.standard_error <= least)

@@ -1,0 +1,39 @@
+"""What MkDocs runs while it builds the site: it writes the reports of docs/guide/stories.md, and tidies pages."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+HERE = Path(__file__).parent
+LOG = logging.getLogger("mkdocs.hooks.stories")
+FOLDER = HERE.parent / "build" / "stories"  # ignored by git; a report is written again when the code has changed
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the reports to the site, and warn (in a strict build: fail) where the page quotes them wrongly."""
+    sys.path.insert(0, str(HERE))
+    from make_stories import misquoted, write_reports
+
+    for page in write_reports(FOLDER):
+        files.append(File.generated(config, f"guide/stories/{page.name}", abs_src_path=str(page)))
+    for quotation in misquoted((HERE.parent / "docs" / "guide" / "stories.md").read_text(encoding="utf-8"), FOLDER):
+        LOG.warning("docs/guide/stories.md quotes what is not in the report: %s", quotation)
+    return files
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Draw the formulas of docstrings, and link the pages that they name."""
+    from docstrings import with_formulas, with_links  # beside this file, as above
+
+    return with_links(with_formulas(html)) if page.url.startswith("reference/") else html
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Show examples as sessions: what they print is no Python, and empty lines are not the sign that doctest needs."""
+    return markdown.replace("<BLANKLINE>\n", "\n").replace("```python\n>>> ", "```pycon\n>>> ")

@@ -1,0 +1,241 @@
+"""Draw the pictures of the docs: `python tools/make_pictures.py`, or some of them by name (needs the extra `paper`, and
+pandas). The picture `costs` needs a quiet machine.
+
+The samples are those of docs/guide/which-measure.md; the table there is what `--table` prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import rainproof
+
+HERE = Path(__file__).parent.parent / "docs" / "pictures"
+COLOURS = {"calibrated": "#0072B2", "overconfident": "#E69F00", "alternating": "#D55E00"}  # safe for the colour-blind
+HATCHES = {"calibrated": "", "overconfident": "//", "alternating": "xx"}  # and readable in grey
+SHOWN = [name for name, measure in rainproof.list_measures().items() if measure.kind == "calibration"]
+
+
+def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return outcomes and predictions of three forecasters, 10,000 rows each."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    p = rng.random(n)
+    band = rng.integers(0, 8, n)
+    p_band = (1 + (band + rng.random(n)) / 8) / 3
+    forecasts = {
+        "calibrated": (p, p),
+        "overconfident": (p, 0.5 + (p - 0.5) / 2),
+        "alternating": (p_band, p_band + np.where(band % 2, 1, -1) / 3),
+    }
+    return {name: (rng.random(n) < q, prediction) for name, (prediction, q) in forecasts.items()}
+
+
+def values() -> dict[str, rainproof.Measurements]:
+    """Return every measure of each forecaster."""
+    return {name: rainproof.measure_all(y, p) for name, (y, p) in samples().items()}
+
+
+def draw_measures() -> None:
+    """Draw the three samples and the value of each measure."""
+    figure = plt.figure(figsize=(9, 9), layout="constrained")
+    grid = figure.add_gridspec(2, 3, height_ratios=[1, 2.6])
+    for column, (name, (y, p)) in enumerate(samples().items()):
+        ax = figure.add_subplot(grid[0, column])
+        edges = np.linspace(0, 1, 49)
+        which = np.digitize(p, edges[1:-1])
+        rows = np.bincount(which, minlength=48)
+        with np.errstate(invalid="ignore"):
+            rate = np.bincount(which, y, 48) / np.where(rows >= 20, rows, np.nan)
+        ax.plot([0, 1], [0, 1], color="0.6", linewidth=1)
+        ax.plot((edges[1:] + edges[:-1]) / 2, rate, ".", color=COLOURS[name])
+        ax.set(title=name, xlabel="prediction", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        if column == 0:
+            ax.set_ylabel("event rate")
+    ax = figure.add_subplot(grid[1, :])
+    at = np.arange(len(SHOWN))[::-1]
+    for k, (name, measured) in enumerate(values().items()):
+        heights = [measured[measure] for measure in SHOWN]
+        style = {"color": COLOURS[name], "hatch": HATCHES[name], "edgecolor": "white", "label": name}
+        bars = ax.barh(at + 0.27 * (1 - k), heights, height=0.26, **style)
+        ax.bar_label(bars, fmt="%.3f", padding=2, fontsize=7)
+    ax.set_yticks(at, SHOWN)
+    ax.set_xlabel("value on 10,000 rows (0 is perfect)")
+    ax.legend(loc="lower right")
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "measures.png", dpi=110)
+
+
+def draw_costs(sizes: tuple[int, ...] = (10**3, 10**4, 10**5, 10**6)) -> None:
+    """Draw seconds against rows for every measure: the minimum of three calls."""
+    figure, ax = plt.subplots(figsize=(8, 6.5), layout="constrained")
+    rng = np.random.default_rng(1)
+    p = rng.random(max(sizes))
+    y = rng.random(max(sizes)) < p**1.3
+    names = [name for name in rainproof.list_measures() if "[" not in name]
+    styles = ["-", "--", ":", "-."]
+    for k, name in enumerate(names):
+        seconds = [min(_seconds(name, y[:n], p[:n]) for _ in range(3)) for n in sizes]
+        ax.loglog(sizes, seconds, styles[k % 4], marker="o", markersize=3, label=name, color=mpl.colormaps["tab20"](k))
+    argsort = [min(_argsort_seconds(p[:n]) for _ in range(5)) for n in sizes]
+    ax.loglog(sizes, argsort, color="black", linewidth=2.5, label="np.argsort(p)")
+    ax.set(xlabel="rows", ylabel="seconds", title="Computing time of each measure")
+    ax.grid(alpha=0.3)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    figure.savefig(HERE / "costs.png", dpi=110)
+
+
+def draw_deviation() -> None:
+    """Draw the deviation of the realized loss from its mean, from examples/deviation.py."""
+    rows = np.genfromtxt(HERE / "deviation.csv", delimiter=",", names=True)
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    ax.loglog(rows["T"], rows["worst_deviation"], "o-", color="#D55E00", label="largest of 40 roundings")
+    ax.loglog(rows["T"], rows["mean_deviation"], "s--", color="#0072B2", label="mean of 40 roundings")
+    line = rows["worst_deviation"][0] * (rows["T"][0] / rows["T"]) ** 0.5
+    ax.loglog(rows["T"], line, color="0.5", label="slope -1/2")
+    ax.set(xlabel="decisions T", ylabel="largest regret of any decision\nminus its mean over the rounding")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    figure.savefig(HERE / "deviation.png", dpi=110)
+
+
+def draw_rates() -> None:
+    """Draw the error of each measure on T rows, from `python -m studies.rates`."""
+    data = HERE.parent / "data"
+    rows = np.genfromtxt(data / "rates.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    slopes = np.genfromtxt(data / "rates-slopes.csv", delimiter=",", names=True, dtype=None, encoding="utf-8")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 9.5), layout="constrained", sharey=True)
+    for ax, forecaster in zip(axes, dict.fromkeys(rows["forecaster"]), strict=True):
+        for k, name in enumerate(dict.fromkeys(rows["measure"])):
+            some = rows[(rows["forecaster"] == forecaster) & (rows["measure"] == name)]
+            fit = slopes[(slopes["forecaster"] == forecaster) & (slopes["measure"] == name)]
+            wide = {"linewidth": 3, "zorder": 3} if name == "soft_binned_cdl" else {"linewidth": 1.2}
+            style = {"color": mpl.colormaps["tab20"](k % 20), "linestyle": ["-", "--", ":", "-."][k % 4], **wide}
+            symbol = rainproof.list_measures()[name].symbol if name in rainproof.list_measures() else "bECE, T^1/3 bins"
+            label = f"{symbol}: {fit['slope'][0]:.2f}"
+            ax.loglog(some["T"], some["deviation"], marker="o", markersize=3, label=label, **style)
+        ax.set(xlabel="rows T", title=f"{forecaster}: slopes in the legend")
+        ax.grid(alpha=0.3)
+        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.07), ncols=2)
+    axes[0].set_ylabel("mean absolute error")
+    figure.savefig(HERE / "rates.png", dpi=100)
+
+
+def draw_assessment() -> None:
+    """Draw the overview of docs/guide/assess.md, for the same forecast."""
+    rng = np.random.default_rng(0)
+    p = rng.random(10_000)
+    y = rng.random(10_000) < 0.5 + (p - 0.5) / 2
+    task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
+    rainproof.assess(y, p, task=task, rng=0).plot().savefig(HERE / "assess.png", dpi=80)
+
+
+def draw_digits() -> None:
+    """Draw the assessment of the README."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.naive_bayes import GaussianNB
+
+    x, digit = load_digits(return_X_y=True)
+    y = digit == 3
+    p = cross_val_predict(GaussianNB(), x, y, method="predict_proba")[:, 1]
+    a = rainproof.assess(y, p, measures=[], rng=0)
+    assert a.recalibrator is not None
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    rainproof.plots.forecast_value(a.value, left)
+    rainproof.plots.reliability(a.reliability, right, recalibration=a.recalibrator.map_)
+    figure.savefig(HERE / "digits.png", dpi=80)
+
+
+def draw_value() -> None:
+    """Draw the value of the score of docs/guide/decisions.md."""
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1.2, 6, 5000)
+    infected = rng.random(5000) < risk
+    figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    rainproof.forecast_value(infected, np.round(risk**0.5, 2)).plot(ax)
+    figure.savefig(HERE / "value.png", dpi=80)
+
+
+def draw_recalibration() -> None:
+    """Recalibrate flights on two months, draw the next two and print what docs/guide/recalibration.md quotes."""
+    example = runpy.run_path(str(HERE.parent.parent / "examples" / "flights.py"))
+    table = example["predictions"](example["flights"]())
+    month = table["date"].dt.month
+    past, rows = table[month <= 10], ("late", "probability", "carrier")
+    late, p, carrier = (past[name].to_numpy() for name in rows)
+    r = rainproof.Recalibrator(rng=0).fit(p, late)
+    print(r.method_, r.certificate_, *r.candidates_, sep="\n")
+    print(rainproof.Recalibrator(rng=0).fit(p, late, groups=past["date"].dt.day_of_year.to_numpy()).certificate_)
+    print(*rainproof.Recalibrator(rng=0).fit(p, late, by={"carrier": carrier.astype(str)}).segments_, sep="\n")
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
+    for ax, name, number in zip(axes[1:], ("November", "December"), (11, 12), strict=True):
+        late, p = (table[month == number][name].to_numpy() for name in rows[:2])
+        after = r.predict(p)
+        if number == 11:
+            axes[0].plot([0, 1], [0, 1], color="0.6", linewidth=1)
+            for said, mark, label in ((p, "s", "before"), (after, "o", "after recalibration")):
+                order = np.array_split(np.argsort(said), 30)
+                at, rate = ([values[part].mean() for part in order] for values in (said, late))
+                axes[0].plot(at, rate, mark, color="#D55E00" if said is p else "#0072B2", label=label, markersize=4)
+            axes[0].set(
+                title="November, 30 bins", xlabel="prediction", ylabel="share late", xlim=(0, 0.7), ylim=(0, 0.7)
+            )
+            axes[0].legend()
+        found = rainproof.switch_guarantee(late, p, after, rng=0)
+        found.plot(ax).set_title(f"{name}: what recalibration loses")
+        print(name, len(late), late.mean(), p.mean(), after.mean(), found, sep="\n")
+        print([(rainproof.soft_binned_cdl(late, said), rainproof.brier_score(late, said)) for said in (p, after)])
+    figure.savefig(HERE / "recalibration.png", dpi=100)
+
+
+def _seconds(name: str, y: np.ndarray, p: np.ndarray) -> float:
+    start = time.perf_counter()
+    rainproof.list_measures()[name](y, p)
+    return time.perf_counter() - start
+
+
+def _argsort_seconds(p: np.ndarray) -> float:
+    start = time.perf_counter()
+    np.argsort(p)
+    return time.perf_counter() - start
+
+
+PICTURES = {
+    "measures": draw_measures,
+    "costs": draw_costs,
+    "deviation": draw_deviation,
+    "rates": draw_rates,
+    "assess": draw_assessment,
+    "digits": draw_digits,
+    "value": draw_value,
+    "recalibration": draw_recalibration,
+}
+
+
+def main() -> None:
+    """Draw the pictures, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pictures", nargs="*", choices=[[], *PICTURES], help="which to draw (default: all)")
+    parser.add_argument("--table", action="store_true", help="print the values as a Markdown table, draw nothing")
+    options = parser.parse_args()
+    if options.table:
+        found = values()
+        print(f"| | {' | '.join(found)} |\n|---|{'---|' * len(found)}")
+        for measure in rainproof.list_measures():
+            print(f"| `{measure}` | {' | '.join(f'{found[name][measure]:.3f}' for name in found)} |")
+        return
+    HERE.mkdir(exist_ok=True)
+    for name in options.pictures or PICTURES:
+        PICTURES[name]()
+
+
+if __name__ == "__main__":
+    main()
