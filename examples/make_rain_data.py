@@ -2,7 +2,7 @@
 
     python examples/make_rain_data.py rain.csv
 
-The rows are made by src/rainproof/cli/demo_data.py; `rainproof demo` writes the same file and a report on it.
+The rows are made by src/rainproof/cli/assessing.py; `rainproof demo` writes the same file and a report on it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rainproof.cli.demo_data import as_csv, forecasts
+from rainproof.cli.assessing import as_csv, forecasts
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:

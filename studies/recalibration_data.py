@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.cli.demo_data import forecasts
+from rainproof.cli.assessing import forecasts
 from studies.populations import Floats, Population
 
 POINTS = 4096  # of a population

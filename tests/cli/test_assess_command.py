@@ -11,7 +11,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.next_step import recalibrate_lines
+from rainproof.cli.assessing import recalibrate_lines
 
 COLUMNS = ["rain.csv", "--prob", "p", "--outcome", "y"]
 
@@ -143,7 +143,7 @@ def test_segments_are_named_without_being_asked_for(rain, capsys):
 
 
 def test_many_rows_are_compressed(rain, capsys, monkeypatch):
-    monkeypatch.setattr("rainproof.cli.rows.MANY_ROWS", 399)
+    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 399)
     for options, by in (([], None), (["--by", "city"], ["city"])):
         assert main(["assess", *COLUMNS, *options, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
@@ -156,10 +156,30 @@ def test_many_rows_are_compressed(rain, capsys, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_groups(rain, capsys, monkeypatch):
-    monkeypatch.setattr("rainproof.cli.rows.MANY_ROWS", 10)  # not for groups
+    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 10)  # not for groups
     y, p = rain
     assert main(["assess", *COLUMNS, "--groups", "city", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == rainproof.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
+def test_groups_of_several_columns(rain, capsys):
+    """What is the same in all of them is one group."""
+    y, p = rain
+    rows = [f"{a},{b},{k % 4},{k % 5},{k // 200}" for k, (a, b) in enumerate(zip(p, y, strict=True))]
+    Path("games.csv").write_text("\n".join(["p,y,season,home,away", *rows]))
+    several = ["--groups", "season", "home", "away"]
+    assert main(["assess", "games.csv", *COLUMNS[1:], *several, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    k = np.arange(400)
+    assert told == rainproof.assess(y, p, groups=k % 4 * 10 + k % 5 * 2 + k // 200, rng=0).to_dict()
+    for command in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
+        assert main([*command[:1], "games.csv", *COLUMNS[1:], *several, *command[1:], "-o", "o.json", "--quiet"]) == 0
+    assert main(["switch", "games.csv", "--old", "p", "--new", "p", "--outcome", "y", *several, "--quiet"]) == 0
+    assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", *several, "--quiet"]) == 0
+    Path("games.csv").write_text("p,y,season,home\n0.5,1,1,1\n0.5,0,1,\n")
+    assert main(["assess", "games.csv", *COLUMNS[1:], "--groups", "season", "home"]) == 2
+    assert "home must not contain nulls" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("grades", ["avoid,recalibrate", "use", "unknown", "use, unknown"])

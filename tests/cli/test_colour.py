@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rainproof.cli import main
-from rainproof.cli.colour import coloured, coloured_help, has_colours
+from rainproof.cli.output import coloured, coloured_help, has_colours
 
 
 class Terminal(io.StringIO):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -15,7 +16,9 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.cli import main
+from rainproof.cli import app, main, measuring, options, recalibrating
+from rainproof.core.segments import FEW_ROWS
+from rainproof.recalibration.methods import METHODS
 
 ROOT = Path(__file__).parent.parent.parent
 N = 400
@@ -213,24 +216,24 @@ def test_python_m_rainproof(rain):
 
 def test_python_m_rainproof_in_this_process(rain, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["rainproof", "--version"])
-    monkeypatch.setattr("rainproof.cli.stoppable", lambda process: nullcontext())  # signals are left to pytest
+    monkeypatch.setattr("rainproof.cli.app.stoppable", lambda process: nullcontext())  # signals are left to pytest
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_module("rainproof", run_name="__main__")
     assert capsys.readouterr().out == f"rainproof {rainproof.__version__}\n"
 
 
-@pytest.mark.parametrize(("argv", "frozen"), [("None", True), ("['--version']", False)])
-def test_what_is_imported_is_no_garbage(argv, frozen):
+@pytest.mark.parametrize(("argv", "seldom"), [("None", True), ("['--version']", False)])
+def test_garbage_is_seldom_searched_for(argv, seldom):
     """In a process of its own; a program that calls `main` keeps its own ways."""
     code = f"""
 import gc, sys
 from rainproof.cli import main
 sys.argv = ["rainproof", "--version"]
 main({argv})
-print(gc.isenabled(), gc.get_freeze_count() > 0)
+print(gc.isenabled(), gc.get_threshold()[0] > 50_000)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-2:] == ["True", str(frozen)]
+    assert done.stdout.split()[-2:] == ["True", str(seldom)]
 
 
 def test_characters_that_the_terminal_has_not(rain):
@@ -291,3 +294,17 @@ def test_the_demo(tmp_path):
     assert len(done.stdout.splitlines()) <= 30
     usage = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (usage.returncode, usage.stderr) == (1, "usage: python examples/make_rain_data.py FILE\n")
+
+
+def test_what_the_help_states_without_numpy_is_true():
+    assert measuring._FEW_ROWS == FEW_ROWS
+    assert tuple(METHODS) == recalibrating._METHODS
+
+
+def test_a_reading_option_is_offered_wherever_rows_are_read():
+    """All commands that take --outcome read rows alike."""
+    (commands,) = (a for a in app._parser("")._actions if isinstance(a, argparse._SubParsersAction))
+    reading = [parser for parser in commands.choices.values() if "--outcome" in parser._option_string_actions]
+    assert len(reading) == 9
+    for parser in reading:
+        assert set(options.ROWS) <= set(parser._option_string_actions)

@@ -54,6 +54,6 @@ def test_a_shell_that_is_not_known(capsys):
 
 def test_without_shtab_the_error_names_the_command(capsys, monkeypatch):
     found = importlib.util.find_spec
-    monkeypatch.setattr("rainproof.cli.completion.find_spec", lambda name: None if name == "shtab" else found(name))
+    monkeypatch.setattr("rainproof.cli.app.find_spec", lambda name: None if name == "shtab" else found(name))
     assert main(["completion", "bash"]) == 2
     assert capsys.readouterr().err == "rainproof: error: completion needs shtab: pip install shtab\n"

@@ -12,7 +12,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.measure import description
+from rainproof.cli.measuring import description
 from rainproof.core.result import wrapped
 
 

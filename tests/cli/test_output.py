@@ -8,8 +8,7 @@ import pty
 
 import pytest
 
-from rainproof.cli.output import say
-from rainproof.cli.progress import Progress
+from rainproof.cli.output import Progress, say
 
 
 def test_say_needs_no_encoding():
@@ -40,7 +39,7 @@ def terminal():
 def clock(monkeypatch):
     """A clock that stands still until the test turns it."""
     times = [100.0]
-    monkeypatch.setattr("rainproof.cli.progress.time.monotonic", lambda: times[-1])
+    monkeypatch.setattr("rainproof.cli.output.time.monotonic", lambda: times[-1])
     return times
 
 

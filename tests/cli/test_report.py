@@ -12,7 +12,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.cli.demo_data import as_csv, forecasts
+from rainproof.cli.assessing import as_csv, forecasts
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
 
@@ -143,7 +143,7 @@ def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):
     def interrupted(*_values, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rainproof.cli.assess.assess", interrupted)
+    monkeypatch.setattr("rainproof.assessment.assessing.assess", interrupted)
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html"]) == 130
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in Path().iterdir()] == ["rain.csv"]

@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 import rainproof
-from rainproof import cli
-from rainproof.cli import main
+from rainproof.cli import app, main
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
@@ -105,7 +104,7 @@ def test_what_to_dict_returns():
 
 def test_every_command_with_json_has_a_schema():
     """Asked of the parser: a command that learns --json needs a run above."""
-    (commands,) = (a for a in cli._parser("")._actions if isinstance(a, argparse._SubParsersAction))
+    (commands,) = (a for a in app._parser("")._actions if isinstance(a, argparse._SubParsersAction))
     printing = {name for name, parser in commands.choices.items() if "--json" in parser.format_help()}
     assert printing == {command[0] for _, command in RUNS}
 

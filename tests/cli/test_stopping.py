@@ -11,7 +11,7 @@ import pytest
 from helpers.processes import end_of, held_up, rainproof_process
 
 from rainproof.cli import main
-from rainproof.cli.stopping import stoppable
+from rainproof.cli.app import stoppable
 from rainproof.core.files import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]
@@ -30,13 +30,13 @@ pathlib.Path.open = opened
 # Code in C that looks for no signals, and would run for days, while a result is being written.
 BUSY = """
 import hashlib, os
-from rainproof.cli import results
+from rainproof.cli import output
 from rainproof.core.files import atomic_output
 def write(path, text):
     with atomic_output(path):
         os.open("pipe", os.O_RDONLY)
         hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
-results.write_atomic = write
+output.write_atomic = write
 """
 # While the command loads NumPy.
 IMPORTING = """
@@ -82,19 +82,20 @@ def test_a_busy_library_is_not_waited_for(number):
 
 
 def test_ctrl_c_while_modules_are_loaded():
-    with rainproof_process("--version", first=IMPORTING) as process, held_up(process, "pipe"):
+    with rainproof_process("measure", "a.csv", *COLUMNS, first=IMPORTING) as process, held_up(process, "pipe"):
         process.send_signal(signal.SIGINT)
         assert end_of(process) == (130, b"", b"")
 
 
 def test_what_is_ignored_stays_ignored():
     """As SIGHUP is under nohup."""
+    Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
     first = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{IMPORTING}"
-    with rainproof_process("--version", first=first) as process:
+    with rainproof_process("measure", "a.csv", *COLUMNS, first=first) as process:
         with held_up(process, "pipe"):
             process.send_signal(signal.SIGHUP)
         code, out, err = end_of(process)
-    assert (code, out[:10], err) == (0, b"rainproof ", b"")
+    assert (code, out[:15], err) == (0, b"a.csv: 100 rows", b"")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rainproof.cli import main, store
+from rainproof.cli import main, measuring
 
 COMMAND = ["store", "a.csv", "--prob", "p", "--outcome", "y", "-o", "a.parquet"]
 
@@ -14,7 +14,7 @@ def broken(monkeypatch):
     def read(*_, **__):
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(store, "read", read)
+    monkeypatch.setattr(measuring, "read", read)
 
 
 def test_it_is_said_in_one_line(broken, capsys, tmp_path, monkeypatch):

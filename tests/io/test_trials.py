@@ -154,7 +154,7 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     error = "y must be a share of the event, in [0, 1]; 2 values do not, the first is y[0] = -0.5 (line 2)"
     assert capsys.readouterr().err == f"rainproof: error: {error}\n"
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional", "--pos-label", "1"]) == 2
-    assert "fractional outcomes cannot be combined with pos_label or trials" in capsys.readouterr().err
+    assert "--fractional cannot be combined with --pos-label or --trials" in capsys.readouterr().err
 
 
 WORDS = {"Almost certain": 0.95, "likely": 0.7, "unlikely": 0.2}

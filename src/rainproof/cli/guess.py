@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from rainproof.cli.hints import meant_label
-from rainproof.cli.options import RECALIBRATED
+from rainproof.cli.options import as_list
+from rainproof.cli.reading import RECALIBRATED, meant_label
 from rainproof.errors import InputError
 from rainproof.io.columns import is_text
 from rainproof.io.files import check_columns
@@ -53,8 +53,7 @@ def guess_columns(arguments: argparse.Namespace) -> Guess:
     name, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:
         raise InputError(f"{name} has columns but no rows")
-    named = [*(prob if isinstance(prob, list) else [prob]), outcome]
-    check_columns(name, [one for one in named if one is not None], batch.schema.names)
+    check_columns(name, [*as_list(prob), *as_list(outcome)], batch.schema.names)
     batch = batch.slice(0, _LOOKED_AT)
     columns = {name: _values(batch.column(name)) for name in batch.schema.names}
     probs: list[str] = []
@@ -114,7 +113,7 @@ def _probabilities(columns: dict[str, Any], outcome: str, largest: float) -> lis
 
 def _outcomes(columns: dict[str, Any], prob: str | list[str] | None, pos_label: str | None) -> list[str]:
     """Columns of 0 and 1; with a label of the event, columns of two labels with it."""
-    taken = prob if isinstance(prob, list) else [prob]
+    taken = as_list(prob)
 
     def fits(values: Any) -> bool:
         distinct = set(values.tolist() if isinstance(values, np.ndarray) else values)

@@ -1,164 +1,26 @@
-"""Options that several commands share, and what follows from them: reading the files, building the decision."""
+"""The options that several commands share, each written once, and how they combine.
+
+A command names the options of `SHARED` that it takes. One that says how rows are read reaches the library under its
+own name: a new one is an entry here and a parameter of `rainproof.scan`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal
 
-from rainproof.cli.progress import Progress
-from rainproof.core.files import check_output, read_json
-from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments
-from rainproof.decisions.tasks import DecisionTask, is_number
+from rainproof.core.files import check_output
 from rainproof.errors import InputError
-from rainproof.io.databases import is_database
 from rainproof.io.files import describe_formats, expand
-from rainproof.io.reading import scan
 
 if TYPE_CHECKING:
+    from rainproof.decisions.tasks import DecisionTask
+
     Commands = argparse._SubParsersAction[Any]
-
-
-def new_command(
-    commands: Commands, run: Callable[[argparse.Namespace], int], name: str, summary: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    """Add a command: its name, the function that runs it, and its help texts."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=run)
-    return parser
-
-
-RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
-_FORECAST = {"--prob": "column of predicted probabilities, from 0 to 1"}
-
-
-def add_columns(
-    parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST, *, guess: bool = False
-) -> None:
-    """Add the files, their columns and the selection of rows.
-
-    `forecasts` are the options for predictions; with `guess` columns that are not named are guessed.
-    """
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="+",
-        help=f"{describe_formats()} files, or quoted patterns such as 'data/*.parquet', also in an object store "
-        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
-        "duckdb:///); - is standard input, whose format is recognised",
-    )
-    add_column_names(parser, forecasts, guess=guess)
-
-
-def add_column_names(
-    parser: argparse.ArgumentParser, forecasts: Mapping[str, str] = _FORECAST, *, guess: bool = False
-) -> None:
-    """Add the columns of files and the selection of rows, as `add_columns` does."""
-    guessed = "; guessed if left out" if guess else ""
-    for option, words in forecasts.items():
-        parser.add_argument(option, metavar="COL", required=not guess, help=words + guessed)
-    words = f"column of outcomes: 0 or 1, true or false{guessed}"
-    parser.add_argument("--outcome", metavar="COL", required=not guess, help=words)
-    parser.add_argument("--weight", metavar="COL", help="column of row weights")
-    parser.add_argument(
-        "--trials",
-        metavar="COL",
-        help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
-    )
-    parser.add_argument("--pos-label", metavar="LABEL", help="the outcome that is the event, where it is not 1")
-    parser.add_argument(
-        "--where", metavar="CONDITION", help="which rows to use, such as \"p is not null and region = 'north'\""
-    )
-    add_reading(parser)
-    parser.add_argument(
-        "--drop-missing", action="store_true", help="leave out rows with a missing value in a column that is read"
-    )
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add how the values of files are read."""
-    parser.add_argument(
-        "--sep", metavar="CHAR", type=_separator, help="what separates columns of text files (default: recognised)"
-    )
-    parser.add_argument("--percent", action="store_true", help="probabilities are in percent, from 0 to 100")
-    parser.add_argument(
-        "--confidence-words",
-        metavar="FILE",
-        help='JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
-    )
-
-
-def add_by(parser: argparse.ArgumentParser) -> None:
-    """Add the columns that segment the rows."""
-    parser.add_argument("--by", metavar="COL", nargs="+", help="columns that segment the rows")
-
-
-def add_groups(parser: argparse.ArgumentParser) -> None:
-    """Add the column of groups."""
-    parser.add_argument(
-        "--groups",
-        metavar="COL",
-        help="column of groups (patient, site, day): rows of a group may depend on each other; "
-        "all rows are then kept in memory, about 20 bytes each",
-    )
-
-
-def add_fractional(parser: argparse.ArgumentParser) -> None:
-    """Add the option that outcomes are shares."""
-    parser.add_argument(
-        "--fractional",
-        action="store_true",
-        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5): a row counts as two weighted rows "
-        "of one group; all rows are kept in memory",
-    )
-
-
-def add_costs(parser: argparse.ArgumentParser) -> None:
-    """Add the costs of the user's own decision."""
-    parser.add_argument("--cost-fp", metavar="COST", type=_cost, help="cost of a false alarm (act, but no event)")
-    parser.add_argument("--cost-fn", metavar="COST", type=_cost, help="cost of a miss (wait, but the event happens)")
-
-
-def add_assessment(parser: argparse.ArgumentParser) -> None:
-    """Add the options of an assessment."""
-    add_by(parser)
-    add_groups(parser)
-    add_fractional(parser)
-    add_costs(parser)
-    add_confidence(parser, "confidence level of the guarantee, the intervals and the test (default: 0.95)")
-    add_seed(parser)
-
-
-def add_confidence(parser: argparse.ArgumentParser, words: str) -> None:
-    """Add the confidence level."""
-    parser.add_argument("--confidence-level", metavar="C", type=probability, default=0.95, help=words)
-
-
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    """Add the seed of the random numbers."""
-    parser.add_argument("--seed", metavar="N", type=_seed, default=0, help="seed of the random numbers (default: 0)")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the options that give the result as JSON."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON instead of text")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="also write the result as JSON to this file")
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """Add the option to print nothing."""
-    parser.add_argument("--quiet", action="store_true", help="print neither text nor progress")
 
 
 def probability(text: str) -> float:
@@ -193,89 +55,214 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "act")) -> DecisionTask | None:
-    """Return the decision that the costs describe, or None where none are given."""
-    costs = (arguments.cost_fp, arguments.cost_fn)
-    if costs == (None, None):
-        return None
-    if None in costs:
-        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
-    return DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shared:
+    """An option that several commands take."""
+
+    help: str
+    metavar: str | None = None  # a switch has none
+    reads: Literal["values", "rows"] | None = None  # how values of any file, or rows with outcomes, are read
+    needed: bool = False  # whether a missing value in the column that it names is an error
+    more: dict[str, Any] = field(default_factory=dict)  # for argparse
+
+    def add(self, parser: argparse.ArgumentParser, *flags: str, words: str | None, **more: Any) -> None:
+        """Add it to a command, to which it means `words` if they are given."""
+        kind: dict[str, Any] = {"action": "store_true"} if self.metavar is None else {"metavar": self.metavar}
+        said = (words or self.help).replace("FORMATS", describe_formats())  # those that there are by now
+        parser.add_argument(*flags, help=said, **kind, **self.more, **more)
 
 
-def check_result(arguments: argparse.Namespace) -> None:
-    """Refuse, before the work, an output that cannot be written or is one of the files to read."""
-    if arguments.output is not None:
-        check_output(arguments.output, *local_files(arguments))
+SHARED = {
+    "file": Shared(
+        metavar="FILE",
+        help="FORMATS files, or quoted patterns such as 'data/*.parquet', also in an object store "
+        "(s3://, gs://, abfs://); or one table of a database (postgresql://user@host/name#table, sqlite:///, "
+        "duckdb:///); - is standard input, whose format is recognised",
+        more={"nargs": "+"},
+    ),
+    "--prob": Shared(metavar="COL", needed=True, help="column of predicted probabilities, from 0 to 1"),
+    "--old": Shared(metavar="COL", needed=True, help="column of the probabilities that are in use, from 0 to 1"),
+    "--new": Shared(metavar="COL", needed=True, help="column of the probabilities that may replace them"),
+    "--outcome": Shared(metavar="COL", needed=True, help="column of outcomes: 0 or 1, true or false"),
+    "--weight": Shared(metavar="COL", needed=True, reads="rows", help="column of row weights"),
+    "--trials": Shared(
+        metavar="COL",
+        needed=True,
+        reads="rows",
+        help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
+    ),
+    "--pos-label": Shared(metavar="LABEL", reads="rows", help="the outcome that is the event, where it is not 1"),
+    "--where": Shared(
+        metavar="CONDITION",
+        reads="rows",
+        help="which rows to use, such as \"p is not null and region = 'north'\"",
+    ),
+    "--sep": Shared(
+        metavar="CHAR",
+        reads="values",
+        help="what separates columns of text files (default: recognised)",
+        more={"type": _separator},
+    ),
+    "--percent": Shared(reads="values", help="probabilities are in percent, from 0 to 100"),
+    "--confidence-words": Shared(
+        metavar="FILE",
+        reads="values",
+        help='JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
+    ),
+    "--drop-missing": Shared(help="leave out rows with a missing value in a column that is read"),
+    "--keep-missing": Shared(
+        help="copy rows without a probability, with nothing in the new columns (otherwise they are an error)",
+    ),
+    "--by": Shared(metavar="COL", help="columns that segment the rows", more={"nargs": "+"}),
+    "--groups": Shared(
+        metavar="COL",
+        needed=True,
+        help="columns of groups (patient; or site and day): rows with the same values in them may depend on each "
+        "other; all rows are then kept in memory, about 20 bytes each",
+        more={"nargs": "+"},
+    ),
+    "--fractional": Shared(
+        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5): a row counts as two weighted rows "
+        "of one group; all rows are kept in memory",
+    ),
+    "--cost-fp": Shared(metavar="COST", help="cost of a false alarm (act, but no event)", more={"type": _cost}),
+    "--cost-fn": Shared(metavar="COST", help="cost of a miss (wait, but the event happens)", more={"type": _cost}),
+    "--confidence-level": Shared(
+        metavar="C",
+        help="confidence level of the guarantee, the intervals and the test (default: 0.95)",
+        more={"type": probability, "default": 0.95},
+    ),
+    "--seed": Shared(metavar="N", help="seed of the random numbers (default: 0)", more={"type": _seed, "default": 0}),
+    "--plot": Shared(metavar="FILE", help="also draw the result: .png, .svg or .pdf", more={"type": Path}),
+    "--json": Shared(help="print the result as JSON instead of text"),
+    "--output": Shared(metavar="FILE", help="also write the result as JSON to this file", more={"type": Path}),
+    "--quiet": Shared(help="print neither text nor progress"),
+}
+"""By name, in the order of the help."""
+
+VALUES = tuple(name for name, option in SHARED.items() if option.reads == "values")
+SELECTION = tuple(name for name, option in SHARED.items() if option.reads == "rows")
+ROWS = ("--outcome", *SELECTION, *VALUES, "--drop-missing")
+"""What a command takes that reads rows with outcomes."""
+COSTS = ("--cost-fp", "--cost-fn")
+RESULT = ("--json", "--output", "--quiet")
+_COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
+_PICTURES = (".png", ".svg", ".pdf")
+_BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
+
+
+def new_command(
+    commands: Commands, run: Callable[[argparse.Namespace], int], name: str, summary: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """Add a command: its name, the function that runs it, and its help texts."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False, **words: str) -> None:
+    """Add shared options to a command.
+
+    Parameters
+    ----------
+    names : str
+        The options, as in `SHARED`.
+    guess : bool
+        Whether the columns of predictions and outcomes are guessed if they are not named.
+    words : str
+        What an option means to this command, by its name in the arguments, where the table says something else.
+    """
+    for name in names:
+        option, said = SHARED[name], words.get(dest(name))
+        if name not in _COLUMNS:
+            option.add(parser, *(["-o"] if name == "--output" else []), name, words=said)
+        elif guess:
+            option.add(parser, name, words=f"{said or option.help}; guessed if left out")
+        else:
+            option.add(parser, name, words=said, required=True)
+
+
+def add_output(parser: argparse.ArgumentParser, words: str) -> None:
+    """Add the file that a command writes, which it needs a name for."""
+    SHARED["--output"].add(parser, "-o", "--output", words=words, required=True)
+
+
+def add_copied(parser: argparse.ArgumentParser) -> None:
+    """Add the file that is copied with new columns, and how it is read."""
+    words = "the file of predicted probabilities; - is standard input"
+    parser.add_argument("file", metavar="FILE", help=words)
+    add_shared(parser, "--prob", *VALUES, "--keep-missing")
+
+
+def dest(name: str) -> str:
+    """Return the name of an option in the arguments."""
+    return name.lstrip("-").replace("-", "_")
+
+
+def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return those of the shared options that were given, as they are typed."""
+    typed = []
+    for name in names:
+        value = getattr(arguments, dest(name), None)
+        if value not in (None, False, SHARED[name].more.get("default")):
+            typed += [name, *([] if value is True else map(str, as_list(value)))]
+    return typed
+
+
+def check_together(arguments: argparse.Namespace) -> None:
+    """Refuse shared options that cannot be combined."""
+    named = {name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)}
+    if named >= {"fractional", "by"}:
+        raise InputError("--fractional cannot be combined with --by: select the rows of a segment with --where")
+    if "fractional" in named and named & {"pos_label", "trials"}:
+        raise InputError("--fractional cannot be combined with --pos-label or --trials: outcomes are shares already")
+    if named >= {"plot", "output"} and arguments.plot.resolve() == arguments.output.resolve():
+        raise InputError(f"--plot and --output must be different files; both are {str(arguments.plot)!r}")
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse, before the work, a file that cannot be written or is one of those to read."""
+    plot: Path | None = getattr(arguments, "plot", None)
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(plot)!r}")
+    beside = (getattr(arguments, name, None) for name in _BESIDE)
+    sources = [*local_files(arguments), *(Path(path) for path in beside if path is not None)]
+    for path in (arguments.output, plot):
+        if path is not None:
+            check_output(path, *sources)
 
 
 def local_files(arguments: argparse.Namespace) -> list[Path]:
     """List the files to read that are on this machine."""
-    given = getattr(arguments, "file", [])  # a folder of stored samples is none
-    named = given if isinstance(given, list) else [given]
-    return [Path(path) for path in expand([name for name in named if "://" not in name])]
+    named = getattr(arguments, "file", [])  # a folder of stored samples is none
+    return [Path(path) for path in expand([name for name in as_list(named) if "://" not in name])]
 
 
-def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how rows are read, as arguments of `scan` and its relatives."""
-    return {
-        "weight": arguments.weight,
-        "pos_label": arguments.pos_label,
-        "where": arguments.where,
-        "percent": arguments.percent,
-        "confidence_words": words_of(arguments),
-        "trials": arguments.trials,
-        "sep": arguments.sep,
-    }
-
-
-def words_of(arguments: argparse.Namespace) -> dict[str, float] | None:
-    """Return the probability of each word, if there is a file of them."""
-    if arguments.confidence_words is None:
-        return None
-
-    def read(data: Any, _: bytes) -> dict[str, float]:
-        if not isinstance(data, dict) or not all(is_number(value) for value in data.values()) or not data:
-            raise InputError('it must be one object of words and numbers, such as {"almost certain": 0.95}')
-        return data
-
-    return read_json(arguments.confidence_words, "table of words", read)
-
-
-@overload
-def read(arguments: argparse.Namespace) -> Sample: ...
-@overload
-def read(arguments: argparse.Namespace, *, by: list[str] | None) -> Sample | Segments: ...
-def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:
-    """Read the rows of the files named, with progress on a terminal."""
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        found: Sample | Segments = scan(
-            arguments.file, arguments.prob, arguments.outcome, by=by, progress=progress, **reading(arguments)
-        )
-    return found
-
-
-def add_rewriting(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the file that is copied with new columns, and how it is read."""
-    parser.add_argument("file", metavar="FILE", help=f"the file {what}; - is standard input")
-    parser.add_argument("--prob", metavar="COL", required=True, help=_FORECAST["--prob"])
-    add_reading(parser)
-    parser.add_argument(
-        "--keep-missing",
-        action="store_true",
-        help="copy rows without a probability, with nothing in the new columns (otherwise they are an error)",
-    )
-
-
-def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how the file is read, as arguments of `append_columns`."""
-    if "://" in arguments.file and is_database(arguments.file):
-        raise InputError("FILE must be a file: a table of a database is changed there (see Recalibrator.to_sql)")
-    options = {name: getattr(arguments, name) for name in ("prob", "sep", "keep_missing", "percent")}
-    return {**options, "confidence_words": words_of(arguments)}
+def as_list(value: Any) -> list[Any]:
+    """Return the values of an option that takes one or several, or none."""
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def files_read(arguments: argparse.Namespace) -> str:
     """Name the file, or the first of several and their number."""
     first: str = "standard input" if arguments.shown[0] == "-" else arguments.shown[0]
     return first if len(arguments.shown) == 1 else f"{first} and {len(arguments.shown) - 1} more"
+
+
+def task_of(arguments: argparse.Namespace, actions: Sequence[str] = ("wait", "act")) -> DecisionTask | None:
+    """Return the decision that the costs describe, or None where none are given."""
+    from rainproof.decisions.tasks import DecisionTask
+
+    costs = (arguments.cost_fp, arguments.cost_fn)
+    if costs == (None, None):
+        return None
+    if None in costs:
+        raise InputError("--cost-fp and --cost-fn must be given together: their ratio sets the threshold")
+    return DecisionTask.from_costs(false_positive=costs[0], false_negative=costs[1], actions=actions)

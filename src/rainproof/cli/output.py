@@ -1,9 +1,32 @@
-"""Writing to the terminal: text that any terminal can show."""
+"""What the user sees: text that any terminal can show, colours, progress, and results in files."""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import TextIO
+import re
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+
+from rainproof.core.files import atomic_output, write_atomic
+from rainproof.core.result import rows, wrapped
+from rainproof.errors import RainproofWarning
+
+if TYPE_CHECKING:
+    from rainproof.core.sample import Sample
+
+_RESET = "\x1b[0m"
+_STYLES = {"bold": "\x1b[1m", "green": "\x1b[1;32m", "yellow": "\x1b[1;33m", "red": "\x1b[1;31m", "cyan": "\x1b[36m"}
+_HEADING = re.compile(r"^(\w[\w ]*:)(?=$| )", re.MULTILINE)
+_OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
+_PATIENCE = 2.0  # seconds that need no explanation
+_PAUSE = 0.2  # seconds between two lines, each over the last
+_WIDTH = 30  # of the bar
 
 
 def one_line(text: str) -> str:
@@ -25,3 +48,130 @@ def let_go(stream: TextIO | None) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def say_paragraphs(paragraphs: Iterable[str]) -> None:
+    """Print paragraphs, each wrapped to the width of a terminal."""
+    say(sys.stdout, "".join(f"{wrapped(text)}\n" for text in paragraphs))
+
+
+def write_json(document: dict[str, Any], path: Path | None) -> str:
+    """Return a result as JSON, and write it to a file if one is given."""
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if path is not None:
+        write_atomic(path, text)
+    return text
+
+
+def written(what: str, path: Path) -> str:
+    """Say where a result was written."""
+    return f"{what} written to {one_line(str(path))}"
+
+
+def rows_read(file: str, sample: Sample, weight: str | None) -> str:
+    """Describe what was read in a line."""
+    read = rows(sample.n)
+    if weight is not None:
+        read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective rows)"
+    return f"{one_line(file)}: {read}, event rate {100 * sample.event_rate:.3g}%"
+
+
+def without_warnings() -> warnings.catch_warnings[None]:
+    """Ignore the warnings of rainproof: the verdict states them."""
+    return warnings.catch_warnings(action="ignore", category=RainproofWarning)
+
+
+def has_colours(stream: TextIO | None) -> bool:
+    """Whether to colour what goes to a stream: terminals, unless NO_COLOR is set (no-color.org)."""
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty() and (os.name != "nt" or "WT_SESSION" in os.environ)
+
+
+def coloured(text: str, style: str, stream: TextIO | None) -> str:
+    """Return the text in bold or a colour, where the stream has them."""
+    return f"{_STYLES[style]}{text}{_RESET}" if has_colours(stream) else text
+
+
+def coloured_help(text: str, stream: TextIO | None) -> str:
+    """Return a help text with coloured headings and options; the visible characters stay the same."""
+    if not has_colours(stream):
+        return text
+    text = _HEADING.sub(lambda found: f"{_STYLES['bold']}{found[1]}{_RESET}", text)
+    return _OPTION.sub(lambda found: f"{_STYLES['cyan']}{found[1]}{_RESET}", text)
+
+
+class Progress:
+    """Call it with the rows done so far: it shows them on a terminal, once the work takes long.
+
+    It draws a bar where the number of all rows is known, as its second argument.
+
+    Parameters
+    ----------
+    stream : text stream or None
+        Where to show it; nothing is shown where it is not a terminal.
+    quiet : bool
+        Whether to show nothing at all.
+    patience : float
+        Seconds to wait before anything is shown.
+    what : str
+        What is counted.
+    """
+
+    def __init__(
+        self, stream: TextIO | None, *, quiet: bool = False, patience: float = _PATIENCE, what: str = "rows read"
+    ) -> None:
+        self._stream = None if quiet or stream is None or not stream.isatty() else stream
+        self._next = time.monotonic() + patience
+        self._shown = ""
+        self._what = what
+
+    def __call__(self, rows: int, total: int = 0) -> None:
+        self.say(f"{bar(rows, total)}{rows:,} {self._what}")
+
+    def say(self, text: str) -> None:
+        """Show a text instead of a count."""
+        now = time.monotonic()
+        if self._stream is not None and now >= self._next:
+            self._next = now + _PAUSE
+            self._show(text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        assert self._stream is not None
+        self._stream.write(f"\r{' ' * len(self._shown)}\r{text}")
+        self._stream.flush()
+        self._shown = text
+
+
+def bar(done: int, total: int) -> str:
+    """A bar; empty where the number of all rows is not known."""
+    if not total:
+        return ""
+    share = min(1.0, done / total)
+    return f"[{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  "
+
+
+class Drawable(Protocol):
+    """A result that draws itself."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw into axes."""
+
+
+def draw(result: Drawable, path: Path) -> None:
+    """Draw a result into a file, which is written whole or not at all."""
+    from rainproof.plots.style import new_figure
+
+    figure = new_figure(figsize=(8, 4.5))
+    result.plot(figure.add_subplot())
+    with atomic_output(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")

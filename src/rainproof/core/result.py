@@ -10,8 +10,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 WIDTH = 80  # of a line on a terminal
 KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
 
@@ -127,7 +125,7 @@ def html_fields(told: Mapping[str, Any]) -> str:
         if size - 1 in columns:  # edges: each row begins at one
             columns[size - 1] = {name: edges[:-1] for name, edges in columns.pop(size).items()} | columns[size - 1]
     for size, named in columns.items():
-        at = np.unique(np.linspace(0, size - 1, _MOST).round().astype(int)).tolist()
+        at = sorted({round(k * (size - 1) / (_MOST - 1)) for k in range(_MOST)})
         tables.append(_table(list(named), [[column[k] for column in named.values()] for k in at], size))
     return (f"<table>{''.join(single)}</table>" if single else "") + "".join(tables)
 

@@ -1,0 +1,279 @@
+"""The command itself: its arguments, the table of commands, errors in one line, and an end whenever it is asked to."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+# Nothing heavy up here, nor in the modules of commands: until `stoppable` is entered, Ctrl-C would print a traceback,
+# and help should not wait for NumPy. What a command needs is imported when it runs.
+from rainproof import __version__
+from rainproof.cli.options import check_together, new_command
+from rainproof.cli.output import coloured_help, let_go, one_line, say
+from rainproof.cli.reading import STDIN, prepared, without_pandas
+from rainproof.core.files import remove_unfinished
+from rainproof.errors import InputError, MissingExtraError, RainproofError
+
+if TYPE_CHECKING:
+    from rainproof.cli.options import Commands
+
+FAILED = 2
+UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
+INTERRUPTED = 130  # 128 + SIGINT, as shells count; other signals likewise
+NOBODY_READS = 141  # 128 + SIGPIPE
+_OBJECTS = 100_000  # between two searches for garbage; 700 would mean many searches of what is imported, in vain
+_GRACE = 0.5  # seconds to unwind in; a library that is busy, or restarts what it waits for, is not waited for
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+COMMANDS = {
+    "assess": "assessing",
+    "compare": "comparing",
+    "measure": "measuring",
+    "report": "assessing",
+    "recalibrate": "recalibrating",
+    "apply": "recalibrating",
+    "policy": "deciding",
+    "decide": "deciding",
+    "switch": "comparing",
+    "store": "measuring",
+    "monitor": "measuring",
+    "stream": "recalibrating",
+    "demo": "assessing",
+    "completion": "app",
+}
+"""The module of each, whose function `add_NAME` adds it, in the order of the help."""
+
+_DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
+_EPILOG = """\
+examples:
+  rainproof demo --open
+  rainproof rain.csv                    (assess it, with columns that are guessed)
+  rainproof measure rain.csv --prob probability --outcome rained
+  rainproof assess rain.csv --prob probability --outcome rained
+  rainproof compare rain.csv --prob old new --outcome rained \\
+      --cost-fp 1 --cost-fn 9
+  rainproof report rain.csv --prob probability --outcome rained -o report.html
+  rainproof recalibrate rain.csv --prob probability --outcome rained -o map.json
+  rainproof apply today.csv --map map.json --prob probability -o better.csv
+  rainproof policy rain.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  rainproof decide today.csv --policy policy.json --prob probability --id city \\
+      -o decided.csv
+  rainproof switch rain.csv --old probability --new challenger --outcome rained
+
+'rainproof COMMAND --help' explains a command.
+"""
+_COMPLETION = """\
+Print a script that makes a shell complete rainproof's commands, options and
+files.
+"""
+_COMPLETION_MORE = """\
+examples:
+  source <(rainproof completion bash)                  (in ~/.bashrc)
+  rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
+  rainproof completion fish > ~/.config/fish/completions/rainproof.fish
+
+Needs shtab: pip install shtab. The script itself needs nothing.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Report wrong arguments in one line, and print help in colour where there are colours."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.color = False  # from Python 3.14 on it has colours of its own; ours are the same everywhere
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see '{self.prog} --help')")
+
+    def print_help(self, file: Any = None) -> None:
+        stream = file or sys.stdout
+        say(stream, coloured_help(self.format_help(), stream))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line of error.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, without the name of the program; those of this process if left out.
+    """
+    try:
+        with stoppable(process=argv is None):
+            status = _run(argv)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+            return status
+    except RainproofError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt as stop:
+        return 128 + stop.args[0] if stop.args else INTERRUPTED
+    except BrokenPipeError:
+        let_go(sys.stdout)
+        return NOBODY_READS
+    except OSError as error:
+        let_go(sys.stdout)
+        return _fail(f"cannot write: {error.strerror}")
+    except Exception as error:
+        if os.environ.get("RAINPROOF_TRACEBACK"):
+            raise
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        _fail(
+            f"unforeseen {reason:.300} (a fault of rainproof; please report it with what RAINPROOF_TRACEBACK=1 shows)"
+        )
+        return UNFORESEEN
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    given = _with_command(sys.argv[1:] if argv is None else list(argv))
+    if argv is None:  # a process of its own
+        gc.set_threshold(_OBJECTS)
+    parser = _parser(given[0] if given else "")
+    try:
+        arguments = parser.parse_args(given)
+    except SystemExit:  # --help and --version have said what was asked
+        return 0
+    if arguments.command is None:
+        parser.print_help(sys.stderr)
+        return FAILED
+    if argv is None and hasattr(arguments, "outcome"):  # it reads rows
+        without_pandas()
+    run: Callable[[argparse.Namespace], int] = arguments.run
+    check_together(arguments)
+    with prepared(arguments):
+        return run(arguments)
+
+
+def _with_command(argv: list[str]) -> list[str]:
+    """Assess a file that is given without a command; refuse a word that is neither."""
+    word = argv[0] if argv else ""
+    if word != STDIN and (not word or word.startswith("-") or word in COMMANDS):
+        return argv
+    if word == STDIN or "." in word or "/" in word or Path(word).is_file():
+        return ["assess", *argv]
+    close = difflib.get_close_matches(word, COMMANDS, n=1)
+    meant = f"did you mean {close[0]!r}?" if close else f"commands are {', '.join(COMMANDS)}"
+    raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'rainproof --help')")
+
+
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser with one command, as the others take time to import; with all for help and completion."""
+    some = [command] if command in COMMANDS and command != "completion" else COMMANDS
+    parser = _Parser(
+        prog="rainproof",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(parser=parser)  # for completion, which is made from it
+    parser.add_argument("--version", action="version", version=f"rainproof {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name in some:
+        getattr(import_module(f"rainproof.cli.{COMMANDS[name]}"), f"add_{name}")(commands)
+    return parser
+
+
+def _fail(message: str) -> int:
+    with suppress(OSError):  # if even that cannot be said, the exit code says it
+        say(sys.stderr, f"rainproof: error: {one_line(message)}\n")
+    return FAILED
+
+
+@contextmanager
+def stoppable(*, process: bool) -> Iterator[None]:
+    """Turn the signals that ask a program to end into KeyboardInterrupt, whatever other libraries made of them.
+
+    Parameters
+    ----------
+    process : bool
+        Whether the command is all that the process does. Then the process ends even if the exception gets stuck;
+        else the signals mean afterwards what they meant before.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where Python lets nobody handle signals
+        yield
+        return
+    # What the parent wants ignored stays ignored, as under nohup.
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, _stop)
+    if process:
+        bell, listener = socket.socketpair()
+        bell.setblocking(False)
+        signal.set_wakeup_fd(bell.detach(), warn_on_full_buffer=False)
+        threading.Thread(target=_watch, args=(listener,), name="rainproof-stop", daemon=True).start()
+    try:
+        yield
+    finally:
+        if process:
+            remove_unfinished()
+        for number, handler in before.items():
+            if not process:
+                signal.signal(number, handler)
+            elif signal.getsignal(number) is _stop:  # all is done: there is nothing to unwind any more
+                signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    for other in _SIGNALS:  # once is enough: what cleans up is not stopped again
+        if signal.getsignal(other) is _stop:
+            signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt(number)
+
+
+def _watch(listener: socket.socket) -> None:
+    """Wait for a signal, give the main thread a moment to end, and end the process."""
+    number = listener.recv(1)[0]
+    while number not in _SIGNALS:
+        number = listener.recv(1)[0]
+    time.sleep(_GRACE)
+    remove_unfinished()
+    if "multiprocessing.process" in sys.modules:
+        for worker in sys.modules["multiprocessing.process"].active_children():
+            worker.terminate()
+    os._exit(128 + number)
+
+
+def add_completion(commands: Commands) -> None:
+    """Add the command and its options."""
+    summary = "print a completion script for your shell"
+    parser = new_command(commands, run_completion, "completion", summary, _COMPLETION, _COMPLETION_MORE)
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="your shell")
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """Make the script from the parser itself, so that the two cannot differ."""
+    if find_spec("shtab") is None:
+        raise MissingExtraError("completion", "shtab", "shtab")
+    shtab = import_module("shtab")
+    _complete_files(arguments.parser, shtab)
+    say(sys.stdout, shtab.complete(arguments.parser, arguments.shell))
+    return 0
+
+
+def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
+    """Mark the arguments that are files and folders, by their metavar."""
+    places = {"FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}
+    for action in parser._actions:
+        if action.metavar in places:
+            vars(action)["complete"] = places[action.metavar]
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, shtab)

@@ -1,0 +1,441 @@
+"""Commands that act on a forecast: ``rainproof policy`` makes a policy from costs, ``rainproof decide`` applies it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rainproof.cli.options import (
+    COSTS,
+    ROWS,
+    add_copied,
+    add_output,
+    add_shared,
+    check_outputs,
+    files_read,
+    new_command,
+    probability,
+    task_of,
+)
+from rainproof.cli.output import (
+    Progress,
+    one_line,
+    rows_read,
+    say,
+    say_paragraphs,
+    without_warnings,
+    write_json,
+    written,
+)
+from rainproof.cli.reading import read_rows, rewriting
+from rainproof.core.result import aligned, at_most, wrapped
+from rainproof.core.result import rows as rows_text
+from rainproof.core.version import VERSION
+from rainproof.errors import InputError
+from rainproof.io.files import describe_formats, need_pyarrow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rainproof.assessment.result import Assessment
+    from rainproof.cli.options import Commands
+    from rainproof.core.piecewise import PiecewiseMap
+    from rainproof.core.sample import Sample
+    from rainproof.decisions.policies import PolicyCost, RoundingPolicy
+    from rainproof.decisions.tasks import FiniteTask
+
+_POLICY = """\
+Make a policy: how to act on probabilities with a small loss for every decision.
+
+State the decision by two costs, or by the threshold from which to act. The policy
+rounds probabilities to a grid at random, then acts: the grid with the smallest
+loss on the past predictions and outcomes in files. So rows close to the threshold
+may get either action; what that costs on these rows is printed, beside the cost
+of acting on the probabilities as they are. With --map the policy recalibrates
+them first, by a map of 'rainproof recalibrate', which is stored in it.
+"""
+_POLICY_MORE = """\
+examples:
+  rainproof policy past.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  rainproof policy loans.parquet --prob p_default --outcome status \\
+      --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
+  rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
+      --map map.json -o policy.json
+
+'rainproof decide' applies the policy. For decisions with more than two actions
+use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
+A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
+--groups is for that grade alone.
+Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).
+"""
+_WAYS_OUT = {
+    "recalibrate": "Fit a map with 'rainproof recalibrate' and pass it as --map.",
+    "avoid": "Use another forecast, or act alike in every case.",
+}
+_GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
+
+
+def add_policy(commands: Commands) -> None:
+    """Add the command and its options."""
+    summary = "make a policy from costs and past predictions, for 'rainproof decide'"
+    parser = new_command(commands, run_policy, "policy", summary, _POLICY, _POLICY_MORE)
+    add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
+    parser.add_argument(
+        "--threshold", metavar="P", type=probability, help="instead of costs: act from this probability on"
+    )
+    parser.add_argument(
+        "--actions",
+        metavar=("LOW", "HIGH"),
+        nargs=2,
+        default=["wait", "act"],
+        help="names of the two actions (default: wait act)",
+    )
+    parser.add_argument("--map", metavar="FILE", help="a map of 'rainproof recalibrate' to apply before anything else")
+    parser.add_argument(
+        "--grid",
+        metavar="M",
+        type=_grid,
+        help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
+        "a finer grid acts at random less often, with a weaker guarantee",
+    )
+    add_shared(parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text")
+    add_output(parser, "the policy to write, as JSON")
+    add_shared(parser, "--quiet")
+
+
+def _grid(text: str) -> int:
+    if not text.isdecimal() or int(text) not in _GRIDS:
+        raise argparse.ArgumentTypeError(f"must be a power of two from 2 to {_GRIDS[-1]:,}; it is {text!r}")
+    return int(text)
+
+
+def run_policy(arguments: argparse.Namespace) -> int:
+    """Read the files, choose the grid, and write the policy."""
+    from rainproof.core.sample import Sample
+
+    task = _task(arguments)
+    check_outputs(arguments)
+    recalibration = _map(arguments)
+    rows, groups = read_rows(arguments)
+    assert isinstance(rows, Sample)  # as there is no --by
+    made = _made(arguments, task, rows, recalibration)
+    made.policy.save(arguments.output)
+    if arguments.quiet and not arguments.json:
+        return 0
+    found = None if recalibration is not None else _assessed(arguments, rows, groups)
+    grade = None if found is None else found.verdict.grade
+    if arguments.json:
+        say(sys.stdout, write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
+    else:
+        first = [rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
+        say_paragraphs([*first, made.guarantee(), made.randomness(weighted=arguments.weight is not None)])
+        say(sys.stdout, made.cost_table())
+        say_paragraphs([*made.price(grade), written("Policy", arguments.output)])
+    if found is not None and not arguments.quiet:
+        _warn(found)
+    return 0
+
+
+def _made(
+    arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
+) -> MadePolicy:
+    """Choose the grid, unless it is given, and compute what the policy costs on it and on the next finer one."""
+    from rainproof.core.sample import mapped
+    from rainproof.decisions.policies import RoundingPolicy, choose_grid, policy_cost
+
+    acted_on = rows if recalibration is None else mapped(rows, recalibration)
+    choice = choose_grid(acted_on, max_grid=arguments.grid)
+    losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
+
+    def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:
+        policy = RoundingPolicy(task, grid, seed=arguments.seed, recalibration=recalibration)
+        return policy, policy_cost(policy, rows)
+
+    grid: int = arguments.grid or choice.grid
+    finer = FinerGrid(grid=2 * grid, loss=losses[2 * grid], cost=on(2 * grid)[1].policy) if 2 * grid in losses else None
+    policy, cost = on(grid)
+    return MadePolicy(policy=policy, task=task, pooled=rows.grid, loss=losses[grid], cost=cost, finer=finer)
+
+
+def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
+    """The map to apply first, if any."""
+    from rainproof.recalibration.recalibrator import load_recalibrator
+
+    if arguments.map is None:
+        return None
+    recalibrator = load_recalibrator(arguments.map)
+    if recalibrator._by is not None:
+        raise InputError(
+            "--map must be a map without segments: with segments, use 'rainproof apply' before 'rainproof policy'"
+        )
+    return recalibrator.map_
+
+
+def _assessed(arguments: argparse.Namespace, rows: Sample, groups: NDArray[Any] | None) -> Assessment:
+    """The grade of the forecast; a map that is applied first is its own answer."""
+    from rainproof.assessment.assessing import assess
+
+    with without_warnings():
+        return assess(rows, groups=groups, measures=[], n_resamples=99, rng=arguments.seed)
+
+
+def _warn(found: Assessment) -> None:
+    """Say on stderr if the forecast should not be acted on as it is."""
+    from rainproof.assessment.words import other_event
+
+    verdict = found.verdict
+    way_out = other_event("--pos-label") if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    if way_out is not None:
+        text = f"{verdict.headline} {verdict.reason} {way_out}"
+        say(sys.stderr, f"{wrapped(f'rainproof: warning: {one_line(text)}')}\n")
+
+
+def _task(arguments: argparse.Namespace) -> FiniteTask:
+    """The decision, by its costs or its threshold."""
+    from rainproof.decisions.tasks import DecisionTask, as_finite
+
+    costs = [arguments.cost_fp, arguments.cost_fn]
+    if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
+        raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
+    task = task_of(arguments, arguments.actions)
+    if task is None:
+        return DecisionTask.threshold(arguments.threshold, actions=arguments.actions)
+    return as_finite(task, "--cost-fp")
+
+
+_ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FinerGrid:
+    """The next finer grid: its loss on these rows, and what the policy would cost on it."""
+
+    grid: int
+    loss: float
+    cost: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"grid": self.grid, "loss": self.loss, "cost": self.cost}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MadePolicy:
+    """A policy between two actions, with its loss and its costs on the rows that it was made from."""
+
+    policy: RoundingPolicy
+    task: FiniteTask
+    pooled: int | None  # the grid that the rows were compressed to, if they are many
+    loss: float
+    cost: PolicyCost
+    finer: FinerGrid | None
+
+    @property
+    def between(self) -> tuple[float, float] | None:
+        """The multiples of 1/grid around the threshold: the rounding decides what is done between them."""
+        above = int(self.policy._choices.searchsorted(1))  # the first point where the second action is best
+        # A threshold that is 0 in double precision has no point below it.
+        return ((above - 1) / self.policy.grid, above / self.policy.grid) if above else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "grid": self.policy.grid,
+            "loss": self.loss,
+            "random_between": None if self.between is None else list(self.between),
+            "cost": self.cost.to_dict(),
+            "finer": None if self.finer is None else self.finer.to_dict(),
+            "policy": self.policy.to_dict(),
+        }
+
+    def guarantee(self) -> str:
+        """What the policy promises, on these rows: what rounding buys."""
+        # Pooling to a finer grid changes no loss on this one, unless a map is applied in between.
+        pooled = "" if self.pooled is None or self.policy.recalibration is None else f", pooled to 1/{self.pooled},"
+        return (
+            f"Grid 1/{self.policy.grid}: on these rows{pooled} no decision that rests on {self._probabilities} rounded "
+            f"to it, whatever its costs, loses more than {at_most(self.loss)} of what is at stake per case "
+            "(best minus worst outcome), compared with the best change of actions in hindsight."
+        )
+
+    def randomness(self, *, weighted: bool) -> str:
+        """Where the action is random, and for how many of these rows."""
+        if self.between is None:
+            return "The rounding is random, but it changes no action at this threshold."
+        low, high = self.between
+        whose = "recalibrated probability" if self.policy.recalibration is not None else "probability"
+        share = f"{100 * self.cost.random_share:.3g}% of these rows{' by weight' * weighted}"
+        return (
+            f"The rounding is random: a row with a {whose} between {low:.6g} and {high:.6g} may get either action, "
+            f"depending on its id. That is {share}. All others get the action that the threshold says."
+        )
+
+    def cost_table(self) -> str:
+        """The expected cost per case of the policy, without rounding, and of always doing the same."""
+        from rainproof.decisions.tasks import show_threshold
+
+        miss, alarm = (self.task.matrix.max(axis=0) - self.task.matrix)[[0, 1], [1, 0]].tolist()
+        named = {
+            "this policy, on average over its rounding": self.cost.policy,
+            f"{self._second} from {show_threshold(self.task.thresholds[0])} on, without rounding": self.cost.unrounded,
+            **{f"always {_quoted(name)}": cost for name, cost in reversed(self.cost.always.items())},
+        }
+        lines = aligned([[f"  {name}", f"{cost:.4g}"] for name, cost in named.items()], left=1)
+        pooled = "" if self.pooled is None else f" pooled to 1/{self.pooled}"
+        units = f"a false alarm costs {alarm:g}, a miss {miss:g}"
+        head = f"Cost per case on these rows{pooled}, an estimate for new ones ({units}):"
+        return "\n".join([wrapped(head), *lines, ""])
+
+    def price(self, grade: str | None) -> list[str]:
+        """What rounding costs and buys, the way to round less, and what costs less."""
+        from rainproof.decisions.tasks import show_threshold
+
+        extra, least = self.cost.policy - self.cost.unrounded, _ROUNDING * self.task.scale
+        said = self._price(extra) if extra > least else [_no_price(extra, least)]
+        name, alike = min(self.cost.always.items(), key=lambda item: item[1])
+        if alike <= min(self.cost.policy, self.cost.unrounded) + least:
+            said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
+        elif extra > least and grade == "use":
+            start = show_threshold(self.task.thresholds[0])
+            said.append(
+                f"'rainproof assess' grades these probabilities \"use\" and recommends {self._second} from {start} on, "
+                "which needs no policy. Use this policy if you need its guarantee."
+            )
+        return said
+
+    def _price(self, extra: float) -> list[str]:
+        said = [
+            f"Rounding costs {extra:.4g} per case here. It buys the guarantee above, for every decision and against "
+            "every change of actions; without rounding, 'rainproof assess' has one that covers corrections that "
+            "keep the ranking only."
+        ]
+        if self.finer is not None:
+            said.append(
+                f"A finer grid rounds less, but its guarantee is no better: --grid {self.finer.grid} costs "
+                f"{self.finer.cost:.4g} per case, with {at_most(self.finer.loss)} instead of {at_most(self.loss)}."
+            )
+        return said
+
+    @property
+    def _second(self) -> str:
+        return _quoted(self.task.actions[1])
+
+    @property
+    def _probabilities(self) -> str:
+        return "probabilities" if self.policy.recalibration is None else "the recalibrated probabilities"
+
+
+def _no_price(extra: float, least: float) -> str:
+    if extra >= -least:
+        return "On these rows rounding costs nothing."
+    chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
+    return f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
+
+
+def _quoted(name: str) -> str:
+    return one_line(repr(name))
+
+
+_DECIDE = """\
+Apply a policy to each row of a file of predicted probabilities.
+
+The file is copied with a column 'action' added. Probabilities are rounded to the
+grid of the policy at random, so rows close to a threshold may get either action.
+The same id and probability always get the same one, in any file, order and
+process.
+"""
+_DECIDE_MORE = f"""\
+examples:
+  rainproof policy past.csv --prob probability --outcome rained \\
+      --cost-fp 35 --cost-fn 65 -o policy.json
+  rainproof decide today.csv --policy policy.json --prob probability --id city \\
+      -o decided.csv
+
+{
+    wrapped(
+        f"Files are {describe_formats()}. They are read in batches, so they may be larger than memory. The output "
+        "appears when it is complete, and never if anything goes wrong."
+    )
+}
+Exit code: 0 if all is decided, 2 if there is an error (one line on stderr).
+"""
+
+
+def add_decide(commands: Commands) -> None:
+    """Add the command and its options."""
+    summary = "apply a policy to each row of a file"
+    parser = new_command(commands, run_decide, "decide", summary, _DECIDE, _DECIDE_MORE)
+    add_copied(parser)
+    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
+    parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
+    parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
+    add_output(parser, "the file to write")
+    add_shared(parser, "--quiet")
+
+
+def run_decide(arguments: argparse.Namespace) -> int:
+    """Apply the policy to the file, and print how often each action was taken."""
+    need_pyarrow()
+    from rainproof.decisions.policies import load_policy
+    from rainproof.io.rows import append_columns  # which imports PyArrow
+
+    check_outputs(arguments)
+    policy = load_policy(arguments.policy)
+    if arguments.id is None and policy.rounding == "soft":
+        raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
+    taken: Counter[str | None] = Counter()
+    rounded: Counter[str] = Counter()
+    columns = {"action": _counting(policy, taken, rounded), **({"rounded": policy.round} if arguments.rounded else {})}
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        rows = append_columns(
+            arguments.file,
+            arguments.output,
+            ids=arguments.id,
+            new_columns=columns,
+            progress=progress,
+            **rewriting(arguments),
+        )
+    if not arguments.quiet:
+        counts = ", ".join(f"{one_line(repr(name))} {taken[name]:,} times" for name in policy.task.actions)
+        missing = rows - taken[None]
+        said = [f"{one_line(files_read(arguments))}: {rows_text(taken[None])} decided{counts and ': ' + counts}"]
+        if policy.rounding == "soft":
+            said.append(_randomness(policy, taken[None], rounded))
+        if missing:
+            said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new columns")
+        say_paragraphs([*said, written("Result", arguments.output)])
+    return 0
+
+
+def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str:
+    """Say that actions are random, for how many rows, and how many got another action for it."""
+    how = str(policy).splitlines()[-1]
+    if not policy.task.actions or not rows:
+        return how
+    share = f"{rows_text(rounded['random'])} ({100 * rounded['random'] / rows:.3g}%)"
+    could = f"{share} could get either of two actions, depending on the id"
+    other = f"{rounded['other']:,} got another action than without rounding"
+    return f"{how} {could}; {other}. 'rainproof policy' estimates what that costs."
+
+
+def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
+    """The policy, counting its decisions (as None), its actions where they have names, and what rounding changed."""
+    import numpy as np
+
+    from rainproof.decisions.policies import without_rounding
+
+    def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
+        taken[None] += len(p)
+        if not policy.task.actions:
+            return policy.decide(p, ids)
+        index = policy.decide_index(p, ids)
+        for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
+            taken[name] += int(count)
+        unrounded, random = without_rounding(policy, p)
+        rounded["random"] += int(random.sum())
+        rounded["other"] += int((index != unrounded).sum())
+        return np.array(policy.task.actions).take(index)
+
+    return decide
