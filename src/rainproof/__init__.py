@@ -7,33 +7,42 @@
 0.125
 """
 
-import ast
+from functools import cache
 from importlib import import_module
-from pkgutil import get_data
 from typing import Any
 
 from rainproof.core.version import VERSION
 
 __version__ = VERSION
 
-# Names are loaded when first asked for: `import rainproof` stays light, and the command is ready for Ctrl-C at once.
-# They are listed once, in the stub beside this file, as SPEC 1 of the scientific Python projects has it.
-_STUB = ast.parse(get_data(__name__, "__init__.pyi") or b"")
-_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
-_MODULES = {alias.name: str(node.module) for node in _IMPORTS for alias in node.names}
 _INNER_PACKAGES = ("assessment", "core", "decisions", "inference", "io", "measures", "report")
 
-__all__ = sorted(name for name, module in _MODULES.items() if module != "rainproof")
+
+# Names are loaded when first asked for: `import rainproof` stays light, and the command is ready for Ctrl-C at once.
+# They are listed once, in the stub beside this file, as SPEC 1 of the scientific Python projects has it.
+@cache
+def _modules() -> dict[str, str]:
+    """Return the module of each public name."""
+    import ast  # the command line, which needs no public name, does not wait for these
+    from pkgutil import get_data
+
+    stub = ast.parse(get_data(__name__, "__init__.pyi") or b"")
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _INNER_PACKAGES or _MODULES.get(name) == "rainproof":
+    if name in _INNER_PACKAGES:
         return import_module(f"rainproof.{name}")
-    if name in _MODULES:
-        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    if name == "__all__":
+        return sorted(name for name, module in _modules().items() if module != "rainproof")
+    if not name.startswith("_") and name in _modules():
+        if _modules()[name] == "rainproof":
+            return import_module(f"rainproof.{name}")
+        value = globals()[name] = getattr(import_module(_modules()[name]), name)
         return value
     raise AttributeError(f"module 'rainproof' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*_MODULES, "__version__"]
+    return [*_modules(), "__version__"]

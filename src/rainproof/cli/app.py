@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rainproof import __version__
 from rainproof.cli.options import check_together, new_command
 from rainproof.cli.output import coloured_help, let_go, one_line, say
-from rainproof.cli.reading import STDIN, prepared, without_pandas
+from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import remove_unfinished
 from rainproof.errors import InputError, MissingExtraError, RainproofError
 
@@ -153,7 +153,7 @@ def _run(argv: Sequence[str] | None) -> int:
         parser.print_help(sys.stderr)
         return FAILED
     if argv is None and hasattr(arguments, "outcome"):  # it reads rows
-        without_pandas()
+        import_lightly()
     run: Callable[[argparse.Namespace], int] = arguments.run
     check_together(arguments)
     with prepared(arguments):
