@@ -60,7 +60,7 @@ def looks(population: Population, repeats: int) -> Iterator[dict[str, Any]]:
         for start in range(0, len(y), STEP):
             so_far.update(y[start : start + STEP], p[start : start + STEP])
             sample = so_far.sample()
-            if sample._on_grid(GRID).loss >= truth:  # no bound is below the loss on the rows
+            if sample.on_grid(GRID).loss >= truth:  # no bound is below the loss on the rows
                 continue
             for level, anytime in failed:
                 # A bound at 95% is not below that at 50%.

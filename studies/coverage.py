@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import rainproof
 from rainproof.inference.intervals import PopulationPath
@@ -86,12 +85,11 @@ def held(
     truth: float,
     rng: np.random.Generator,
     *,
-    groups: NDArray[np.int64] | None = None,
     levels: tuple[float, ...] = LEVELS,
     resamples: int = RESAMPLES,
 ) -> list[bool]:
     """Whether the intervals by inversion, at each of the levels, contain the true value."""
-    statistic, atoms = as_statistic(measure), as_atoms(sample, groups)
+    statistic, atoms = as_statistic(measure), as_atoms(sample)
     path = PopulationPath(sample, atoms, statistic)
     low, high = 0.0, 1.0
     if path.value(0.0) < truth:

@@ -31,7 +31,7 @@ import rainproof
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import Candidate, CrossValidation, FitRows, Training
+from rainproof.recalibration.selection import Candidate, CrossValidation, Folds, divide, read_rows
 from studies.populations import Floats
 from studies.recalibration_data import DataSet, Drawn, data_sets
 
@@ -63,7 +63,7 @@ def log_losses(cross: CrossValidation) -> tuple[Floats, Floats]:
     return mean, np.sqrt(np.maximum(square - (mean - mean[least]) ** 2, 0) / cross.total)
 
 
-def chosen(training: Training, candidates: Sequence[Candidate]) -> dict[str, str]:
+def chosen(training: Folds, candidates: Sequence[Candidate]) -> dict[str, str]:
     """The candidate that other ways of choosing take, by the same cross-validation."""
     cross = CrossValidation(training, list(METHODS))
     loss, error = log_losses(cross)
@@ -82,7 +82,7 @@ def chosen(training: Training, candidates: Sequence[Candidate]) -> dict[str, str
     return {way: cross.methods[k] for way, k in best.items()}
 
 
-def rows_of(training: Training) -> tuple[Floats, NDArray[np.int64]]:
+def rows_of(training: Folds) -> tuple[Floats, NDArray[np.int64]]:
     """Predictions and outcomes, row by row."""
     count = training.weight.sum(axis=0).astype(np.int64)
     prob = np.concatenate([np.repeat(training.prob, count[y]) for y in (0, 1)])
@@ -110,7 +110,7 @@ def one(data_set: DataSet, n: int, repeat: int, probcal: bool) -> tuple[dict[str
         drawn = data_set.draw(n, rng)
     ours = rainproof.Recalibrator(rng=repeat).fit(drawn.p, drawn.y)
     (parts,) = np.random.default_rng(repeat).spawn(1)  # as in `fit`
-    training, _ = FitRows.read(drawn.p, drawn.y, None, None, None, None).split(parts)
+    training = divide(read_rows(drawn.p, drawn.y, None, None, None, None), parts)[0].folds
     values = {name: METHODS[name](training.table()).apply(drawn.prob) for name in METHODS}
     prob, event = rows_of(training)
     isotonic = IsotonicRegression(out_of_bounds="clip").fit(prob, event)

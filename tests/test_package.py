@@ -106,7 +106,7 @@ def test_every_exported_measure_is_catalogued():
     others |= {"guarantee", "loss_at_least", "sample_size", "switch_guarantee"}  # inference: bounds
     others |= {"find_changes", "monitor"}  # inference: over time
     others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
-    others |= {"load_sample", "load_samples", "save_sample", "scan", "split_outcomes", "sql"}  # engines, core
+    others |= {"load_sample", "load_samples", "save_sample", "scan", "sql"}  # engines, core
     others |= {"segment_tests"}  # inference, over segments
     others |= {"load_recalibrator"}  # recalibration
     others |= {"discrimination", "grade_table", "net_benefit"}  # inference: performance

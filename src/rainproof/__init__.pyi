@@ -29,8 +29,6 @@ from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.piecewise import PiecewiseMap as PiecewiseMap
 from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample
-from rainproof.core.sample import split_outcomes as split_outcomes
-from rainproof.core.segments import PairedSample as PairedSample
 from rainproof.core.segments import Segments as Segments
 from rainproof.decisions.policies import GridChoice as GridChoice
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy

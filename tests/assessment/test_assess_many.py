@@ -197,7 +197,8 @@ def test_shared_options_reach_every_forecast():
     y, p = rows(600)
     w = np.random.default_rng(1).random(600)
     groups = np.arange(600) // 3
-    forecasts = {"a": (np.where(y, "y", "n"), p), "b": (np.where(y, "y", "n"), p / 2)}
+    labels = np.where(y, "y", "n")  # the same object: the same rows
+    forecasts = {"a": (labels, p), "b": (labels, p / 2)}
     seen = []
     s = rainproof.assess_many(
         forecasts,

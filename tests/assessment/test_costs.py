@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
 import rainproof
-from rainproof.assessment.costs import LABELS, Cost, Split, TaskResult
-from rainproof.inference.proofs import Forecasts
-from rainproof.recalibration.selection import FitRows
+from rainproof.assessment.costs import LABELS, Cost, TaskResult
+from rainproof.recalibration.methods import IDENTITY
+from rainproof.recalibration.selection import Division, divide, read_rows
 
 TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
 
 
-def split(n=400, seed=0, **options):
+@dataclass(frozen=True)
+class Parts:
+    """Rows in parts, and the map that was fitted to some of them."""
+
+    division: Division
+    map: rainproof.PiecewiseMap
+
+    @property
+    def held(self):
+        return self.division.held_out[0]
+
+
+def split(n=400, seed=0):
     rng = np.random.default_rng(seed)
     p = rng.random(n)
     y = rng.random(n) < p**2
-    r = rainproof.Recalibrator("logistic", rng=seed).fit(p, y, **options)
-    fitted = r._training
-    return rainproof.Sample(y, p), Split(fitted=fitted, held=fitted.held_out[0], map=r.map_)
+    return fitted(rainproof.Sample(y, p), seed)
+
+
+def fitted(sample, seed=0):
+    r = rainproof.Recalibrator("logistic", rng=seed)
+    return sample, Parts(r._fit(sample), r.map_)
 
 
 def cost_of(act, y):
     return np.where(act, ~y * 1.0, y * 9.0)
 
 
-def result(sample, parts, task=TASK, group=None):
-    return TaskResult.of(sample, task, 8, Forecasts.all_of(sample, group), parts, 0.95)
+def result(sample, parts, task=TASK):
+    division, pieces = (None, IDENTITY) if parts is None else (parts.division, parts.map)
+    return TaskResult.of(sample, task, 8, division, pieces, 0.95)
 
 
 def test_every_rule_costs_what_it_says():
@@ -104,34 +120,23 @@ def test_the_result_prints_as_a_table():
     assert lines[2].split()[4:] == [f"{found.cost.mean:.4g}", f"({found.cost.low:.4g}", "to", f"{found.cost.high:.4g})"]
     assert lines[4].endswith(f", act from {found.best_threshold:.3g} on")
     assert str(replace(found, best_threshold=2.0)).splitlines()[4].endswith(", never act")
-    quadratic = TaskResult.of(
-        rainproof.Sample([0, 1], [0.1, 0.9]), rainproof.DecisionTask.quadratic(), 8, None, None, 0.95
-    )
+    quadratic = result(rainproof.Sample([0, 1], [0.1, 0.9]), None, rainproof.DecisionTask.quadratic())
     assert str(quadratic).startswith("The action is a number")
 
 
 def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
     _, parts = split()
-    negative, positive = parts.fitted.weight.sum(axis=0)
-    cost = [
-        negative[parts.fitted.prob >= c].sum() + 9 * positive[parts.fitted.prob < c].sum()
-        for c in [*parts.fitted.prob, 2.0]
-    ]
+    prob, (negative, positive) = parts.division.folds.prob, parts.division.folds.weight.sum(axis=0)
+    cost = [negative[prob >= c].sum() + 9 * positive[prob < c].sum() for c in [*prob, 2.0]]
     found = result(rainproof.Sample([0, 1], [0.1, 0.9]), parts)
-    assert found.best_threshold == [*parts.fitted.prob, 2.0][int(np.argmin(cost))]
+    assert found.best_threshold == [*prob, 2.0][int(np.argmin(cost))]
 
 
 def test_groups_make_the_intervals_wider():
     rng = np.random.default_rng(0)
     p = np.repeat(rng.random(200), 5)
     y = np.repeat(rng.random(200) < p[::5], 5)
-    narrow, wide = (
-        result(rainproof.Sample(y, p), Split(fitted=r._training, held=r._training.held_out[0], map=r.map_), group=group)
-        for r, group in (
-            (rainproof.Recalibrator("logistic", rng=0).fit(p, y), None),
-            (rainproof.Recalibrator("logistic", rng=0).fit(p, y, groups=np.arange(1000) // 5), np.arange(1000) // 5),
-        )
-    )
+    narrow, wide = (result(*fitted(rainproof.Sample(y, p, groups=groups))) for groups in (None, np.arange(1000) // 5))
     for name in ("cost", "cost_recalibrated"):
         (low, high), (lowest, highest) = ((getattr(x, name).low, getattr(x, name).high) for x in (narrow, wide))
         assert highest - lowest > 1.5 * (high - low), name
@@ -141,12 +146,10 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     rng = np.random.default_rng(1)
     p = rng.integers(0, 256, 2000) / 256
     sample = rainproof.Sample(rng.random(2000) < p, p).compress(256)
-    fitted, _ = FitRows.read(sample, None, None, None, None, None).split(rng)
-    held = fitted.held_out[0]
-    found = result(
-        sample, Split(fitted=fitted, held=held, map=rainproof.PiecewiseMap.steps(np.zeros(0), np.array([1.0])))
-    )
-    rows = Forecasts.all_of(sample, None)
+    division, _ = divide(read_rows(sample, None, None, None, None, None), rng)
+    held = division.held_out[0]
+    found = result(sample, Parts(division, rainproof.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
+    rows = sample.floor()
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
     assert found.cost.mean == pytest.approx(cost.mean())
@@ -166,11 +169,8 @@ def test_the_intervals_cover():
     for _ in range(200):
         y = rng.random(400) < 0.03
         sample = rainproof.Sample(y, np.full(400, 0.03))
-        fitted, _ = FitRows.read(np.full(400, 0.03), y, None, None, None, None).split(rng)
-        parts = Split(
-            fitted=fitted, held=fitted.held_out[0], map=rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.03]))
-        )
-        found = result(sample, parts).cost_never
+        division, _ = divide(read_rows(sample, None, None, None, None, None), rng)
+        found = result(sample, Parts(division, rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.03])))).cost_never
         assert found.high > found.low
         inside += found.low <= 0.27 <= found.high
     assert inside >= 180
@@ -179,7 +179,8 @@ def test_the_intervals_cover():
 def test_there_are_no_costs_without_actions_or_rows():
     sample, parts = split()
     assert result(sample, parts, rainproof.DecisionTask.quadratic()).cost is None
-    assert TaskResult.of(sample, TASK, 8, None, None, 0.95).cost is None
+    uneven = rainproof.Sample(sample.y_true, sample.y_prob, sample_weight=1 + sample.y_prob).compress()
+    assert result(uneven, None).cost is None  # its rows cannot be told apart
     undivided = result(sample, None)
     assert undivided.cost == result(sample, parts).cost
     assert (undivided.cost_recalibrated, undivided.n_held_out) == (None, 0)

@@ -43,8 +43,9 @@ def test_reversed_forecasts_are_noticed_and_noise_is_not():
     y = rng.random(300) < p
     found = {name: rainproof.Sample(y, q) for name, q in (("right", p), ("wrong", 1 - p), ("noise", rng.random(300)))}
     assert [is_reversed(s, auroc(s)) for s in found.values()] == [False, True, False]
-    assert is_reversed(found["wrong"], auroc(found["wrong"]), 100)
-    assert not is_reversed(found["wrong"], auroc(found["wrong"]), 5)
+    for groups, known in ((100, True), (5, False)):
+        grouped = rainproof.Sample(y, 1 - p, groups=np.arange(300) % groups)
+        assert is_reversed(grouped, auroc(grouped)) == known
 
 
 def test_noise_is_called_reversed_rarely():

@@ -141,8 +141,12 @@ def test_labels_that_do_not_fit(by, message):
 
 def test_by_is_for_rows():
     _, p, y = rows(150)
-    with pytest.raises(rainproof.InputError, match="by needs rows: a Sample does not keep their order"):
-        rainproof.assess(rainproof.Sample(y, p), by=["a"] * 150, **FAST)
+    label = ["a"] * 100 + ["b"] * 50
+    with pytest.raises(rainproof.InputError, match="by needs rows: a compressed sample does not keep"):
+        rainproof.assess(rainproof.Sample(y, p).compress(), by=label, **FAST)
+    expected = rainproof.assess(y, p, by=label, **FAST).to_dict()
+    assert rainproof.assess(rainproof.Sample(y, p), by=label, **FAST).to_dict() == expected
+    assert rainproof.assess(rainproof.Sample(y, p, by=label), **FAST).to_dict() == expected
     parts = Segments.from_samples({"a": rainproof.Sample(y, p)}, ["region"])
     with pytest.raises(rainproof.InputError, match="Segments hold predictions, weights, labels and names"):
         rainproof.assess(parts, by=["a"] * 150, **FAST)

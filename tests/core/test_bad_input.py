@@ -13,7 +13,7 @@ import rainproof
 
 NAN, INF = float("nan"), float("inf")
 LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
-SHARES = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
+SHARES = "; if these are shares (a draw is half a win), say so: fractional=True (--fractional)"
 
 CASES = {
     "NaN prediction": (
@@ -317,8 +317,10 @@ def test_series_in_another_order_are_refused():
     with pytest.raises(rainproof.InputError, match="y_true and sample_weight have the same index in another order"):
         rainproof.Sample(y, p[::-1], sample_weight=p)
     assert rainproof.Sample(y, p.reindex(y.index)).n == 3
-    assert rainproof.Sample(y, p.reset_index(drop=True)).n == 3  # other labels: paired by place, as arrays are
-    assert rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None])).n == 3
+    assert rainproof.Sample(y, p.reset_index(drop=True)).n == 3  # the default index: paired by place, as arrays are
+    assert rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=[2, 5, 7]).to_numpy()).n == 3
+    with pytest.raises(rainproof.InputError, match=r"y_true and y_prob have different indexes: .* y_prob.to_numpy\(\)"):
+        rainproof.Sample(y, pd.Series([0.2, 0.7, 0.9], index=["a", 1, None]))
 
 
 @pytest.mark.parametrize(

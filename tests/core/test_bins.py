@@ -95,7 +95,7 @@ def test_a_compressed_cell_goes_where_its_mean_goes():
 
 
 def test_any_edges_of_pooled_predictions():
-    table = rainproof.Sample([0, 1, 1, 0], [0.2, 0.4, 0.4, 0.8])._distinct_table()
+    table = rainproof.Sample([0, 1, 1, 0], [0.2, 0.4, 0.4, 0.8]).distinct()
     sums = BinSums.from_distinct(table, np.array([0.4, 0.4, 0.5]))
     assert_array_equal(sums.weight, [3, 0, 0, 1])
     assert_array_equal(sums.positive, [2, 0, 0, 0])

@@ -70,7 +70,7 @@ def test_every_kind_of_array(dtype, label):
 
 def test_rows_are_left_as_they_are():
     y, p = np.array([1, 0, 0]), np.array([0.5, 0.5, -0.0])
-    table = rainproof.Sample(y, p)._distinct_table()
+    table = rainproof.Sample(y, p).distinct()
     assert_array_equal(table.prob, [0, 0.5])
     assert_array_equal(p, [0.5, 0.5, 0])
     assert np.signbit(p[2])
@@ -84,7 +84,7 @@ def test_predictions_that_were_changed_after_the_check(value, weight):
     sample = rainproof.Sample(np.arange(100) % 2, p, sample_weight=weight)
     p[50] = value
     with pytest.raises(rainproof.InputError, match="the predictions changed after they were checked"):
-        sample._distinct_table()
+        sample.distinct()
 
 
 def test_predictions_that_change_between_two_passes():

@@ -8,7 +8,7 @@ import pytest
 import rainproof
 from rainproof.core import sample as module
 from rainproof.core.cells import RoundedSample
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 
 rng = np.random.default_rng(3)
 P = rng.random(3000)
@@ -17,11 +17,11 @@ Y = rng.random(3000) < P**1.5
 
 def test_each_grid_is_rounded_and_swept_once(monkeypatch):
     rounded, swept = [], []
-    round_once, curve_once = RoundedSample.from_sums, RegretCurve.from_rounded
+    round_once, curve_once = RoundedSample.from_sums, SwapCurve.from_rounded
     monkeypatch.setattr(
         RoundedSample, "from_sums", lambda sums, m, how="soft": rounded.append(m) or round_once(sums, m, how)
     )
-    monkeypatch.setattr(RegretCurve, "from_rounded", lambda r, swaps="all": swept.append(r.m) or curve_once(r, swaps))
+    monkeypatch.setattr(SwapCurve, "from_rounded", lambda r, swaps="all": swept.append(r.m) or curve_once(r, swaps))
     sample = rainproof.Sample(Y, P)
     profile, choice, bound = (
         rainproof.soft_binned_profile(sample),
@@ -32,22 +32,22 @@ def test_each_grid_is_rounded_and_swept_once(monkeypatch):
     assert sorted(rounded) == sorted(set(rounded))
     assert sorted(swept) == sorted(set(swept)) == choice.grids.tolist()
     assert curve.loss == choice.losses[choice.grids == 16] == bound.plug_ins[bound.grids == 16]
-    assert profile.losses[profile.grids == 16] == sample._on_grid(16).worst[0] / 3000
+    assert profile.losses[profile.grids == 16] == sample.on_grid(16).worst[0] / 3000
 
 
 def test_losses_on_one_grid():
-    found = rainproof.Sample(Y, P)._on_grid(8)
-    assert found.loss == pytest.approx(2 * found.curve().chord.value)
+    found = rainproof.Sample(Y, P).on_grid(8)
+    assert found.loss == pytest.approx(2 * found.curve().chord().value)
     assert found.bound == pytest.approx(2 * found.worst[0] / 3000 + 2 / 8)
     assert found.curve("monotone").loss <= found.loss
     assert found.curve("monotone") is found.curve("monotone")
-    hard = rainproof.Sample(Y, P)._on_grid(8, "hard")
+    hard = rainproof.Sample(Y, P).on_grid(8, "hard")
     assert hard.rounded.weight[0] == np.count_nonzero(P < 1 / 8)
 
 
 def test_large_grids_are_not_kept(monkeypatch):
     sample = rainproof.Sample(Y, P)
-    assert sample._on_grid(16) is sample._on_grid(16)
+    assert sample.on_grid(16) is sample.on_grid(16)
     monkeypatch.setattr(module, "_KEPT_POINTS", 16)
-    assert sample._on_grid(32) is not sample._on_grid(32)
-    assert sample._on_grid(32).loss == sample._on_grid(32).loss
+    assert sample.on_grid(32) is not sample.on_grid(32)
+    assert sample.on_grid(32).loss == sample.on_grid(32).loss

@@ -40,7 +40,7 @@ def test_isotonic_is_the_best_of_all_partitions(seed):
 @given(samples())
 def test_isotonic_is_the_formula_on_awkward_samples(sample):
     y, p, w = sample
-    entries = rainproof.Sample(y, p, sample_weight=w)._distinct_table()
+    entries = rainproof.Sample(y, p, sample_weight=w).distinct()
     expected = [float(h) for h in max_min(entries.negative, entries.positive)]
     np.testing.assert_allclose(isotonic(entries), expected, rtol=1e-14)
 
@@ -57,7 +57,7 @@ def test_by_hand():
 @given(samples())
 def test_the_fit_never_falls_and_is_sure_only_where_all_outcomes_agree(sample):
     y, p, w = sample
-    entries = rainproof.Sample(y, p, sample_weight=w)._distinct_table()
+    entries = rainproof.Sample(y, p, sample_weight=w).distinct()
     fit, fitted, constant = isotonic(entries), recalibrated(entries), merged(entries)
     assert (np.diff(fit) >= 0).all()
     assert not entries.positive[fit == 0].any()

@@ -7,7 +7,6 @@ import pytest
 
 import rainproof
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.sample import mapped
 
 RNG = np.random.default_rng(0)
 P, Y, W = RNG.random(2000), RNG.integers(0, 2, 2000), RNG.random(2000)
@@ -18,11 +17,11 @@ LINE = PiecewiseMap.from_ends(np.array([0.0, 1.0]), np.array([1.0]), np.array([0
 @pytest.mark.parametrize("weight", [None, W])
 def test_rows_and_cells(weight):
     sample = rainproof.Sample(Y, P, sample_weight=weight)
-    rows = mapped(sample, LINE)
+    rows = sample.map(LINE)
     np.testing.assert_array_equal(rows.y_prob, LINE(P))
     expected = rainproof.Sample(Y, LINE(P), sample_weight=weight)
     assert rainproof.brier_score(rows) == rainproof.brier_score(expected)
-    cells = mapped(sample.compress(1 << 16), LINE)
+    cells = sample.compress(1 << 16).map(LINE)
     assert (cells.n, cells.grid) == (2000, 1 << 16)
     assert cells.event_rate == pytest.approx(expected.event_rate)
     assert cells.effective_n == pytest.approx(expected.effective_n)
@@ -32,5 +31,5 @@ def test_rows_and_cells(weight):
 
 def test_the_ends():
     whole = PiecewiseMap.steps(np.array([0.5]), np.array([0.0, 1.0]))
-    found = mapped(rainproof.Sample([0, 1, 1, 0], [0.1, 0.9, 0.2, 1.0]).compress(4), whole)
+    found = rainproof.Sample([0, 1, 1, 0], [0.1, 0.9, 0.2, 1.0]).compress(4).map(whole)
     assert sorted(zip(found.y_prob.tolist(), found.y_true.tolist(), strict=True)) == [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import rainproof
 from rainproof.core._regret import bridge
 from rainproof.core.cells import RoundedSample
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 from rainproof.core.distinct import DistinctTable
 
 SWAPS = ("all", "monotone", "constant")
@@ -27,7 +27,7 @@ classes = st.sampled_from(SWAPS)
 
 
 def curve_of(y, p, w=None, swaps="all"):
-    return RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table(), swaps)
+    return SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct(), swaps)
 
 
 def random_rows(rng, n):
@@ -97,7 +97,7 @@ def test_between_predictions_the_curve_is_convex(sample, swaps):
     a, b = bridge(everywhere.mu, everywhere.value)
     share = 1.0 if a == b else (everywhere.mu[b] - 0.5) / (everywhere.mu[b] - everywhere.mu[a])
     envelope = share * everywhere.value[a] + (1 - share) * everywhere.value[b]
-    assert curve.chord.value == pytest.approx(envelope, abs=1e-15)
+    assert curve.chord().value == pytest.approx(envelope, abs=1e-15)
 
 
 def test_by_hand():
@@ -111,7 +111,7 @@ def test_by_hand():
     assert_allclose(points.left, [0, 0, 1 / 6, 0.3, 0], atol=1e-16)
     assert_allclose(points.right, [0, 0.2, 1 / 6, 0.1, 0], atol=1e-16)
     assert_allclose(points.value, [0, 0.2, 1 / 6, 0.3, 0], atol=1e-16)
-    chord = curve.chord
+    chord = curve.chord()
     assert (chord.mu_a, chord.mu_b, chord.above_a, chord.above_b) == (0.2, 0.6, False, True)
     assert (chord.share, chord.regret_a, chord.regret_b) == pytest.approx((0.25, 0.2, 0.3))
     assert chord.value == pytest.approx(0.275)
@@ -128,7 +128,7 @@ def test_by_hand_with_fewer_swaps():
         assert_allclose(points.mu, [0, 0.2, 0.5, 0.6, 1])
         assert_allclose(points.left, [0, 0, 0.125, 0.2, 0], atol=1e-16)
         assert_allclose(points.right, [0, 0.2, 0.125, 0, 0], atol=1e-16)
-        assert curve.chord.value == pytest.approx(0.2)
+        assert curve.chord().value == pytest.approx(0.2)
 
 
 def test_a_jump_where_a_prediction_is_right_on_average():
@@ -202,7 +202,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
     sums = rainproof.Sample(y, p, sample_weight=w)._cell_sums(m)
-    curve = RegretCurve.from_rounded(RoundedSample.from_sums(sums, m, rounding), swaps)
+    curve = SwapCurve.from_rounded(RoundedSample.from_sums(sums, m, rounding), swaps)
     pi, s = soft_binned_oracle.rounded(y, p, [float(x) for x in w], m, rounding)
     some = [j for j in range(m + 1) if pi[j]]
     table = (
@@ -210,7 +210,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
         np.array([pi[j] for j in some], dtype=object),
         np.array([s[j] for j in some], dtype=object),
     )
-    assert 2 * curve.chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
+    assert 2 * curve.chord().value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
 
 
 def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
@@ -220,7 +220,7 @@ def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
         weight=np.array([1.0, 0.0, 2.0]),
         positive=np.array([1.0 + 2**-52, 0.0, 1.0]),  # more events than rows, by rounding
     )
-    curve = RegretCurve.from_rounded(rounded)
+    curve = SwapCurve.from_rounded(rounded)
     assert_array_equal(curve.table.prob, [0, 0.75])
     assert_array_equal(curve.table.negative, [0, 1])
     assert_array_equal(curve.recalibrated, [1, 0.5])
@@ -233,7 +233,7 @@ def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
 def test_the_chord_is_the_highest_over_one_half(sample, swaps):
     y, p, w = sample
     table = exact_pooled(y, p, w)
-    chord = curve_of(y, p, w, swaps).chord
+    chord = curve_of(y, p, w, swaps).chord()
     assert 2 * chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-15)
     assert chord.mu_a <= 0.5 <= chord.mu_b
     assert chord.share * chord.mu_a + (1 - chord.share) * chord.mu_b == pytest.approx(0.5, abs=1e-15)
@@ -301,7 +301,7 @@ def test_bridge_finds_an_end_far_below_the_first_edge(seed):
 
 def test_one_threshold_where_the_envelope_rests_on_one_half():
     """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two actions."""
-    chord = curve_of([0, 0], [0.5, 0.5]).chord
+    chord = curve_of([0, 0], [0.5, 0.5]).chord()
     assert (chord.mu_a, chord.mu_b, chord.share, chord.value) == (0.5, 0.5, 1.0, 0.5)
     assert chord.above_a
     assert chord.above_b
@@ -319,9 +319,9 @@ def test_predictions_too_small_to_tell_apart():
 
 def test_what_each_class_swaps_for():
     table = DistinctTable(np.array([0.1, 0.5, 0.7]), np.array([1.0, 3.0, 1.0]), np.array([1.0, 1.0, 3.0]))
-    assert_array_equal(RegretCurve.from_table(table, "all").recalibrated, [0.5, 0.25, 0.75])
-    assert_array_equal(RegretCurve.from_table(table, "monotone").recalibrated, [1 / 3, 1 / 3, 0.75])
-    assert_array_equal(RegretCurve.from_table(table, "constant").recalibrated, [0.5, 0.5, 0.5])
+    assert_array_equal(SwapCurve.from_table(table, "all").recalibrated, [0.5, 0.25, 0.75])
+    assert_array_equal(SwapCurve.from_table(table, "monotone").recalibrated, [1 / 3, 1 / 3, 0.75])
+    assert_array_equal(SwapCurve.from_table(table, "constant").recalibrated, [0.5, 0.5, 0.5])
 
 
 @given(samples(max_size=10))

@@ -27,10 +27,12 @@ def test_parts_from_the_definition(rows, grouped):
     for i in range(len(rows)):
         for label, part in ((1, share[i]), (0, 1 - share[i])):
             if part:
-                expected.append((label, p[i], w[i] * part, given_groups[i] if grouped else i))
-    sample, groups = rainproof.split_outcomes(share, p, sample_weight=w, groups=given_groups)
-    found = zip(sample.y_true, sample.y_prob, sample.sample_weight, groups, strict=True)
+                expected.append((label, p[i], w[i] * part, i % 3 if grouped else i))
+    sample = rainproof.Sample(share, p, sample_weight=w, groups=given_groups, fractional=True)
+    found = zip(sample.y_true, sample.y_prob, sample.sample_weight, sample._group, strict=True)
     assert [tuple(row) for row in found] == expected
+    assert sample.n == (w > 0).sum()
+    assert sample.groups == (len({i % 3 for i in range(len(rows)) if w[i] > 0}) if grouped else None)
     assert sample.event_rate == pytest.approx(np.average(share, weights=w))
     assert rainproof.brier_score(sample) == pytest.approx(
         np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w)
@@ -42,12 +44,14 @@ def test_a_draw_is_one_draw():
     p = rng.random(500)
     share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 500)) / 2, 0, 1)
     assert 0.2 < (share == 0.5).mean() < 0.8
-    sample, groups = rainproof.split_outcomes(share, p)
-    one = rainproof.guarantee(sample, groups=groups, grid=16)
-    assert one.bound > rainproof.guarantee(sample, grid=16).bound  # which would count draws twice
-    sure, alone = rainproof.split_outcomes(np.round(p), p)
+    sample = rainproof.Sample(share, p, fractional=True)
+    one = rainproof.guarantee(sample, grid=16)
+    assert (one.n, one.groups, one.effective_n) == (500, None, pytest.approx(500))
+    parts = rainproof.Sample(sample.y_true, sample.y_prob, sample_weight=sample.sample_weight)
+    assert one.bound > rainproof.guarantee(parts, grid=16).bound  # which counts draws twice
+    sure = rainproof.Sample(np.round(p), p, fractional=True)
     expected = rainproof.guarantee(np.round(p), p, grid=16)
-    assert rainproof.guarantee(sure, groups=alone, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
+    assert rainproof.guarantee(sure, grid=16).bound == pytest.approx(expected.bound, rel=1e-12)
 
 
 @given(st.lists(ROW, min_size=1, max_size=12))
@@ -55,9 +59,9 @@ def test_a_draw_is_one_draw():
 def test_a_row_that_is_split_counts_once(rows):
     share, p, w = (np.array(column) for column in zip(*rows, strict=True))
     w[0] = 3.0
-    sample, _ = rainproof.split_outcomes(share, p, sample_weight=w)
+    sample = rainproof.Sample(share, p, sample_weight=w, fractional=True)
     summary = DataSummary.of(sample)
-    assert summary.n == (w > 0).sum() == sample._whole_rows
+    assert summary.n == (w > 0).sum() == sample.n
     assert summary.effective_n == pytest.approx(w.sum() ** 2 / (w @ w))
 
 
@@ -65,21 +69,21 @@ def test_an_assessment_counts_rows_and_not_their_parts():
     rng = np.random.default_rng(3)
     p = rng.random(400)
     share = np.clip(np.round(2 * p + rng.normal(0, 0.4, 400)) / 2, 0, 1)
-    sample, groups = rainproof.split_outcomes(share, p)
-    assert sample.n > 450
+    sample = rainproof.Sample(share, p, fractional=True)
+    assert len(sample.y_true) > 450
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=2)
-    a = rainproof.assess(sample, groups=groups, task=task, measures=[], n_resamples=19, rng=0)
+    a = rainproof.assess(sample, task=task, measures=[], n_resamples=19, rng=0)
     assert (a.summary.n, a.evidence.n, a.guarantee.n, a.task.n, a.task.n_held_out) == (400, 400, 400, 400, 100)
     assert a.recalibrator.certificate_.n == 100
-    assert (a.clinical.n, a.clinical.groups, a.clinical.net_benefit.n) == (400, 400, 400)
+    assert (a.clinical.n, a.clinical.groups, a.clinical.net_benefit.n) == (400, None, 400)
     assert (a.summary.weighted, a.summary.effective_n) == (False, pytest.approx(400))
     page = a.to_html()
     assert '<p class="rows">400 rows; event rate' in page
-    assert f"{sample.n} rows" not in page
+    assert f"{len(sample.y_true)} rows" not in page
 
 
 def test_rows_that_were_split_count_once_after_a_copy():
-    sample, _ = rainproof.split_outcomes([0.5, 1.0, 0.25], [0.4, 0.7, 0.2])
+    sample = rainproof.Sample([0.5, 1.0, 0.25], [0.4, 0.7, 0.2], fractional=True)
     for other in (copy.copy(sample), pickle.loads(pickle.dumps(sample))):
         assert DataSummary.of(other) == DataSummary.of(sample)
         assert DataSummary.of(other).n == 3
@@ -100,8 +104,6 @@ def test_rows_that_were_split_count_once_after_a_copy():
 )
 def test_what_is_refused(arguments, message):
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.split_outcomes(*arguments)
-    with pytest.raises(
-        rainproof.InputError, match=r"if these are shares .* split_outcomes splits them \(--fractional\)$"
-    ):
+        rainproof.Sample(*arguments, fractional=True)
+    with pytest.raises(rainproof.InputError, match=r"if these are shares .* say so: fractional=True \(--fractional\)$"):
         rainproof.Sample([0.5, 1], [0.5, 0.5])

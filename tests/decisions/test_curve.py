@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import DecisionTask, regret_curve, swap_regret
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 
 SWAPS = ("all", "monotone", "constant")
 classes = st.sampled_from(SWAPS)
@@ -74,7 +74,7 @@ def test_the_worst_task_by_its_mixture_for_every_class(swaps, seed):
     y = rng.random(400) < 0.3 + 0.2 * p
     curve, core = (
         regret_curve(y, p, swaps=swaps),
-        RegretCurve.from_table(rainproof.Sample(y, p)._distinct_table(), swaps),
+        SwapCurve.from_table(rainproof.Sample(y, p).distinct(), swaps),
     )
     mix = curve.worst_task.mixture()
     assert mix.weight @ core.points(mix.threshold).left == pytest.approx(curve.loss, abs=1e-12)

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import forecast_value
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 from rainproof.decisions.values import value_at
 
 
@@ -74,7 +74,7 @@ def test_random_thresholds_by_definition(rows, asked):
 def test_some_thresholds_without_the_curve(rows, asked):
     y, p, w = rows
     sample = rainproof.Sample(y, p, sample_weight=w)
-    found = value_at(sample._distinct_table(), np.array(asked))
+    found = value_at(sample.distinct(), np.array(asked))
     assert_allclose(found, forecast_value(sample)(asked), atol=1e-12)
 
 
@@ -84,14 +84,14 @@ def test_the_gaps_are_regret_curves(rows):
     y, p, w = rows
     curve, table = (
         forecast_value(y, p, sample_weight=w).curve,
-        rainproof.Sample(y, p, sample_weight=w)._distinct_table(),
+        rainproof.Sample(y, p, sample_weight=w).distinct(),
     )
     edges = np.append(curve.threshold[::2], 1.0)
     for swaps, gap in (
         ("monotone", curve.value_recalibrated - curve.value),
         ("constant", np.maximum(-curve.value, 0.0)),
     ):
-        points = RegretCurve.from_table(table, swaps).points(edges)
+        points = SwapCurve.from_table(table, swaps).points(edges)
         assert_allclose(gap[::2], points.right[:-1], atol=1e-12)
         assert_allclose(gap[1::2], points.left[1:], atol=1e-12)
 

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import rainproof
 from rainproof import DecisionTask, swap_regret
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 
 COSTS = DecisionTask.from_costs(false_positive=10, false_negative=40, actions=("wait", "treat"))
 both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
@@ -64,7 +64,7 @@ def test_a_random_response_equals_brute_force(sample, task, m):
 @given(samples(), tasks(max_actions=6))
 def test_per_prediction_is_the_integral_of_the_curve(sample, task):
     y, p, w = sample
-    curve = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table())
+    curve = SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct())
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == pytest.approx(
         integral(curve, task), abs=1e-12
     )
@@ -78,7 +78,7 @@ def test_quadratic_is_the_mean_square_and_the_integral(sample):
     q = np.array([weight[p == x] @ y[p == x] / max(weight[p == x].sum(), 1e-300) for x in p])
     got = swap_regret(y, p, task, sample_weight=w)
     assert got.value == pytest.approx(weight @ (p - q) ** 2 / weight.sum(), abs=1e-12)
-    curve = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table())
+    curve = SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct())
     assert got.value == pytest.approx(integral(curve, task), abs=1e-12)
     assert swap_regret(y, p, task, per="prediction", sample_weight=w).value == got.value
     assert sum(swap.saves for swap in got.swaps) == pytest.approx(got.value)

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import DecisionTask
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 
 UMBRELLA = [[10, -50], [4, 0], [-20, 30]]
 
@@ -324,7 +324,7 @@ def test_the_threshold_task_is_the_curve_at_its_threshold():
     rng = np.random.default_rng(1)
     p = np.round(rng.random(200), 2)
     sample = rainproof.Sample(rng.random(200) < p**2, p)
-    curve = RegretCurve.from_table(sample._distinct_table())
+    curve = SwapCurve.from_table(sample.distinct())
     for mu in (0.1, 0.35, 0.5, 0.77):
         regret = rainproof.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
         assert regret.in_units == pytest.approx(curve.points([mu]).left[0], abs=1e-14)

@@ -24,7 +24,7 @@ tilts = st.floats(1e-3, 1e3)
 
 def inputs_of(y, p, w=None):
     sample = rainproof.Sample(y, p, sample_weight=w)
-    return AsIsInputs.of(sample, sample.n, sample.effective_n)
+    return AsIsInputs.of(sample)
 
 
 def owed(w, n, tilt):

@@ -128,7 +128,7 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
         pull = bounds.pulls(tilts, 4, evidence.effective_n)
         mean += chance * float(bounds.PRIORS @ np.exp(-paid - 4 * np.log1p(-truth * pull / 4)))
         total += chance
-        wrong["adaptive"] += chance * (bounds.adaptive(evidence, delta) < truth - 1e-9)
+        wrong["adaptive"] += chance * (bounds.loss_at_most(evidence, delta) < truth - 1e-9)
         wrong["hoeffding"] += chance * (bounds.hoeffding(evidence.plug_in(), evidence.effective_n, delta) < truth)
     assert total == pytest.approx(1)
     assert mean <= 1 + 1e-9
@@ -140,7 +140,7 @@ def test_it_is_between_its_extremes_and_below_hoeffding(rows, m, delta):
     """Never above Hoeffding's bound with half the error budget, whatever the rows."""
     y, p, _ = rows
     evidence = evidence_of(y, p, None, m)
-    found = bounds.adaptive(evidence, delta)
+    found = bounds.loss_at_most(evidence, delta)
     least, most = bounds.extremes(len(y), evidence.plug_in(), delta)
     assert least - 1e-9 <= found <= most + 1e-9
     assert most <= bounds.hoeffding(evidence.plug_in(), len(y), delta / 2) + 1e-9
@@ -150,8 +150,8 @@ def test_it_is_between_its_extremes_and_below_hoeffding(rows, m, delta):
 def test_the_extremes_are_reached():
     perfect, split = evidence_of([0, 1] * 50, [0.0, 1.0] * 50), evidence_of([0, 1] * 50, [0.5] * 100)
     least, most = bounds.extremes(100, 0.0, 0.05)
-    assert bounds.adaptive(perfect, 0.05) == pytest.approx(least, abs=1e-9)
-    assert bounds.adaptive(split, 0.05) == pytest.approx(most, abs=1e-9)
+    assert bounds.loss_at_most(perfect, 0.05) == pytest.approx(least, abs=1e-9)
+    assert bounds.loss_at_most(split, 0.05) == pytest.approx(most, abs=1e-9)
 
 
 def test_hoeffding_by_hand():
@@ -163,4 +163,4 @@ def test_equal_weights_are_no_weights():
     rng = np.random.default_rng(0)
     p, y = rng.random(300), rng.integers(0, 2, 300)
     plain, heavy = evidence_of(y, p), evidence_of(y, p, np.full(300, 0.3))
-    assert bounds.adaptive(heavy, 0.05) == pytest.approx(bounds.adaptive(plain, 0.05), abs=1e-9)
+    assert bounds.loss_at_most(heavy, 0.05) == pytest.approx(bounds.loss_at_most(plain, 0.05), abs=1e-9)

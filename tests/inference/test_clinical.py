@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 import rainproof
-from rainproof.inference.intervals import Entries
+from rainproof.inference.intervals import Influence
 from rainproof.inference.performance import brier, observed_expected
 
 VALUES = json.loads((Path(__file__).parents[1] / "reference" / "clinical_values.json").read_text())
@@ -294,7 +294,7 @@ def test_intervals_cover_the_population():
     for _ in range(400):
         p = rng.random(300)
         y = rng.random(300) < p**2
-        entries = Entries.of(rainproof.Sample(y, p))
+        entries = Influence.of(rainproof.Sample(y, p))
         benefit = rainproof.net_benefit(y, p, [0.4])
         ends = {
             "auroc": rainproof.discrimination(y, p),

@@ -126,8 +126,8 @@ def test_scores_are_compared_by_the_rows_that_are_drawn(measure, weighted, group
     y, p, rng = rows(90)
     other, groups = 0.2 + 0.6 * p, rng.integers(0, 20, 90)
     w = rng.exponential(size=90) if weighted else None
-    a, b = (rainproof.Sample(y, forecast, sample_weight=w) for forecast in (p, other))
-    one, units = _together(a, b, as_statistic(measure), groups if grouped else None)
+    both = rainproof.Sample(y, {"a": p, "b": other}, sample_weight=w, groups=groups if grouped else None)
+    one, units = _together(both["a"], both["b"], as_statistic(measure))
     assert units == (len(set(groups)) if grouped else 90)
     for seed in range(10):
         source = np.random.default_rng(seed)
@@ -210,7 +210,7 @@ SAMPLE = rainproof.Sample([0, 1], [0.2, 0.7])
         ((SAMPLE, SAMPLE, [0.1, 0.2]), {"paired": False}, "or two Samples and nothing else"),
         ((SAMPLE, SAMPLE), {"paired": False, "groups": [1, 2]}, "groups, sample_weight and pos_label go with arrays"),
         (([0, 1], [0.1, 0.2], [0.1, 0.2]), {"paired": False}, "paired=False needs two Samples"),
-        (([0, 1], [0.1, 0.2]), {}, "y_prob is missing"),
+        (([0, 1], [0.1, 0.2]), {}, "y_prob_b is missing"),
         (
             ([0, 1], [0.1, 0.2], [0.1, 0.2]),
             {"measure": "calibration_decision_loss"},

@@ -12,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logit
 
-from rainproof.inference.proofs import Forecasts
+from rainproof.core.sample import Sample
 from rainproof.inference.tests import grouped_p_value
 
 
 def p_value(y, p, group, weight=None):
-    event, prob = np.asarray(y) == 1, np.asarray(p, float)
-    return grouped_p_value(Forecasts(event=event, prob=prob, weight=weight, group=np.asarray(group)))
+    return grouped_p_value(Sample(y, p, sample_weight=weight, groups=group))
 
 
 def log1p(u):

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 import rainproof
 from rainproof import guarantee
 from rainproof.core.result import at_most
-from rainproof.inference.bounds import BoundInputs, adaptive
+from rainproof.inference.bounds import BoundInputs, loss_at_most
 
 
 def forecasts(seed=0, n=2000, bend=1.0):
@@ -39,7 +39,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
         loss = rainproof.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
-        expected = simple if method == "hoeffding" else adaptive(BoundInputs.of(sample, m), delta)
+        expected = simple if method == "hoeffding" else loss_at_most(BoundInputs.of(sample, m), delta)
         assert bound == pytest.approx(expected, abs=1e-12)
     at = grids.index(g.grid)
     assert (g.bound, g.plug_in) == (g.bounds.min(), g.plug_ins[at])

@@ -122,8 +122,8 @@ def test_samples_of_clusters_have_the_correlation_of_the_sample():
     equal = np.repeat(rng.random(300) < p[::4], 4).astype(int)
     found = []
     for y in (equal, (rng.random(1200) < p).astype(int)):
-        sample = rainproof.Sample(y, p)
-        atoms = as_atoms(sample, groups)
+        sample = rainproof.Sample(y, p, groups=groups)
+        atoms = as_atoms(sample)
         path = PopulationPath(sample, atoms, as_statistic("brier_score"))
         found.append(path._alike)
     assert found[0] > 0.9

@@ -31,7 +31,7 @@ def test_the_bound_fails_for_at_most_delta_of_all_samples():
         failed = 0.0
         for drawn in itertools.product(range(4), repeat=5):
             at = list(drawn)
-            if module.betting_bound(weight[at], gain[at], bet, delta) > theta + 1e-9:
+            if module.at_least(weight[at], gain[at], delta, bets=np.array([bet])) > theta + 1e-9:
                 failed += math.prod(chance[at])
         assert failed <= delta
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
+from rainproof.core.sample import as_sample
 from rainproof.inference._draws import binomials, multinomial, repeats, tosses
 from rainproof.inference.resampling import Chances, Coin, Draw, UnevenCells, as_atoms
 
@@ -51,7 +52,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_atoms_hold_the_sample(kind):
     sample = KINDS[kind]()
-    atoms, table = as_atoms(sample), sample._distinct_table()
+    atoms, table = as_atoms(sample), sample.distinct()
     assert atoms.n == sample.n == atoms.units
     np.testing.assert_allclose(atoms.distinct, table.prob, rtol=1e-15)
     np.testing.assert_allclose(atoms.weight, table.negative + table.positive, rtol=1e-12)
@@ -76,7 +77,7 @@ def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
 
 
 def squared_weights(sample):
-    table = sample._distinct_table()
+    table = sample.distinct()
     if sample.grid is not None:
         cells = sample._cells
         return np.bincount(np.unique(cells.slot >> 1, return_inverse=True)[1], cells.squares)
@@ -89,7 +90,7 @@ def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
     sample = KINDS[kind]()
     atoms, rng = as_atoms(sample), np.random.default_rng(2)
     draws = [atoms.resample(rng) for _ in range(1500)]
-    table = sample._distinct_table()
+    table = sample.distinct()
     weight = np.array([draw.weight for draw in draws], float)
     total = table.negative + table.positive
     squares = squared_weights(sample)
@@ -125,7 +126,7 @@ def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
 def test_groups_come_whole():
     y, p, w = random_rows(60, weighted=True)
     groups = np.repeat(list("edcba"), 12)
-    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w), groups)
+    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w, groups=groups))
     assert atoms.units == 5
     rng = np.random.default_rng(0)
     position = np.argsort(p)
@@ -142,7 +143,7 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     y, p, w = random_rows(20, weighted=True)
     w[::2] = 0
     groups = np.array([7, 8] * 5 + [7, 9] * 5)  # the rows of 7 have no weight
-    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w), groups)
+    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w, groups=groups))
     assert atoms.n == 10
     assert atoms.units == 2
 
@@ -158,13 +159,13 @@ def test_rows_without_weight_and_their_groups_are_left_out():
 )
 def test_groups_that_cannot_be(groups, message):
     with pytest.raises(rainproof.InputError, match=message):
-        as_atoms(rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]), groups)
+        as_atoms(rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], groups=groups))
 
 
 def test_compressed_samples_have_no_groups():
     sample = rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4]).compress(8)
     with pytest.raises(rainproof.InputError, match="groups need rows: a compressed sample does not keep them"):
-        as_atoms(sample, [0, 0, 1, 1])
+        as_sample(sample, groups=[0, 0, 1, 1])
 
 
 def test_coins_are_fair_to_the_last_bit():

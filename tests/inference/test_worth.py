@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rainproof.inference.proofs import Forecasts, _bound, worth, worth_of_choice
+from rainproof.core.sample import Sample
+from rainproof.inference.proofs import _bound, worth, worth_of_choice
 
 
 def true_value(p, rate, mu, *, relative):
@@ -37,13 +38,14 @@ def test_the_bounds_fail_no_more_often_than_stated(name, kind):
         y = rng.random(300) < rate(p)
         options = {}
         if kind == "weights":
-            options = {"weight": rng.choice([0.2, 1.0, 3.0], 300)}
+            options = {"sample_weight": rng.choice([0.2, 1.0, 3.0], 300)}
         elif kind == "groups":
             p, y = np.repeat(p[:100], 3), np.repeat(y[:100], 3)
-            options = {"group": np.arange(300) // 3}
+            options = {"groups": np.arange(300) // 3}
         elif kind == "counts":
-            p, y, options = p[:100], y[:100], {"counts": np.ones(100, np.int64)}
-        found = worth(Forecasts(event=y, prob=p, **options), 0.8, rng)
+            p, y = np.floor(64 * p) / 64, y  # at the lower edges of cells, where a compressed sample has them
+        sample = Sample(y, p, **options)
+        found = worth(sample.compress(64).floor() if kind == "counts" else sample, 0.8, rng)
         for bound, at, relative in (
             (found.relative_at_least, found.relative_threshold, True),
             (found.gain_at_least, found.gain_threshold, False),
@@ -55,7 +57,7 @@ def test_the_bounds_fail_no_more_often_than_stated(name, kind):
 def test_a_good_forecast_is_proven_useful():
     rng = np.random.default_rng(0)
     p = rng.random(3000)
-    found = worth(Forecasts(event=rng.random(3000) < p, prob=p), 0.95, rng)
+    found = worth(Sample(rng.random(3000) < p, p), 0.95, rng)
     assert found.proven
     assert 0.3 < found.relative_at_least < 0.5
     assert found.gain_at_least > 0.1
@@ -69,25 +71,26 @@ def test_counts_are_so_many_rows():
     event = np.tile([False, True], 8)
     each = np.repeat(np.arange(16), counts)
     for relative in (True, False):
-        one = _bound(Forecasts(event=event, prob=prob, counts=counts), 0.5, relative=relative, delta=0.05)
-        other = _bound(Forecasts(event=event[each], prob=prob[each]), 0.5, relative=relative, delta=0.05)
+        rows = Sample(event[each], prob[each])
+        one = _bound(rows.compress(8).floor(), 0.5, relative=relative, delta=0.05)
+        other = _bound(rows, 0.5, relative=relative, delta=0.05)
         assert one == pytest.approx(other)
 
 
 @pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1]])
 def test_one_class_proves_nothing(y):
-    rows = Forecasts(event=np.array(y, bool), prob=np.array([0.1, 0.5, 0.9]))
+    rows = Sample(y, [0.1, 0.5, 0.9])
     assert not worth(rows, 0.95, np.random.default_rng(0)).proven
 
 
 def test_no_rows_prove_nothing():
-    none = Forecasts(event=np.zeros(0, bool), prob=np.zeros(0))
-    some = Forecasts(event=np.array([False, True]), prob=np.array([0.1, 0.9]))
+    some = Sample([0, 1], [0.1, 0.9])
+    none = some._at(np.zeros(0, np.int64))
     assert not worth_of_choice(none, some, 0.95).proven
     assert not worth_of_choice(some, none, 0.95).proven
 
 
 def test_perfect_foresight_is_worth_nearly_everything():
     y = np.arange(4000) % 2 == 1
-    found = worth(Forecasts(event=y, prob=y * 1.0), 0.95, np.random.default_rng(0))
+    found = worth(Sample(y, y * 1.0), 0.95, np.random.default_rng(0))
     assert found.relative_at_least > 0.97

@@ -16,38 +16,45 @@ ROWS = {
 }
 
 
+def labels_of(kept):
+    """The columns of segments, and the segment of each row in its order."""
+    names, places = kept._segments
+    found = {row: key for key, at in places.items() for row in at.tolist()}
+    assert sum(map(len, places.values())) == len(found) == kept.n
+    return names, [found[row] for row in range(kept.n)]
+
+
 def test_rows_weights_and_groups_in_their_order():
     kept = keep_rows(ROWS, "p", "y", weight="w", groups="who", pos_label="yes")
-    np.testing.assert_array_equal(kept.sample.y_prob, ROWS["p"])
-    np.testing.assert_array_equal(kept.sample.y_true, [0, 1, 1, 0, 0])
-    np.testing.assert_array_equal(kept.sample.sample_weight, ROWS["w"])
-    np.testing.assert_array_equal(kept.groups, [0, 1, 0, 2, 1])
-    assert kept.sample.grid is None
+    np.testing.assert_array_equal(kept.y_prob, ROWS["p"])
+    np.testing.assert_array_equal(kept.y_true, [0, 1, 1, 0, 0])
+    np.testing.assert_array_equal(kept.sample_weight, ROWS["w"])
+    np.testing.assert_array_equal(kept._group, [0, 1, 0, 2, 1])
+    assert kept.grid is None
 
 
 def test_labels_of_segments_in_their_order():
     rows = {**ROWS, "site": ["a", None, "b", "a", "b"], "year": [7, 7, 8, 8, 7]}
     kept = keep_rows(rows, "p", "y", groups="who", by=("site", "year"), pos_label="yes")
-    assert {name: labels.tolist() for name, labels in kept.by.items()} == {name: rows[name] for name in kept.by}
-    assert list(kept.by) == ["site", "year"]
+    assert labels_of(kept) == (("site", "year"), list(zip(rows["site"], rows["year"], strict=True)))
     again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")  # groups that are segments
-    assert again.by["who"].tolist() == rows["who"]
-    np.testing.assert_array_equal(again.groups, [0, 1, 0, 2, 1])
-    assert keep_rows(ROWS, "p", "y", pos_label="yes").by is None
+    assert labels_of(again) == (("who",), rows["who"])
+    np.testing.assert_array_equal(again._group, [0, 1, 0, 2, 1])
+    assert not keep_rows(ROWS, "p", "y", pos_label="yes").segmented
 
 
 def test_batches_and_files_are_joined(tmp_path):
     for name, rows in (("a", "p,y,g\n0.1,1,7\n0.2,0,8\n"), ("b", "p,y,g\n0.3,1,8\n0.4,0,9\n")):
         (tmp_path / f"{name}.csv").write_text(rows)
     kept = keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g", where="p > 0.15")
-    np.testing.assert_array_equal(kept.sample.y_prob, [0.2, 0.3, 0.4])
-    np.testing.assert_array_equal(kept.groups, [0, 0, 1])
+    np.testing.assert_array_equal(kept.y_prob, [0.2, 0.3, 0.4])
+    np.testing.assert_array_equal(kept._group, [0, 0, 1])
 
 
 def test_no_more_than_allowed():
     numbers = {"p": ROWS["p"], "y": [0, 1, 1, 0, 0]}
     assert keep_rows(numbers, "p", "y", at_most=4) is None
-    assert keep_rows(numbers, "p", "y", at_most=5).sample.n == 5
+    assert keep_rows(numbers, "p", "y", at_most=5).n == 5
     assert keep_rows(numbers, "p", "y").groups is None
 
 

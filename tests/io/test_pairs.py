@@ -48,8 +48,9 @@ def sums(q, p, y, w):
 
 
 def as_dict(sample):
-    keys = zip(*(column.tolist() for column in sample._cells()), strict=True)
-    return dict(zip(keys, np.column_stack(sample._sums()), strict=True))
+    cells = sample._cells
+    keys = zip(*(column.tolist() for column in (*sample.pair_cells(), cells.slot & 1)), strict=True)
+    return dict(zip(keys, np.column_stack([cells.count, cells.weight[0], cells.squares]), strict=True))
 
 
 ODD = MONTH % 2 == 1
@@ -190,7 +191,8 @@ def test_samples_add_up_and_keep_their_sums_in_another_process():
         found = as_dict(sample)
         assert set(found) == set(expected)
         assert all(found[key] == pytest.approx(value, rel=1e-12) for key, value in expected.items())
-    assert repr(again) == f"PairedSample(n=900, events={rows['y'].sum()}, grid=1024)"
+    said = f"n=900, events={rows['y'].sum()}, grid=1024, total_weight={rows['w'].sum():.6g}"
+    assert repr(again) == f"Sample({said}, forecasts=('old', 'new'))"
     with pytest.raises(rainproof.InputError, match="compressed to the same grid"):
         added + rainproof.scan(rows, ["old", "new"], grid=8)
     with pytest.raises(TypeError):
@@ -200,7 +202,7 @@ def test_samples_add_up_and_keep_their_sums_in_another_process():
 def test_a_text_file(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("old,new,y\n0.1,0.2,0\n0.8,0.9,true\n0.6, 0.4,0\n")
-    assert repr(rainproof.scan(path, ["old", "new"])) == "PairedSample(n=3, events=1, grid=1024)"
+    assert repr(rainproof.scan(path, ["old", "new"])) == "Sample(n=3, events=1, grid=1024, forecasts=('old', 'new'))"
     path.write_text("old,new,y\n0.1,0.2,0\nx,0.9,1\ny,0.4,0\n")
     with pytest.raises(
         rainproof.InputError, match=r"old must hold numbers; 2 values do not, the first is old\[1\] = 'x'"
@@ -236,7 +238,7 @@ def test_what_cannot_be_read(options, message):
 def test_a_sample_takes_no_further_columns():
     sample = rainproof.scan(draw(50, 64), ["old", "new"])
     for name in ("p_old", "p_new", "sample_weight", "groups", "pos_label"):
-        with pytest.raises(rainproof.InputError, match=f"{name} must not be given with a PairedSample"):
+        with pytest.raises(rainproof.InputError, match=f"{name} must not be given with a Sample"):
             rainproof.switch_guarantee(sample, **{name: [1] * 50})
-    with pytest.raises(rainproof.InputError, match="p_old and p_new are required"):
+    with pytest.raises(rainproof.InputError, match="p_new is missing: pass outcomes and two forecasts, or one Sample"):
         rainproof.switch_guarantee([0, 1], [0.1, 0.2])

@@ -61,9 +61,9 @@ def test_trials_are_rows(tmp_path, monkeypatch, piece):
     )
     assert found == plain
     kept = keep_rows(file, "p", "k", trials="n", groups="town")
-    np.testing.assert_array_equal(kept.sample.y_prob, P[ROW])
+    np.testing.assert_array_equal(kept.y_prob, P[ROW])
     first = dict.fromkeys(TOWN[ROW].tolist())  # numbered as they come
-    np.testing.assert_array_equal(kept.groups, [list(first).index(name) for name in TOWN[ROW]])
+    np.testing.assert_array_equal(kept._group, [list(first).index(name) for name in TOWN[ROW]])
 
 
 def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
@@ -132,19 +132,13 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     write_csv(tmp_path / "chess.csv", p=P, q=Q, y=share, club=TOWN)
     compare = ["compare", "chess.csv", "--prob", "p", "q", "--outcome", "y", "--json"]
     assert main(compare) == 2
-    assert "split_outcomes splits them (--fractional)" in capsys.readouterr().err
+    assert "say so: fractional=True (--fractional)" in capsys.readouterr().err
     for groups in ([], ["--groups", "club"]):
         assert main([*compare, "--fractional", *groups]) == 0
         told = json.loads(capsys.readouterr().out)
-        of_p, at = rainproof.split_outcomes(share, P, groups=TOWN if groups else None)
-        of_q, _ = rainproof.split_outcomes(share, Q)
+        sample = rainproof.Sample(share, {"p": P, "q": Q}, groups=TOWN if groups else None, fractional=True)
         with pytest.warns(rainproof.RainproofWarning):
-            expected = rainproof.assess_many(
-                {"p": (of_p.y_true, of_p.y_prob), "q": (of_q.y_true, of_q.y_prob)},
-                sample_weight=of_p.sample_weight,
-                groups=at,
-                rng=0,
-            )
+            expected = rainproof.assess_many(sample, rng=0)
         assert told == json.loads(json.dumps(expected.to_dict()))
     assert main(["assess", "chess.csv", "--prob", "p", "--outcome", "y", "--fractional", "--by", "club"]) == 2
     assert "--fractional cannot be combined with --by" in capsys.readouterr().err

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.io.columns import filter_batch, without_views
+from rainproof.io.columns import without_views
+from rainproof.io.filters import filter_batch
 from rainproof.io.where import And, Comparison, IsIn, IsMissing, Or, columns_of, parse
 
 NAN = float("nan")

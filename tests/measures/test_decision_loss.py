@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import calibration_decision_loss, u_calibration_error
 from rainproof.core.cells import RoundedSample
-from rainproof.core.curve import RegretCurve
+from rainproof.core.curve import SwapCurve
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)
@@ -149,7 +149,7 @@ def test_the_worst_task_attains_the_loss(sample):
     at, weight, events = pooled(y, p, w)
     mass = np.array([weight - events, events])
     for swaps, value in zip(SWAPS, losses(y, p, w), strict=True):
-        chord = RegretCurve.from_table(rainproof.Sample(y, p, sample_weight=w)._distinct_table(), swaps).chord
+        chord = SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct(), swaps).chord()
         a, share = chord.mu_a, chord.share
         payoff = np.array([[1, 0], [1 - 2 * share * a, 2 * share * (1 - a)], [0, 1]])
         assert payoff.min() >= -1e-15
@@ -220,7 +220,7 @@ def test_the_loss_of_the_rounded_response(sample, m):
     """Lemma 4.3: CDL(D_m) <= 2 SCDL_m + 2/m."""
     y, p, w = sample
     rounded = RoundedSample.from_sums(rainproof.Sample(y, p, sample_weight=w)._cell_sums(m), m)
-    value = 2 * RegretCurve.from_rounded(rounded).chord.value
+    value = 2 * SwapCurve.from_rounded(rounded).chord().value
     assert value <= 2 * float(soft_binned_oracle.loss(y, p, ones(p, w), m)) + 2 / m + 1e-14
 
 

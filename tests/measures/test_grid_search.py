@@ -16,7 +16,7 @@ _FINEST = 2**14
 
 def scdl(sample, m, rounding):
     """SCDL_m by way of the rounded sample."""
-    return sample._on_grid(m, rounding).worst[0] / sample.total_weight
+    return sample.on_grid(m, rounding).worst[0] / sample.total_weight
 
 
 @settings(max_examples=80)
@@ -34,7 +34,7 @@ def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
     else:
         assert profile.m_star >= m
     for grid in (2, 64, 2**10):
-        assert ours._worst(grid, rounding == "soft") == ours._on_grid(grid, rounding).worst
+        assert ours._worst(grid, rounding == "soft") == ours.on_grid(grid, rounding).worst
 
 
 @pytest.mark.parametrize("n", [100, 1000, 30_000])

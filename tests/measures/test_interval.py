@@ -19,7 +19,7 @@ powers = st.integers(1, 20).map(lambda k: 2**k)
 
 def random_interval(sample, width):
     """RintCE by the production path."""
-    table = sample._distinct_table()
+    table = sample.distinct()
     prefix = np.concatenate([[0.0], np.cumsum(residuals(table) / sample.total_weight)])
     others = width * np.array([1.0, 0.3, 4.0, 0.01])  # four at a time, in any order: each as if it were alone
     return float(mean_window_biases(table.prob, prefix, others)[0])

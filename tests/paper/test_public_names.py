@@ -42,11 +42,11 @@ def test_only_public_names_are_used(file):
     "source",
     [
         "import rainproof.core",
-        "from rainproof.core.curve import RegretCurve",
+        "from rainproof.core.curve import SwapCurve",
         "from rainproof.errors import InputError",
         "from rainproof import core",
         "from rainproof import _STUB",
-        "sample._distinct_table()",
+        "sample._cells",
         "import_module('rainproof.core')",
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 import rainproof
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import FOLDS, Candidate, CrossValidation, FitRows, choose
+from rainproof.recalibration.selection import FOLDS, Candidate, CrossValidation, choose, divide, read_rows
 
 
 def draw(n, seed=0, power=1.5):
@@ -22,7 +22,7 @@ def draw(n, seed=0, power=1.5):
 
 def read(p, y, **options):
     names = ("sample_weight", "pos_label", "groups", "by")
-    return FitRows.read(p, y, *(options.get(name) for name in names))
+    return read_rows(p, y, *(options.get(name) for name in names))
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +45,14 @@ def test_the_certificate_is_that_of_switch_guarantee_on_the_rows_held_out():
     weight, groups = 1 + np.arange(2000) % 3, np.arange(2000) // 2
     r = rainproof.Recalibrator(rng=1).fit(p, y, sample_weight=weight, groups=groups)
     (rng,) = np.random.default_rng(1).spawn(1)
-    held = read(p, y, sample_weight=weight, groups=groups).split(rng)[0].held_out[0]
+    held = divide(read(p, y, sample_weight=weight, groups=groups), rng)[0].held_out[0]
     found = rainproof.switch_guarantee(
-        held.event, held.prob, r.predict(held.prob), sample_weight=held.weight, groups=held.group
+        held.event, held.prob, r.predict(held.prob), sample_weight=held.sample_weight, groups=held._group
     )
     names = ("harm_bound", "harm", "gain", "n", "groups")
     assert [getattr(r.certificate_, name) for name in names] == [getattr(found, name) for name in names]
     promise = rainproof.guarantee(
-        held.event, r.predict(held.prob), sample_weight=held.weight, groups=held.group, response="as_is"
+        held.event, r.predict(held.prob), sample_weight=held.sample_weight, groups=held._group, response="as_is"
     )
     assert r.certificate_.loss_bound == promise.bound
 
@@ -62,7 +62,7 @@ def test_a_compressed_sample_gives_the_certificate_of_its_rows_rounded_down():
     sample = rainproof.Sample(y, p).compress(256)
     r = rainproof.Recalibrator("logistic", rng=1).fit(sample)
     (rng,) = np.random.default_rng(1).spawn(1)
-    held = FitRows.read(sample, None, None, None, None, None).split(rng)[0].held_out[0]
+    held = divide(read(sample, None), rng)[0].held_out[0]
     assert (held.prob * 256 % 1 == 0).all()
     each = np.repeat(np.arange(len(held.prob)), held.counts)
     found = rainproof.switch_guarantee(held.event[each], held.prob[each], r.predict(held.prob)[each])
@@ -91,29 +91,31 @@ def test_the_same_seed_gives_the_same_map(fitted):
 
 def test_the_certificate_is_from_rows_that_the_map_has_not_seen():
     p, y = draw(400)
-    whole, _ = read(p, y).split(np.random.default_rng(1))
+    whole, _ = divide(read(p, y), np.random.default_rng(1))
     held = whole.held_out[0]
     assert held.n == 100
-    assert whole.weight.sum() == 300
-    seen = np.sort(np.concatenate([held.prob, np.repeat(whole.prob, whole.weight.sum(axis=(0, 1)).astype(int))]))
+    assert whole.folds.weight.sum() == 300
+    seen = np.sort(
+        np.concatenate([held.prob, np.repeat(whole.folds.prob, whole.folds.weight.sum(axis=(0, 1)).astype(int))])
+    )
     assert (seen == np.sort(p)).all()
-    assert held.event.sum() + whole.weight[:, 1].sum() == y.sum()
-    sizes = whole.weight.sum(axis=(1, 2))
+    assert held.event.sum() + whole.folds.weight[:, 1].sum() == y.sum()
+    sizes = whole.folds.weight.sum(axis=(1, 2))
     assert np.ptp(sizes) <= 1
 
 
 def test_groups_stay_together():
     p, y = draw(600)
     groups = np.arange(600) // 6
-    whole, segments = read(p, y, groups=groups, by=np.arange(600) % 2).split(np.random.default_rng(1))
+    whole, segments = divide(read(p, y, groups=groups, by=np.arange(600) % 2), np.random.default_rng(1))
     fold_of = {}
     for held in whole.held_out:
-        for q, g in zip(held.prob, held.group, strict=True):
+        for q, g in zip(held.prob, held._group, strict=True):
             assert q in p[groups == g]
             fold_of.setdefault(g, id(held))
             assert fold_of[g] == id(held)
         assert held.n == 150
-    fitted_groups = set(groups[np.isin(p, whole.prob)])
+    fitted_groups = set(groups[np.isin(p, whole.folds.prob)])
     assert not fitted_groups & set(fold_of)
     assert sum(part.held_out[0].n for part in segments.values()) == 150
 
@@ -121,29 +123,29 @@ def test_groups_stay_together():
 def test_rows_of_a_compressed_sample_are_divided_without_losing_any():
     p, y = draw(20_000)
     sample = rainproof.Sample(y, p).compress(1024)
-    whole, none = FitRows.read(sample, None, None, None, None, None).split(np.random.default_rng(0))
+    whole, none = divide(read(sample, None), np.random.default_rng(0))
     assert none == {}
     held = whole.held_out[0]
-    assert held.n + whole.weight.sum() == 20_000
+    assert held.n + whole.folds.weight.sum() == 20_000
     assert held.n == pytest.approx(5000, abs=300)
-    assert held.counts[held.event == 1].sum() + whole.weight[:, 1].sum() == y.sum()
-    assert (np.diff(whole.prob) > 0).all()
+    assert held.counts[held.event == 1].sum() + whole.folds.weight[:, 1].sum() == y.sum()
+    assert (np.diff(whole.folds.prob) > 0).all()
 
 
 def test_unequal_weights_count_as_rows_of_the_effective_number():
     p, y = draw(1000)
     weight = np.where(np.arange(1000) % 2, 3.0, 0.0)
-    whole, _ = read(p, y, sample_weight=weight).split(np.random.default_rng(0))
-    assert whole.weight.sum() + whole.held_out[0].n == pytest.approx(500)
+    whole, _ = divide(read(p, y, sample_weight=weight), np.random.default_rng(0))
+    assert whole.folds.weight.sum() + whole.held_out[0].n == pytest.approx(500)
 
 
 def test_many_rows_are_pooled():
     rng = np.random.default_rng(0)
     p = rng.random(60_000)
-    whole, _ = read(p, (rng.random(60_000) < p).astype(int)).split(rng)
-    assert len(whole.prob) <= 1 << 15
-    assert whole.weight.sum() == 45_000
-    assert (np.diff(whole.prob) > 0).all()
+    whole, _ = divide(read(p, (rng.random(60_000) < p).astype(int)), rng)
+    assert len(whole.folds.prob) <= 1 << 15
+    assert whole.folds.weight.sum() == 45_000
+    assert (np.diff(whole.folds.prob) > 0).all()
 
 
 def slow_shortfalls(cross):
@@ -169,8 +171,8 @@ def slow_shortfalls(cross):
 
 def test_shortfalls_are_those_of_the_definition():
     p, y = draw(60, seed=3)
-    whole, _ = read(p, y).split(np.random.default_rng(0))
-    cross = CrossValidation(whole, ["none", "logistic", "isotonic", "bins_8"])
+    whole, _ = divide(read(p, y), np.random.default_rng(0))
+    cross = CrossValidation(whole.folds, ["none", "logistic", "isotonic", "bins_8"])
     found = [cross.candidate(k) for k in range(4)]
     assert [c.shortfall for c in found] == pytest.approx(slow_shortfalls(cross), abs=1e-12)
     direct = [
@@ -181,13 +183,13 @@ def test_shortfalls_are_those_of_the_definition():
 
 def test_each_fold_is_predicted_by_maps_that_have_not_seen_it():
     p, y = draw(200)
-    whole, _ = read(p, y).split(np.random.default_rng(0))
-    cross = CrossValidation(whole, ["isotonic"])
+    whole, _ = divide(read(p, y), np.random.default_rng(0))
+    cross = CrossValidation(whole.folds, ["isotonic"])
     for fold in range(FOLDS):
-        seen = whole.weight[np.arange(FOLDS) != fold].sum(axis=(0, 1)) > 0
-        table = whole.table(without=fold)
-        assert (table.prob == whole.prob[seen]).all()
-        assert (cross.value[0, fold] == METHODS["isotonic"](table)(whole.prob)).all()
+        seen = whole.folds.weight[np.arange(FOLDS) != fold].sum(axis=(0, 1)) > 0
+        table = whole.folds.table(without=fold)
+        assert (table.prob == whole.folds.prob[seen]).all()
+        assert (cross.value[0, fold] == METHODS["isotonic"](table)(whole.folds.prob)).all()
 
 
 def test_the_first_within_one_standard_error_is_chosen():
@@ -334,19 +336,17 @@ def test_a_certificate_of_a_compressed_sample_says_what_it_is_for():
 
 def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
     p, y = draw(2000)
-    whole, _ = FitRows.read(rainproof.Sample(y, p).compress(32), None, None, None, None, None).split(
-        np.random.default_rng(0)
-    )
-    assert (whole.prob * 64 % 2 == 1).all()  # the middles of cells
+    whole, _ = divide(read(rainproof.Sample(y, p).compress(32), None), np.random.default_rng(0))
+    assert (whole.folds.prob * 64 % 2 == 1).all()  # the middles of cells
 
 
 def test_segments_that_share_cells_are_pooled():
     rng = np.random.default_rng(0)
     p = rng.integers(0, 8, 400) / 8
     samples = rainproof.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
-    whole, parts = FitRows.read(samples, None, None, None, None, None).split(rng)
-    assert (np.diff(whole.prob) > 0).all()
-    assert whole.weight.sum() == sum(part.weight.sum() for part in parts.values())
+    whole, parts = divide(read(samples, None), rng)
+    assert (np.diff(whole.folds.prob) > 0).all()
+    assert whole.folds.weight.sum() == sum(part.folds.weight.sum() for part in parts.values())
 
 
 def test_series_in_another_order_are_refused():

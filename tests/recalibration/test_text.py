@@ -7,7 +7,6 @@ import pytest
 
 import rainproof
 from rainproof.errors import FewRowsWarning
-from rainproof.inference.proofs import Forecasts
 from rainproof.recalibration.certificate import SegmentMap, held_out_rates
 from rainproof.recalibration.recalibrator import segment_table
 
@@ -52,15 +51,11 @@ def test_segments_are_listed():
     assert "\n&lt;b&gt; " in r._repr_html_()
 
 
-def held(**columns):
-    return Forecasts(**columns)
-
-
 def test_event_rates_of_bins():
     rng = np.random.default_rng(0)
     p = rng.permutation(np.repeat(np.arange(20) / 20, 10))
     event = rng.random(200) < p
-    found = held_out_rates(held(event=event, prob=p), 0.95)
+    found = held_out_rates(rainproof.Sample(event, p), 0.95)
     pairs = np.sort(np.unique(p)).reshape(10, 2)
     np.testing.assert_allclose(found.prediction, pairs.mean(axis=1))
     rate = np.array([event[np.isin(p, pair)].mean() for pair in pairs])
@@ -71,17 +66,18 @@ def test_event_rates_of_bins():
                 assert abs(end - rate[k]) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / 20), rel=1e-5)
     assert found.overall == event.mean()
     assert not found.grouped
-    value, count = np.unique(np.stack([p, event]), axis=1, return_counts=True)
-    pooled = held_out_rates(held(event=value[1] == 1, prob=value[0], counts=count), 0.95)
-    weighted = held_out_rates(held(event=event, prob=p, weight=np.full(200, 7.0)), 0.95)
+    cells = rainproof.Sample(event, p).compress(64)  # one for each prediction and outcome
+    assert len(cells.counts) == len(np.unique(np.stack([p, event]), axis=1).T)
+    pooled = held_out_rates(cells, 0.95)
+    weighted = held_out_rates(rainproof.Sample(event, p, sample_weight=np.full(200, 7.0)), 0.95)
     for other in (pooled, weighted):
         np.testing.assert_allclose(other.low, found.low)
         np.testing.assert_allclose(other.event_rate, found.event_rate)
 
 
 def test_few_rows_and_none():
-    assert held_out_rates(held(event=np.zeros(0, bool), prob=np.zeros(0)), 0.95) is None
-    one = held_out_rates(held(event=np.array([True]), prob=np.array([0.5]), group=np.array([0])), 0.95)
+    assert held_out_rates(rainproof.Sample([0], [0.5])._at(np.zeros(0, int)), 0.95) is None
+    one = held_out_rates(rainproof.Sample([True], [0.5], groups=[0]), 0.95)
     assert (one.prediction, one.event_rate, one.high, one.grouped) == (0.5, 1.0, 1.0, True)
-    constant = held_out_rates(held(event=np.arange(9) < 3, prob=np.full(9, 0.25)), 0.95)
+    constant = held_out_rates(rainproof.Sample(np.arange(9) < 3, np.full(9, 0.25)), 0.95)
     assert constant.event_rate.tolist() == [pytest.approx(1 / 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import html
 import json
@@ -184,7 +185,9 @@ def test_who_loses_most_is_a_person_with_a_threshold():
     assert f"net benefit {said[1]}" in found
     assert f"instead of {said[2]})" in found
     same = replace(a.value.curve, value_recalibrated=a.value.curve.value)
-    assert "Who loses most" not in to_html(replace(a, value=replace(a.value, curve=same)))
+    parts = copy.copy(a._parts)
+    parts.value = replace(a.value, curve=same)
+    assert "Who loses most" not in to_html(replace(a, _parts=parts))
     slight = replace(a.evidence.certificate, gain_estimate=0.0)
     assert "Who loses most" not in to_html(replace(a, evidence=replace(a.evidence, certificate=slight)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -16,7 +17,6 @@ from selenium.webdriver import ActionChains, Keys
 
 from rainproof import Recalibrator, RoundingPolicy, Sentence
 from rainproof.assessment.costs import LABELS
-from rainproof.assessment.summaries import MeasureValues
 from rainproof.report import to_html
 
 HOSTILE = [
@@ -271,11 +271,11 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert browser.complaints() == []
 
 
-def measured(*estimates):
-    """Measures that are computed already."""
-    values = MeasureValues((), None)
-    values.estimates = estimates
-    return values
+def measured(a, *estimates):
+    """The parts of an assessment, computed already, with other measures."""
+    parts = copy.copy(a._parts)
+    parts.measures = estimates
+    return parts
 
 
 def hostile(a, name):
@@ -295,7 +295,7 @@ def hostile(a, name):
             answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
             sentences=(Sentence(about="note", text=HOSTILE[2]),),
         ),
-        _measure_values=measured(replace(a.measures[0], measure=measure), *a.measures[1:]),
+        _parts=measured(a, replace(a.measures[0], measure=measure), *a.measures[1:]),
     )
 
 
@@ -356,7 +356,7 @@ def test_what_was_not_computed_is_left_out(browser, tmp_path):
         segments=None,
         recalibrator=None,
         test=None,
-        _measure_values=measured(*measures),
+        _parts=measured(a, *measures),
         evidence=evidence,
     )
     to_html(replace(less, profile=replace(a.profile, m_star=math.inf)), tmp_path / "less.html")

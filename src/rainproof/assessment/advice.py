@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.assessment import words
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats
 from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.inference.bands import clopper_pearson
-from rainproof.inference.bounds import clustered
+from rainproof.inference.bounds import draw_table
 
 _FINEST = 1 << 16
 
@@ -43,7 +43,7 @@ class RateIntervals:
     at_most: Floats
 
 
-def rate_intervals(sample: Sample, *, confidence_level: float, group: Ints | None = None) -> RateIntervals:
+def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
     r"""Bound the event rate in every range of predictions that a fixed set of cells can form.
 
     Notes
@@ -59,9 +59,7 @@ def rate_intervals(sample: Sample, *, confidence_level: float, group: Ints | Non
     predictions. The same for groups of rows, each of which is one draw.
     """
     cuts = _edges(sample.grid)
-    cells, table = len(cuts) - 1, sample._cell_table(_FINEST)
-    if group is not None:
-        table, _ = clustered(sample, table, group)
+    cells, table = len(cuts) - 1, draw_table(sample, _FINEST)
     cell = np.minimum(np.searchsorted(cuts, (table.slot >> 1) / table.m, "right") - 1, cells - 1)
     event = table.slot & 1 == 1
 

@@ -13,45 +13,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.assessment import words
-from rainproof.assessment.advice import RARE, ThresholdAdvice, advise, rate_intervals, thresholds
-from rainproof.assessment.clinical import ClinicalValues, is_reversed
-from rainproof.assessment.costs import Split, TaskResult
-from rainproof.assessment.result import Assessment
-from rainproof.assessment.segments import SegmentTable, judge_segments, split
+from rainproof.assessment.advice import RARE
+from rainproof.assessment.clinical import is_reversed
+from rainproof.assessment.costs import TaskResult
+from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
+from rainproof.assessment.segments import SegmentTable, judge_segments
 from rainproof.assessment.summaries import (
     GRIDS,
     DataSummary,
-    Histogram,
-    MeasureValues,
-    Reliability,
-    for_resampling,
     shown_grid,
 )
 from rainproof.assessment.verdict import Evidence, Sentence, judge
-from rainproof.core.arrays import Ints
-from rainproof.core.curve import Acted
+from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.policies import choose_grid
-from rainproof.decisions.swaps import RegretProfile, regret_curve
+from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import DecisionTask
-from rainproof.decisions.values import ForecastValue, forecast_value
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.inference.bands import NullBand, null_band, soft_bins
-from rainproof.inference.bounds import numbered_groups
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.performance import auroc
-from rainproof.inference.proofs import Forecasts, Pairs, Worth, worth, worth_of_choice
-from rainproof.inference.resampling import Progress, Seed, as_seed
+from rainproof.inference.proofs import Worth, worth, worth_of_choice
+from rainproof.inference.resampling import Progress, Seed, as_seed, spawned
 from rainproof.inference.switches import harm_bound
 from rainproof.inference.tests import grouped_p_value, quick_test
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import soft_binned_profile
 from rainproof.measures.scores import brier_score
-from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.recalibrator import Recalibrator
+from rainproof.recalibration.selection import Division
 
-_STEPS = 6  # of the computation beside segments
+_STEPS = 5  # of the computation beside segments
 _SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
@@ -104,25 +97,24 @@ class Settings:
 def compute(
     sample: Sample,
     segments: Segments | None,
-    group: Ints | None,
     settings: Settings,
     rng: np.random.Generator,
     step: Callable[[], None],
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
-    level, sample = settings.confidence_level, sample._with_own_rows()
+    level, sample = settings.confidence_level, sample.own()
     summary = DataSummary.of(sample)
-    as_is = guarantee(sample, confidence_level=level, groups=group, response="as_is")
-    rounded = _rounded(sample, group, level)
+    as_is = guarantee(sample, confidence_level=level, response="as_is")
+    rounded = _rounded(sample, level)
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid)
     step()
-    recalibration = _recalibrate(sample, group, level, rng)
+    recalibration = _recalibrate(sample, level, rng)
     step()
-    test = None if group is not None else quick_test(sample, settings.n_resamples, rng)
+    test = None if sample._group is not None else quick_test(sample, settings.n_resamples, rng)
     step()
-    reliability, null, advice = _against_chance(sample, group, curve, settings, rng)
-    step()
+    streams = spawned(rng, BAND_DRAWS)
+    parts = Parts(sample, settings.measures, settings.task, curve, recalibration.recalibrator, level, streams)
     profile, table = soft_binned_profile(sample), None
     if segments is not None:
         fdr = round(1 - level, 12)
@@ -131,12 +123,12 @@ def compute(
         )
     own = None
     if settings.task is not None:
-        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.rows, recalibration.split, level)
+        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.division, recalibration.map, level)
     step()
     evidence = Evidence(
         n=summary.n,
         event_rate=summary.event_rate,
-        mean_prediction=float(reliability.bins.share @ reliability.bins.mean_prediction),
+        mean_prediction=sample.mean_prediction,
         brier_score=brier_score(sample),
         confidence_level=level,
         tolerance=settings.tolerance,
@@ -150,31 +142,24 @@ def compute(
         test=test,
         groups=as_is.groups,
         auroc=(area := auroc(sample)),
-        is_reversed=is_reversed(sample, area, as_is.groups),
-        p_grouped=None if group is None else grouped_p_value(Forecasts.all_of(sample, group)),
+        is_reversed=is_reversed(sample, area),
+        p_grouped=None if sample._group is None else grouped_p_value(sample),
         rarer=_rarer(summary),
         constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
     )
-    value = _value(sample, recalibration.recalibrator)
     step()
     return Assessment(
         name=None,
         summary=summary,
-        verdict=judge(evidence, own, _more(table, group)),
+        verdict=judge(evidence, own, _more(table, sample)),
         evidence=evidence,
-        _measure_values=MeasureValues(settings.measures, sample),
-        _clinical_values=ClinicalValues(sample, group, np.array([a.threshold for a in advice]), level, reliability),
-        reliability=reliability,
-        histogram=Histogram.of(sample),
-        value=value,
+        _parts=parts,
         regret=curve,
-        null_band=null,
         profile=profile,
         guarantee=as_is,
         rounded_guarantee=rounded,
         recalibrator=recalibration.recalibrator,
         test=test,
-        advice=advice,
         task=own,
         segments=table,
         confidence_level=level,
@@ -185,11 +170,12 @@ def compute(
     )
 
 
-def _rounded(sample: Sample, group: Ints | None, level: float) -> Guarantee:
+def _rounded(sample: Sample, level: float) -> Guarantee:
     """The guarantee for rounding to the grid that is shown: the bounds hold for all grids at once."""
-    grid, finest = shown_grid(choose_grid(sample), sample), min(sample.grid or GRIDS[-1], GRIDS[-1])
+    alone = sample.ungrouped()
+    grid, finest = shown_grid(choose_grid(alone), alone), min(sample.grid or GRIDS[-1], GRIDS[-1])
     tried = [m for m in GRIDS if m <= finest] or [finest]
-    found = guarantee(sample, confidence_level=level, groups=group, grid=tried)
+    found = guarantee(sample, confidence_level=level, grid=tried)
     at = tried.index(grid)
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
 
@@ -208,53 +194,50 @@ class _Recalibration:
     worth: Worth | None = None
     worth_recalibrated: Worth | None = None
     ignored: float | None = None
-    rows: Forecasts | None = None
-    split: Split | None = None
+    division: Division | None = None
+
+    @property
+    def map(self) -> PiecewiseMap:
+        """The map of all rows."""
+        return IDENTITY if self.recalibrator is None else self.recalibrator.map_
 
 
-def _recalibrate(sample: Sample, group: Ints | None, level: float, rng: np.random.Generator) -> _Recalibration:
+def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Recalibration:
     """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
     if sample.grid is not None and not sample._cells.has_equal_weights:
         return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
-    found = Recalibrator(confidence_level=level, rng=rng).fit(
-        sample, groups=group
-    )  # with a seed: the same as by itself
+    found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
+    division = found._fit(sample)
     (stream,) = rng.spawn(1)
-    everything = Forecasts.all_of(sample, group)
+    everything = sample.floor()
     value = worth(everything, level, stream)
-    fitted = found._training
-    if fitted is None:
-        return _Recalibration(recalibrator=found, worth=value, rows=everything)
-    held = fitted.held_out[0]
-    useful = found.map_
+    if division is None:
+        return _Recalibration(recalibrator=found, worth=value)
+    folds, (held,) = division
+    table, useful = folds.table(), found.map_
     if found.method_ == "constant":
         candidates = [c for c in found.candidates_ if c.method in _SHAPES]
-        useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](fitted.table())
-    chooser = Forecasts(
-        event=np.repeat([False, True], len(fitted.prob)),
-        prob=np.tile(useful.apply(fitted.prob), 2),
-        weight=fitted.weight.sum(axis=0).ravel(),
-    )
+        useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](table)
+    chooser = folds.pairs(useful, IDENTITY)["old"]
     recalibrated = useful(held.prob)
-    pairs = held.pairs(recalibrated, METHODS["constant"](fitted.table())(held.prob))
+    pair = held.pair(recalibrated, METHODS["constant"](table)(held.prob))
     return _Recalibration(
         recalibrator=found,
         worth=value,
-        worth_recalibrated=worth_of_choice(chooser, replace(held, prob=recalibrated), level),
-        ignored=_ignored(everything, pairs, 1 - level),
-        rows=everything,
-        split=Split(fitted=fitted, held=held, map=found.map_),
+        worth_recalibrated=worth_of_choice(chooser, pair["old"], level),
+        ignored=_ignored(everything, pair, 1 - level),
+        division=division,
     )
 
 
-def _ignored(rows: Forecasts, pairs: Pairs, delta: float) -> float:
+def _ignored(rows: Sample, pair: Sample, delta: float) -> float:
     """No decision loses more than this by ignoring the recalibrated forecast.
 
     If all predictions are equal, others are at most as likely as an event that n draws have not shown.
     """
     if np.ptp(rows.prob) == 0:
-        return float(-np.expm1(math.log(delta) / rows.pairs(rows.prob, rows.prob).sizes()[0]))
-    return harm_bound(pairs.curve(), *pairs.sizes(), delta)
+        return float(-np.expm1(math.log(delta) / rows.n_draws))
+    return harm_bound(pair.curve("old", "new"), pair, delta)
 
 
 def _rarer(summary: DataSummary) -> int | None:
@@ -263,38 +246,11 @@ def _rarer(summary: DataSummary) -> int | None:
     return None if summary.weighted or share >= RARE else round(share * summary.n)
 
 
-def _value(sample: Sample, recalibrator: Recalibrator | None) -> ForecastValue:
-    """What the forecast is worth on these rows, as it is and recalibrated by the map."""
-    if recalibrator is None or sample.grid is not None:
-        return forecast_value(sample)
-    rows = (sample.y_true, sample.y_prob)
-    return forecast_value(*rows, sample_weight=sample.sample_weight, recalibrated=recalibrator.predict(sample.y_prob))
-
-
-def _more(segments: SegmentTable | None, group: Ints | None) -> tuple[Sentence, ...]:
+def _more(segments: SegmentTable | None, sample: Sample) -> tuple[Sentence, ...]:
     """What the verdict says about segments."""
     if segments is None:
         return ()
-    return (Sentence(about="segments", text=words.segments(segments, groups=group is not None)),)
-
-
-def _against_chance(
-    sample: Sample, group: Ints | None, curve: RegretProfile, settings: Settings, rng: np.random.Generator
-) -> tuple[Reliability, NullBand, tuple[ThresholdAdvice, ...]]:
-    """Compute the bins and the regret beside what chance shows, and the advice for each threshold."""
-    level, grid = settings.confidence_level, curve.grid
-    assert grid is not None
-    bins = soft_bins(sample, grid, confidence_level=level)
-    at = thresholds(settings.task.thresholds if settings.task else (), sample.event_rate)
-    null = null_band(for_resampling(sample), grid=grid, bins=grid, thresholds=at, confidence_level=level, rng=rng)
-    rates = rate_intervals(sample, confidence_level=level, group=group)
-    acted = Acted.at(sample._distinct_table(), at, ties=True)
-    columns = (at, curve(at), acted.true_positive - acted.false_positive * at / (1 - at), null.regret_high)
-    advice = tuple(
-        advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
-        for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
-    )
-    return Reliability.of(bins, null), null, advice
+    return (Sentence(about="segments", text=words.segments(segments, groups=sample.groups is not None)),)
 
 
 MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
@@ -406,8 +362,9 @@ def assess(
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
     with collect_warnings() as notes:
-        step = counter(progress, settings.steps(segments))
-        found = compute(sample, segments, read_groups(groups, sample), settings, generator, step)
+        found = compute(
+            compressed_if_many(sample), segments, settings, generator, counter(progress, settings.steps(segments))
+        )
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return with_warnings(found, tuple(notes))
@@ -421,27 +378,19 @@ def read(
     by: ArrayLike | Mapping[str, ArrayLike] | None,
     groups: ArrayLike | None,
 ) -> tuple[Sample, Segments | None]:
-    """Return the sample of all rows, compressed if they are many, and the segments if there are any."""
+    """Return the sample of all rows, and the segments if there are any."""
     if isinstance(y_true, Segments):
         if any(given is not None for given in (y_prob, sample_weight, pos_label, by)):
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
-        return y_true.pooled, y_true
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    segments = None
-    if by is not None:
-        if isinstance(y_true, Sample):
-            raise InputError("by needs rows: a Sample does not keep their order; pass y_true and y_prob, or Segments")
-        columns = (np.asarray(y_true), np.asarray(y_prob), None if sample_weight is None else np.asarray(sample_weight))
-        segments = split(columns, pos_label, by)
-    many = sample.grid is None and sample.n > MANY_ROWS and groups is None
-    return sample.compress() if many else sample, segments
+        return as_sample(y_true.pooled, groups=groups), y_true
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by)
+    return sample, sample.ungrouped().by_segment() if sample.segmented else None
 
 
-def read_groups(groups: ArrayLike | None, sample: Sample) -> Ints | None:
-    """Return the number of each row's group."""
-    if groups is not None and sample.grid is not None:
-        raise InputError("groups need rows: a compressed sample does not keep them")
-    return None if groups is None else numbered_groups(groups, len(sample.y_prob))
+def compressed_if_many(sample: Sample) -> Sample:
+    """Compress rows that are so many that resampling them would take minutes, and tell nothing more."""
+    many = sample.grid is None and sample.n > MANY_ROWS and sample._group is None
+    return sample.compress() if many else sample
 
 
 @contextmanager

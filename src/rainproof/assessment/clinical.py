@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from rainproof.assessment.summaries import BARS, Histogram, Reliability, reliabi
 from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.result import html_rows, percent, rows
 from rainproof.core.sample import Sample, as_sample
-from rainproof.inference.intervals import Entries, IntervalEstimate
+from rainproof.inference.intervals import Influence, IntervalEstimate
 from rainproof.inference.performance import (
     NetBenefit,
     auroc_estimate,
@@ -34,14 +33,11 @@ _LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p
 _QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times
 
 
-def is_reversed(sample: Sample, area: float | None, draws: int | None = None) -> bool:
-    """Whether higher predictions clearly go with fewer events: an approximate test, for a hint.
-
-    `draws` is the number of groups, if rows depend on each other.
-    """
+def is_reversed(sample: Sample, area: float | None) -> bool:
+    """Whether higher predictions go with fewer events, beyond what chance shows."""
     if area is None or area > _LOW:
         return False
-    n = sample.effective_n if draws is None else min(sample.effective_n, draws)
+    n = min(sample.ungrouped().effective_n, sample.n_draws)
     events = n * sample.event_rate
     error = math.sqrt((n + 1) / (12 * events * (n - events)))  # of Mann-Whitney; ties make it smaller
     return area < 0.5 - _QUANTILE * error
@@ -215,20 +211,19 @@ def clinical_performance(
     Brier skill (scaled Brier)   0.225 (0.189 to 0.261)           perfect: 1
     """
     level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    plot = reliability_curve(sample, confidence_level=level, rng=rng)
-    return core_set(sample, groups, mu, level, plot)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    plot = reliability_curve(sample.ungrouped(), confidence_level=level, rng=rng)
+    return core_set(sample, mu, level, plot)
 
 
 def core_set(
     sample: Sample,
-    groups: ArrayLike | None,
     mu: Floats,
     confidence_level: float,
     reliability: Reliability,
 ) -> ClinicalPerformance:
     """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
-    entries = Entries.of(sample, groups)
+    entries = Influence.of(sample)
     line = calibration_line(entries, confidence_level)
     score, skill = brier(entries, confidence_level)
     found = auroc_estimate(sample, entries, confidence_level)
@@ -239,13 +234,13 @@ def core_set(
         calibration_slope=None if line is None else line[1],
         brier_score=score,
         brier_skill=skill,
-        net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample._whole_rows),
+        net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample.n),
         reliability=reliability,
         risk_distribution=Histogram.of(sample, _bars(float(entries.share @ entries.prob))),
         event_rate=sample.event_rate,
         confidence_level=confidence_level,
-        n=sample._whole_rows,
-        groups=entries.draws,
+        n=sample.n,
+        groups=sample.groups,
         notes=_notes(found is None, entries, line),
     )
 
@@ -256,23 +251,8 @@ def _bars(mean: float) -> int:
     return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
 
 
-class ClinicalValues:
-    """The core set of an assessment, computed when it is first asked for: the verdict needs none of it."""
-
-    def __init__(self, *parts: Any) -> None:
-        self._parts = parts
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"found": self.found}  # not the rows
-
-    @cached_property
-    def found(self) -> ClinicalPerformance:
-        """The core set."""
-        return core_set(*self._parts)
-
-
 def _notes(
-    one_class: bool, entries: Entries, line: tuple[IntervalEstimate, IntervalEstimate | None] | None
+    one_class: bool, entries: Influence, line: tuple[IntervalEstimate, IntervalEstimate | None] | None
 ) -> tuple[str, ...]:
     notes = []
     if one_class:
@@ -285,7 +265,7 @@ def _notes(
     if entries.draws is not None:
         fewest = min(fewest, entries.draws)
     if fewest < _FEW:
-        few = "row" if entries.draws != fewest else "group"
+        few = "row" if entries.groups is None or entries.draws != fewest else "group"
         kind = " of the rarer outcome" if few == "row" else ""
         notes.append(f"Only {fewest:.3g} {few}{'s' * (fewest != 1)}{kind}: do not rely on the intervals.")
     return tuple(notes)

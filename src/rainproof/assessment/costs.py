@@ -17,8 +17,7 @@ from rainproof.core.result import rows as count_rows
 from rainproof.core.sample import Sample
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
-from rainproof.inference.proofs import Forecasts
-from rainproof.recalibration.selection import Training
+from rainproof.recalibration.selection import Division, Folds
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
@@ -107,17 +106,18 @@ class TaskResult(Shown):
         sample: Sample,
         task: DecisionTask,
         grid: int,
-        rows: Forecasts | None,
-        split: Split | None,
+        split: Division | None,
+        pieces: PiecewiseMap,
         confidence_level: float,
     ) -> TaskResult:
-        """Compute the regret and the costs; `rows` are all rows, or None where weights are lost."""
+        """Compute the regret and the costs, on all rows and on those that were held out from fitting a map."""
         regret = swap_regret(sample, task=task)
-        on = sample._on_grid(grid).rounded
+        on = sample.on_grid(grid).rounded
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if rows is None or not isinstance(task, FiniteTask):
+        if not isinstance(task, FiniteTask) or (sample.grid is not None and not sample._cells.has_equal_weights):
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
+        rows = sample.floor()
         simple = simple_actions(task, rows)
         costs = {
             name: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
@@ -127,14 +127,14 @@ class TaskResult(Shown):
         costs |= {_SAVED[name]: _saved(task, rows, simple[name], together) for name in ("cost_always", "cost_never")}
         cutoff = None
         if split is not None:
-            cutoff = _best_cutoff(task, split.fitted) if len(task.order) == 2 else None
-            fitted = _fitted_actions(task, split, cutoff)
+            held = split.held_out[0]
+            cutoff = _best_cutoff(task, split.folds) if len(task.order) == 2 else None
+            fitted = _fitted_actions(task, held.prob, pieces, cutoff)
             for name, action in fitted.items():
-                costs[name] = _changed_cost(task, rows, split.held, action, confidence_level)
+                costs[name] = _changed_cost(task, rows, held, action, confidence_level)
             recalibrated = fitted["cost_recalibrated"]
-            costs["saved_recalibrated"] = _saved(task, split.held, recalibrated, together)
-            costs["saved_over_simple"] = _saved_over_simple(task, rows, split.held, recalibrated, confidence_level)
-        held = 0 if split is None else split.held.n
+            costs["saved_recalibrated"] = _saved(task, held, recalibrated, together)
+            costs["saved_over_simple"] = _saved_over_simple(task, rows, held, recalibrated, confidence_level)
         return cls(
             task=task,
             regret=regret,
@@ -142,7 +142,7 @@ class TaskResult(Shown):
             grid=grid,
             best_threshold=cutoff,
             n=rows.n,
-            n_held_out=held,
+            n_held_out=0 if split is None else split.held_out[0].n,
             **costs,
         )
 
@@ -207,16 +207,7 @@ class TaskResult(Shown):
         }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Split:
-    """Rows that a map was fitted to, rows held out, and the map."""
-
-    fitted: Training
-    held: Forecasts
-    map: PiecewiseMap
-
-
-def simple_actions(task: FiniteTask, rows: Forecasts) -> dict[str, Any]:
+def simple_actions(task: FiniteTask, rows: Sample) -> dict[str, Any]:
     """The index of the action for each row, by rules that are not fitted."""
     best = task.matrix.argmax(axis=0)
     return {
@@ -229,23 +220,22 @@ def simple_actions(task: FiniteTask, rows: Forecasts) -> dict[str, Any]:
 
 def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
     """What acting on the forecast costs per case on some rows, and the better of always and never acting."""
-    table = sample._distinct_table()
+    table = sample.distinct()
     mass = np.stack([table.negative, table.positive], axis=1) / sample.total_weight
     forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
     rules = [-float(mass.sum(axis=0) @ task.matrix[task.order[end]]) for end in (0, -1)]
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
 
 
-def _fitted_actions(task: FiniteTask, split: Split, cutoff: float | None) -> dict[str, Any]:
+def _fitted_actions(task: FiniteTask, prob: Floats, pieces: PiecewiseMap, cutoff: float | None) -> dict[str, Any]:
     """The index of the action for each row held out, by rules that were fitted to the others."""
-    prob = split.held.prob
-    actions = {"cost_recalibrated": task.best_index(split.map(prob))}
+    actions = {"cost_recalibrated": task.best_index(pieces(prob))}
     if cutoff is not None:
         actions["cost_best_cutoff"] = np.where(prob >= cutoff, task.order[-1], task.order[0])
     return actions
 
 
-def _best_cutoff(task: FiniteTask, rows: Training) -> float:
+def _best_cutoff(task: FiniteTask, rows: Folds) -> float:
     """The prediction from which acting cost least on the rows that the map was fitted to; 2 is never."""
     negative, positive = rows.weight.sum(axis=0)
     low, high = task.matrix[list(task.order)]
@@ -254,13 +244,13 @@ def _best_cutoff(task: FiniteTask, rows: Training) -> float:
     return float(np.append(rows.prob, 2.0)[int(np.argmax(total))])
 
 
-def paid(task: FiniteTask, action: Any, rows: Forecasts) -> Floats:
+def paid(task: FiniteTask, action: Any, rows: Sample) -> Floats:
     """The cost of each row by its action."""
     cost: Floats = -task.matrix[action, rows.event.astype(np.intp)]
     return cost
 
 
-def mean_cost(cost: Floats, possible: Floats, rows: Forecasts, confidence_level: float) -> Cost | None:
+def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Cost | None:
     """The mean and a Student interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have.
@@ -274,15 +264,15 @@ def mean_cost(cost: Floats, possible: Floats, rows: Forecasts, confidence_level:
 
 
 def _saved_over_simple(
-    task: FiniteTask, rows: Forecasts, held: Forecasts, action: Any, confidence_level: float
+    task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
 ) -> Cost | None:
     """What an action for each row held out saves over the cheaper, on all rows, of always and never acting."""
-    simple = {end: float(rows.masses() @ paid(task, task.order[end], rows)) for end in (-1, 0)}
+    simple = {end: float(rows.mass @ paid(task, task.order[end], rows)) for end in (-1, 0)}
     least = task.order[min(simple, key=simple.__getitem__)]
     return _saved(task, held, action, 1 - (1 - confidence_level) / len(simple), over=np.full(len(held.prob), least))
 
 
-def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: float, over: Any = None) -> Cost | None:
+def _saved(task: FiniteTask, rows: Sample, action: Any, confidence_level: float, over: Any = None) -> Cost | None:
     """What an action for each row saves over another, by default over acting on the forecast as it is."""
     other = task.best_index(rows.prob) if over is None else over
     saved = paid(task, other, rows) - paid(task, action, rows)
@@ -290,9 +280,7 @@ def _saved(task: FiniteTask, rows: Forecasts, action: Any, confidence_level: flo
     return mean_cost(saved, np.array([-most, most]), rows, confidence_level)
 
 
-def _changed_cost(
-    task: FiniteTask, rows: Forecasts, held: Forecasts, action: Any, confidence_level: float
-) -> Cost | None:
+def _changed_cost(task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float) -> Cost | None:
     """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows tell."""
     possible = -task.matrix
     (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
@@ -302,7 +290,7 @@ def _changed_cost(
         return None
     slope = float(np.clip(product[0, 1] / product[0, 0], 0.0, 1.0)) if product[0, 0] > 0 else 1.0
     (_, rest), product, k = _spread(held, old, new - slope * old)
-    share = held.masses().sum() / rows.masses().sum()
+    share = held.mass.sum() / rows.mass.sum()
     most = np.ptp(task.matrix, axis=0).max()
     variance = slope**2 * square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * slope * share * product[0, 1]) * k / (k - 1)
     variance += (np.abs(possible - mean).max() / n) ** 2 + (most / k) ** 2  # one more case, as in `mean_cost`
@@ -315,14 +303,14 @@ def _interval(mean: float, variance: float, freedom: int, possible: Floats, conf
     return Cost(mean=mean + 0.0, low=low + 0.0, high=high + 0.0)  # no -0
 
 
-def _spread(rows: Forecasts, *columns: Floats) -> tuple[list[float], Floats, int]:
+def _spread(rows: Sample, *columns: Floats) -> tuple[list[float], Floats, int]:
     """The means of columns, the sums over draws of products of their deviations, and the number of draws."""
-    weight = rows.masses()
+    weight = rows.mass
     means = [float(weight @ column) / float(weight.sum()) for column in columns]
     parts = np.array([weight * (x - mean) / weight.sum() for x, mean in zip(columns, means, strict=True)])
     if rows.counts is not None:
         return means, (parts / weight) @ parts.T, rows.n
-    if rows.group is not None:
-        group = np.unique(rows.group, return_inverse=True)[1]
+    if rows._group is not None:
+        group = np.unique(rows._group, return_inverse=True)[1]
         parts = np.array([np.bincount(group, part) for part in parts])
     return means, parts @ parts.T, parts.shape[1]

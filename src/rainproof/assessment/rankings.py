@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from rainproof.assessment.assessing import (
     Settings,
     collect_warnings,
+    compressed_if_many,
     compute,
     counter,
     read,
-    read_groups,
     with_warnings,
 )
 from rainproof.assessment.costs import Cost, mean_cost, paid, simple_actions
@@ -28,13 +28,12 @@ from rainproof.assessment.result import SCHEMA, Assessment, as_json
 from rainproof.assessment.verdict import Verdict
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Shown, aligned, at_least, at_most, finite, percent, wrapped
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.version import VERSION
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.performance import auroc
-from rainproof.inference.proofs import Forecasts
 from rainproof.inference.resampling import Progress, Seed, as_seed
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
@@ -70,7 +69,7 @@ class Standing(Shown):
     auroc: float | None
 
     @classmethod
-    def of(cls, a: Assessment, sample: Sample, rows: Forecasts, task: DecisionTask | None) -> Standing:
+    def of(cls, a: Assessment, sample: Sample, rows: Sample, task: DecisionTask | None) -> Standing:
         """Compute the costs and scores of a forecast."""
         cost = None
         if isinstance(task, FiniteTask):
@@ -119,7 +118,7 @@ class ReferenceCost(Shown):
 _REFERENCES = {"always act": "cost_always", "never act": "cost_never", "perfect foresight": "cost_perfect"}
 
 
-def references(task: DecisionTask | None, rows: Forecasts, confidence_level: float) -> tuple[ReferenceCost, ...]:
+def references(task: DecisionTask | None, rows: Sample, confidence_level: float) -> tuple[ReferenceCost, ...]:
     """What always and never acting, and perfect foresight, cost; nothing if the decision has no list of actions."""
     if not isinstance(task, FiniteTask):
         return ()
@@ -211,7 +210,7 @@ def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
 
 
 def cost_difference(
-    task: DecisionTask | None, a: Forecasts, b: Forecasts, confidence_level: float, *, paired: bool
+    task: DecisionTask | None, a: Sample, b: Sample, confidence_level: float, *, paired: bool
 ) -> Cost | None:
     """The cost of a minus that of b, row by row where the rows are the same."""
     if not isinstance(task, FiniteTask):
@@ -228,7 +227,7 @@ def cost_difference(
     return Cost(mean=mean, low=mean - half, high=mean + half)
 
 
-def _costs(task: FiniteTask, rows: Forecasts) -> Floats:
+def _costs(task: FiniteTask, rows: Sample) -> Floats:
     """The cost of each row, if the action is taken that is best should the probability be right."""
     return paid(task, task.best_index(rows.prob), rows)
 
@@ -478,7 +477,8 @@ class AssessmentSet(Mapping[str, Assessment]):
 
 
 def assess_many(
-    forecasts: Mapping[str, Forecast],
+    forecasts: Mapping[str, Forecast] | Sample | ArrayLike,
+    y_prob: Mapping[str, ArrayLike] | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
@@ -500,10 +500,13 @@ def assess_many(
 
     Parameters
     ----------
-    forecasts : mapping
-        From names to rows ``(y_true, y_prob)``, or to a `Sample` or `Segments`. Forecasts with the same outcomes in
-        the same order are compared on the same rows (paired), which finds smaller differences; others as independent
-        samples, by their costs only.
+    forecasts : array_like of shape (n,), Sample or mapping
+        The outcomes, with `y_prob`; or a `Sample` of several forecasts. Or a mapping from names to rows ``(y_true,
+        y_prob)``, `Sample` or `Segments`. Forecasts of one sample, and rows with the very same object as `y_true`, are
+        compared on the same rows (paired), which finds smaller differences; others as independent samples, by their
+        costs only.
+    y_prob : mapping of names to array_like of shape (n,), optional
+        The predictions of each forecast for the same rows.
     sample_weight, pos_label, groups, by
         As for `assess`, the same for all forecasts; for rows only.
     task : DecisionTask, optional
@@ -536,40 +539,32 @@ def assess_many(
     >>> s.best
     'calibrated'
     """
-    if not isinstance(forecasts, Mapping) or not forecasts:
-        raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one")
     generator, seed = as_seed(rng)
     # The same numbers for all. A copy of the generator would not do: before NumPy 2 it forgets how to spawn.
     start = int(generator.integers(2**63)) if seed is None else seed
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
-    rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
-    samples = {name: read(*row, sample_weight, pos_label, by, groups) for name, row in rows.items()}
-    couples = list(combinations(rows, 2))
-    step = counter(progress, len(couples) + sum(settings.steps(segments) for _, segments in samples.values()))
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups, "by": by}
+    whole, segmented, paired = _read(forecasts, y_prob, columns)
+    couples = list(combinations(whole, 2))
+    step = counter(progress, len(couples) + sum(settings.steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
-    whole = {name: _whole(rows[name], sample, sample_weight, pos_label) for name, (sample, _) in samples.items()}
-    everything = {name: Forecasts.all_of(sample, read_groups(groups, sample)) for name, sample in whole.items()}
-    for name, (sample, segments) in samples.items():
-        group = read_groups(groups, sample)
+    everything = {name: sample.floor() for name, sample in whole.items()}
+    for name, sample in whole.items():
         with collect_warnings() as own:
-            found = compute(sample, segments, group, settings, np.random.default_rng(start), step)
+            rows = compressed_if_many(sample)
+            found = compute(rows, segmented.get(name), settings, np.random.default_rng(start), step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
     standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], task) for a in assessments]
     doubt = (1 - settings.confidence_level) / max(1, len(couples))  # so that all statements hold at once
-    options: dict[str, Any] = {
-        "sample_weight": sample_weight,
-        "pos_label": pos_label,
-        "groups": groups,
-        "confidence_level": 1 - doubt / 4,
-        "rng": generator,
-    }
-    pairs, same = [], {couple: _same_rows(rows[couple[0]], rows[couple[1]]) for couple in couples}
-    for (a, b), paired in same.items():
+    options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator}
+    pairs = []
+    for a, b in couples:
         to_b = to_a = None
         if paired:
-            to_b = switch_guarantee(rows[a][0], rows[a][1], rows[b][1], **options)
-            to_a = switch_guarantee(rows[a][0], rows[b][1], rows[a][1], **options)
+            one, other = whole[a].prob, whole[b].prob
+            to_b = switch_guarantee(whole[a].pair(one, other), **options)
+            to_a = switch_guarantee(whole[a].pair(other, one), **options)
         difference = cost_difference(task, everything[a], everything[b], 1 - doubt, paired=paired)
         pairs.append(Pair(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
         step()
@@ -578,10 +573,40 @@ def assess_many(
     return AssessmentSet(
         assessments=tuple(assessments),
         standings=tuple(standings),
-        references=references(task, everything[next(iter(rows))], confidence_level) if all(same.values()) else (),
+        references=references(task, everything[next(iter(whole))], confidence_level) if paired else (),
         pairs=tuple(pairs),
         confidence_level=settings.confidence_level,
     )
+
+
+def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[str, Sample], dict[str, Segments], bool]:
+    """Return the sample of each forecast, its segments, and whether all are of the same rows."""
+    if not isinstance(forecasts, Mapping) and not isinstance(forecasts, Sample) and y_prob is None:
+        raise InputError(
+            "forecasts must be a mapping from names to (y_true, y_prob), or outcomes with y_prob, or a Sample"
+        )
+    if isinstance(forecasts, Mapping):
+        if not forecasts or y_prob is not None:
+            raise InputError("forecasts must be a mapping from names to (y_true, y_prob), with at least one, alone")
+        names = list(map(str, forecasts))
+        if len(set(names)) < len(names):
+            raise InputError(f"forecasts must have different names; they are {', '.join(map(repr, forecasts))}")
+        rows = {str(name): _rows(str(name), forecast) for name, forecast in forecasts.items()}
+        first = next(iter(rows.values()))[0]
+        if any(prob is None or outcomes is not first for outcomes, prob in rows.values()):
+            read_ = {name: read(*row, **columns) for name, row in rows.items()}
+            found = {name: sample for name, (sample, _) in read_.items()}
+            return found, {name: own for name, (_, own) in read_.items() if own is not None}, len(rows) == 1
+        forecasts, y_prob = first, {name: prob for name, (_, prob) in rows.items()}
+    if isinstance(forecasts, Sample):
+        if y_prob is not None or not forecasts.forecasts or any(value is not None for value in columns.values()):
+            raise InputError("a Sample must have several forecasts, and is passed with no other rows")
+        sample = forecasts
+    else:
+        sample = Sample(forecasts, y_prob, **columns)
+    found = {name: sample[name] for name in sample.forecasts}
+    segments = {name: one.ungrouped().by_segment() for name, one in found.items() if one.segmented}
+    return found, segments, True
 
 
 def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
@@ -591,17 +616,3 @@ def _rows(name: str, forecast: Forecast) -> tuple[Any, Any]:
     if not isinstance(forecast, tuple | list) or len(forecast) != 2:
         raise InputError(f"forecasts[{name!r}] must be (y_true, y_prob), a Sample or Segments; it is {forecast!r:.60}")
     return forecast[0], forecast[1]
-
-
-def _whole(row: tuple[Any, Any], sample: Sample, sample_weight: ArrayLike | None, pos_label: Any) -> Sample:
-    """Return the rows, also where they are so many that they were compressed: pairs need each of them."""
-    if sample.grid is None or row[1] is None:
-        return sample
-    return as_sample(*row, sample_weight=sample_weight, pos_label=pos_label)
-
-
-def _same_rows(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    """Whether both forecasts are of the same rows: their outcomes are equal, in order."""
-    if one[1] is None or other[1] is None:
-        return False
-    return one[0] is other[0] or np.array_equal(np.asarray(one[0]), np.asarray(other[0]))

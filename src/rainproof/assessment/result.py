@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rainproof.assessment.advice import ThresholdAdvice
-from rainproof.assessment.clinical import ClinicalPerformance, ClinicalValues
+from rainproof.assessment.advice import ThresholdAdvice, advise, rate_intervals, thresholds
+from rainproof.assessment.clinical import ClinicalPerformance, core_set
 from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.segments import SegmentTable
-from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, MeasureValues, Reliability
+from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
 from rainproof.assessment.verdict import Evidence, Verdict
 from rainproof.assessment.words import ADVICE_METHOD
+from rainproof.core.curve import Acted
 from rainproof.core.files import write_atomic
+from rainproof.core.sample import Sample
 from rainproof.core.version import VERSION
 from rainproof.decisions.swaps import RegretProfile
-from rainproof.decisions.values import ForecastValue
-from rainproof.inference.bands import NullBand
+from rainproof.decisions.tasks import DecisionTask
+from rainproof.decisions.values import ForecastValue, forecast_value
+from rainproof.errors import RainproofWarning
+from rainproof.inference.bands import NullBand, band_of_chance, soft_bins
 from rainproof.inference.guarantees import Guarantee
 from rainproof.inference.tests import CalibrationTest
+from rainproof.measures.catalogue import Measure
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.recalibration.recalibrator import Recalibrator
 
@@ -32,7 +40,86 @@ if TYPE_CHECKING:
 
 
 SCHEMA = 2
+BAND_DRAWS = 199  # enough for a band that is drawn, not tested
 _POINTS = 801  # of a curve in JSON
+
+
+class Parts:
+    """What an assessment has beside its verdict, computed from the rows when it is first asked for.
+
+    A pickle has all of them, and no rows.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        measures: Sequence[Measure],
+        task: DecisionTask | None,
+        curve: RegretProfile,
+        recalibrator: Recalibrator | None,
+        confidence_level: float,
+        streams: list[np.random.Generator],
+    ) -> None:
+        self._sample, self._measures, self._curve, self._recalibrator = sample, measures, curve, recalibrator
+        self._thresholds = thresholds(task.thresholds if task else (), sample.event_rate)
+        self._level, self._streams = confidence_level, streams
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _PARTS} | {"value": self.value.thinned(_POINTS)}
+
+    @cached_property
+    def measures(self) -> tuple[Estimate, ...]:
+        """All measures; values that need care are not warned of again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RainproofWarning)
+            return tuple(Estimate(measure=measure, value=measure(self._sample)) for measure in self._measures)
+
+    @cached_property
+    def null_band(self) -> NullBand:
+        """What chance shows, for rows that are drawn one by one."""
+        grid = self._curve.grid
+        assert grid is not None
+        alone = for_resampling(self._sample.ungrouped())
+        return band_of_chance(alone, self._thresholds, grid, grid, self._level, BAND_DRAWS, self._streams)
+
+    @cached_property
+    def reliability(self) -> Reliability:
+        """The bins, beside what chance shows."""
+        assert self._curve.grid is not None
+        bins = soft_bins(self._sample.ungrouped(), self._curve.grid, confidence_level=self._level)
+        return Reliability.of(bins, self.null_band)
+
+    @cached_property
+    def advice(self) -> tuple[ThresholdAdvice, ...]:
+        """For each threshold."""
+        at, rates = self._thresholds, rate_intervals(self._sample, confidence_level=self._level)
+        benefit = Acted.at(self._sample.distinct(), at, ties=True).net_benefit(at)
+        columns = (at, self._curve(at), benefit, self.null_band.regret_high)
+        return tuple(
+            advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
+            for mu, regret, benefit, high in zip(*(column.tolist() for column in columns), strict=True)
+        )
+
+    @cached_property
+    def value(self) -> ForecastValue:
+        """What the forecast is worth on these rows, as it is and recalibrated by the map."""
+        sample, map_ = self._sample, self._recalibrator
+        if map_ is None or sample.grid is not None:
+            return forecast_value(sample)
+        return forecast_value(sample, recalibrated=map_.predict(sample.y_prob))
+
+    @cached_property
+    def histogram(self) -> Histogram:
+        """The distribution of the predictions."""
+        return Histogram.of(self._sample)
+
+    @cached_property
+    def clinical(self) -> ClinicalPerformance:
+        """The core set for clinical prediction models."""
+        return core_set(self._sample, self._thresholds, self._level, self.reliability)
+
+
+_PARTS = ("measures", "null_band", "reliability", "advice", "value", "histogram", "clinical")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -50,19 +137,22 @@ class Assessment:
     evidence : Evidence
         The bounds that the verdict rests on.
     measures : tuple of Estimate
-        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. They are computed when they are
-        first asked for.
+        Every measure: ``value``, ``measure``; ``a["soft_binned_cdl"]`` is one by name. These, and the next five, are
+        computed when they are first asked for: the verdict needs none of them.
     reliability : Reliability
         The reliability diagram on `shown_grid`.
     histogram : Histogram
         The distribution of the predictions.
     value : ForecastValue
-        What the forecast is worth at each threshold on these rows, as it is and recalibrated.
-    regret : RegretProfile
-        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
+        What the forecast is worth at each threshold on these rows, as it is and recalibrated. In a pickle it has as
+        many points as a chart can show.
     null_band : NullBand
         The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
         predictions shows by chance.
+    advice : tuple of ThresholdAdvice
+        What to do differently, for about two hundred thresholds.
+    regret : RegretProfile
+        The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
     guarantee : Guarantee
@@ -73,8 +163,6 @@ class Assessment:
         The map to recalibrate with, and its certificate. None where rows of unequal weight are compressed.
     test : CalibrationTest
         The test of perfect calibration.
-    advice : tuple of ThresholdAdvice
-        What to do differently, for about two hundred thresholds.
     task : TaskResult or None
         The loss of the user's own decision.
     segments : SegmentTable or None
@@ -93,19 +181,13 @@ class Assessment:
     summary: DataSummary
     verdict: Verdict
     evidence: Evidence
-    _measure_values: MeasureValues
-    _clinical_values: ClinicalValues
-    reliability: Reliability
-    histogram: Histogram
-    value: ForecastValue
+    _parts: Parts
     regret: RegretProfile
-    null_band: NullBand
     profile: SoftBinnedProfile
     guarantee: Guarantee
     rounded_guarantee: Guarantee
     recalibrator: Recalibrator | None
     test: CalibrationTest | None
-    advice: tuple[ThresholdAdvice, ...]
     task: TaskResult | None
     segments: SegmentTable | None
     confidence_level: float
@@ -117,17 +199,43 @@ class Assessment:
     @property
     def measures(self) -> tuple[Estimate, ...]:
         """Every measure, on these rows."""
-        return self._measure_values.estimates
+        return self._parts.measures
 
     @property
     def clinical(self) -> ClinicalPerformance:
-        """What reports on clinical prediction models give (see `clinical_performance`); computed when asked for."""
-        return self._clinical_values.found
+        """What reports on clinical prediction models give (see `clinical_performance`)."""
+        return self._parts.clinical
+
+    @property
+    def reliability(self) -> Reliability:
+        """The reliability diagram on `shown_grid`."""
+        return self._parts.reliability
+
+    @property
+    def histogram(self) -> Histogram:
+        """The distribution of the predictions."""
+        return self._parts.histogram
+
+    @property
+    def value(self) -> ForecastValue:
+        """What the forecast is worth at each threshold on these rows, as it is and recalibrated."""
+        return self._parts.value
+
+    @property
+    def null_band(self) -> NullBand:
+        """What a perfectly calibrated forecast with these predictions shows by chance."""
+        return self._parts.null_band
+
+    @property
+    def advice(self) -> tuple[ThresholdAdvice, ...]:
+        """What to do differently, for about two hundred thresholds."""
+        return self._parts.advice
 
     @property
     def shown_grid(self) -> int:
         """The grid of the reliability diagram and of the regret curve."""
-        return self.reliability.grid
+        assert self.rounded_guarantee.grid is not None
+        return self.rounded_guarantee.grid
 
     def __getitem__(self, name: str) -> Estimate:
         return {e.measure.name: e for e in self.measures}[name]
@@ -218,13 +326,12 @@ class Assessment:
 
     def _value(self) -> dict[str, Any]:
         """The curves at no more points than a chart can show."""
-        curve = self.value.curve
-        some = np.unique(np.linspace(0, len(curve.threshold) - 1, _POINTS).astype(np.int64))
+        curve = self.value.thinned(_POINTS).curve
         names = ("threshold", "value", "value_recalibrated", "value_perfect")
         null = self.null_band
         return {
             "event_rate": curve.event_rate,
-            **{name: getattr(curve, name)[some].tolist() for name in names},
+            **{name: getattr(curve, name).tolist() for name in names},
             "null_threshold": null.thresholds.tolist(),
             "null_low": null.value_low.tolist(),
             "null_high": null.value_high.tolist(),

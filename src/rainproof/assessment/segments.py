@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from rainproof.assessment import words
 from rainproof.assessment.costs import segment_costs
 from rainproof.core.arrays import Floats
-from rainproof.core.door import rows_by_segment
 from rainproof.core.result import Shown
-from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import FewRowsWarning
@@ -166,20 +163,6 @@ class SegmentTable(Shown):
 def by_loss(segment: Segment) -> tuple[bool, float, float]:
     """The largest loss first. SCDL comes second: it moves in steps, and many segments share a value."""
     return segment.small, -(segment.loss or 0.0), -segment.value
-
-
-def split(columns: Sequence[NDArray[Any] | None], pos_label: Any, by: ArrayLike | Mapping[str, ArrayLike]) -> Segments:
-    """Split outcomes, predictions and weights, already checked, into one sample for each segment."""
-    y_true, y_prob, weight = columns
-    assert y_true is not None
-    assert y_prob is not None
-    names, places = rows_by_segment(by, len(y_prob))
-    samples = {}
-    for key, rows in places.items():
-        own = None if weight is None else weight[rows]
-        if own is None or (own > 0).any():  # a segment whose rows all have weight zero has no rows
-            samples[key] = Sample(y_true[rows], y_prob[rows], sample_weight=own, pos_label=pos_label)
-    return Segments.from_samples(samples, names)
 
 
 def judge_segments(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +14,6 @@ from rainproof.core.cells import check_grid
 from rainproof.core.result import Shown, finite
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.policies import GridChoice, choose_grid
-from rainproof.errors import RainproofWarning
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
 from rainproof.inference.resampling import Seed
 from rainproof.measures.catalogue import Measure
@@ -36,7 +32,7 @@ class DataSummary(Shown):
     Attributes
     ----------
     n : int
-        The number of rows; a row whose outcome is a share (`split_outcomes`) counts once.
+        The number of rows; a row whose outcome is a share counts once.
     events : float
         The weight of the rows with the event: their number, where rows have no weights.
     event_rate, total_weight, effective_n : float
@@ -57,18 +53,13 @@ class DataSummary(Shown):
 
     @classmethod
     def of(cls, sample: Sample) -> DataSummary:
-        effective_n, weighted = sample.effective_n, sample._weighted
-        if sample._second is not None and sample.sample_weight is not None:
-            weight = np.add.reduceat(sample.sample_weight, np.flatnonzero(~sample._second))  # of whole rows
-            effective_n = sample.total_weight**2 / float(weight @ weight)
-            weighted = not np.allclose(weight, weight[0], rtol=1e-12)
         return cls(
-            n=sample._whole_rows,
+            n=sample.n,
             events=sample.event_rate * sample.total_weight,
             event_rate=sample.event_rate,
             total_weight=sample.total_weight,
-            effective_n=effective_n,
-            weighted=weighted,
+            effective_n=sample.effective_n,
+            weighted=sample._weighted,
             compressed=sample.grid,
         )
 
@@ -124,14 +115,13 @@ class Histogram(Shown):
     def of(cls, sample: Sample, bars: int = BARS) -> Histogram:
         """Count rows by bar; exact for compressed samples too. A prediction of 1 is in the last bar."""
         bars = min(bars, sample.grid or bars)
-        cells = sample.compress(bars)
-        assert cells.sample_weight is not None
-        at = np.minimum((cells.y_prob * bars).astype(np.intp), bars - 1)
-        weight = cells.sample_weight / sample.total_weight
+        cells = sample._cell_table(bars).coarsen(bars)
+        at = np.minimum(cells.slot >> 1, bars - 1)
+        weight = cells.weight[0] / sample.total_weight
         return cls(
             edges=np.arange(bars + 1) / bars,
             share=np.bincount(at, weight, bars).astype(np.float64, copy=False),
-            share_events=np.bincount(at, weight * (cells.y_true == 1), bars).astype(np.float64, copy=False),
+            share_events=np.bincount(at, weight * (cells.slot & 1), bars).astype(np.float64, copy=False),
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -142,23 +132,6 @@ class Histogram(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name).tolist() for name in self.__slots__}
-
-
-class MeasureValues:
-    """The values of measures on one sample, computed when they are first asked for: the verdict needs none of them."""
-
-    def __init__(self, measures: Sequence[Measure], sample: Sample) -> None:
-        self._measures, self._sample = measures, sample
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"estimates": self.estimates}  # not the rows
-
-    @cached_property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """All of them; values that need care are not warned of again."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RainproofWarning)
-            return tuple(Estimate(measure=measure, value=measure(self._sample)) for measure in self._measures)
 
 
 GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture

@@ -121,12 +121,11 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
 
     task = task_of(arguments)
     check_outputs(arguments)
-    rows, groups = read_rows(arguments)
+    rows = read_rows(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
         found = assess(
             rows,
             task=task,
-            groups=groups,
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
             progress=progress,

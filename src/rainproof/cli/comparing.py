@@ -75,13 +75,11 @@ def run_compare(arguments: argparse.Namespace) -> int:
         apart = len(names) == 1 or len(arguments.shown) > 1
         way_out = ": put the forecasts in one file, one column each" if apart else ""
         raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}")
-    kept = [keep(arguments, name) for name in names]
+    sample = keep(arguments, names)
     note_repeated_ids(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
         found = assess_many(
-            {name: (rows.sample.y_true, rows.sample.y_prob) for name, rows in zip(names, kept, strict=True)},
-            sample_weight=kept[0].sample.sample_weight,
-            groups=kept[0].groups,
+            sample,
             task=task,
             confidence_level=arguments.confidence_level,
             rng=arguments.seed,
@@ -158,9 +156,7 @@ def _guarantee(arguments: argparse.Namespace) -> SwitchGuarantee:
 
     options: dict[str, Any] = {"confidence_level": arguments.confidence_level, "rng": arguments.seed}
     if arguments.groups is not None:
-        old, new = (keep(arguments, name) for name in (arguments.old, arguments.new))
-        rows = (old.sample.y_true, old.sample.y_prob, new.sample.y_prob)
-        return switch_guarantee(*rows, sample_weight=old.sample.sample_weight, groups=old.groups, **options)
+        return switch_guarantee(keep(arguments, [arguments.old, arguments.new]), **options)
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         sample = scan(
             arguments.file,

@@ -120,13 +120,13 @@ def run_policy(arguments: argparse.Namespace) -> int:
     task = _task(arguments)
     check_outputs(arguments)
     recalibration = _map(arguments)
-    rows, groups = read_rows(arguments)
+    rows = read_rows(arguments)
     assert isinstance(rows, Sample)  # as there is no --by
     made = _made(arguments, task, rows, recalibration)
     made.policy.save(arguments.output)
     if arguments.quiet and not arguments.json:
         return 0
-    found = None if recalibration is not None else _assessed(arguments, rows, groups)
+    found = None if recalibration is not None else _assessed(arguments, rows)
     grade = None if found is None else found.verdict.grade
     if arguments.json:
         say(sys.stdout, write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
@@ -144,10 +144,9 @@ def _made(
     arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
 ) -> MadePolicy:
     """Choose the grid, unless it is given, and compute what the policy costs on it and on the next finer one."""
-    from rainproof.core.sample import mapped
     from rainproof.decisions.policies import RoundingPolicy, choose_grid, policy_cost
 
-    acted_on = rows if recalibration is None else mapped(rows, recalibration)
+    acted_on = rows if recalibration is None else rows.map(recalibration)
     choice = choose_grid(acted_on, max_grid=arguments.grid)
     losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
@@ -175,12 +174,12 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     return recalibrator.map_
 
 
-def _assessed(arguments: argparse.Namespace, rows: Sample, groups: NDArray[Any] | None) -> Assessment:
+def _assessed(arguments: argparse.Namespace, rows: Sample) -> Assessment:
     """The grade of the forecast; a map that is applied first is its own answer."""
     from rainproof.assessment.assessing import assess
 
     with without_warnings():
-        return assess(rows, groups=groups, measures=[], n_resamples=99, rng=arguments.seed)
+        return assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
 
 
 def _warn(found: Assessment) -> None:

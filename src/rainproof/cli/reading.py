@@ -15,9 +15,8 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -30,11 +29,8 @@ from rainproof.errors import InputError
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rainproof.core.sample import Sample
     from rainproof.core.segments import Segments
-    from rainproof.io.rows import KeptRows
 
 STDIN = "-"
 _MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl"}  # the first bytes of a file
@@ -211,76 +207,48 @@ def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sampl
     return found
 
 
-def read_rows(arguments: argparse.Namespace) -> tuple[Sample | Segments, NDArray[Any] | None]:
-    """Return the rows as `rainproof.assess` would get them in Python, and their groups: many are compressed."""
+def read_rows(arguments: argparse.Namespace, *, divide: bool = False) -> Sample | Segments:
+    """Return the rows as `rainproof.assess` would get them in Python, with their groups: many are compressed.
+
+    To `divide` them, whole groups at a time, those of segments must be kept: a group may have rows in several.
+    """
     from rainproof.assessment.assessing import MANY_ROWS
     from rainproof.core.segments import Segments
 
-    by = getattr(arguments, "by", None)
-    kept = _keep(arguments, arguments.prob, MANY_ROWS if arguments.groups is None else None)
-    if kept is None:
-        return read(arguments, by=by), None
-    if by is None:
-        return kept.sample, kept.groups
+    by, grouped = getattr(arguments, "by", None), arguments.groups is not None
+    kept = _keep(arguments, arguments.prob, None if grouped else MANY_ROWS, by=(by or ()) if divide and grouped else ())
+    if kept is None or by is None or kept.segmented:
+        return read(arguments, by=by) if kept is None else kept
     found = read(arguments, by=by)
     assert isinstance(found, Segments)
-    return Segments(found.by, found.counts, found.__getitem__, lambda: kept.sample), kept.groups
+    return Segments(found.by, found.counts, found.__getitem__, lambda: kept)
 
 
-def read_rows_to_divide(
-    arguments: argparse.Namespace,
-) -> tuple[Sample | Segments, NDArray[Any] | None, Mapping[str, NDArray[Any]] | None]:
-    """Return the rows as `Recalibrator.fit` takes them, their groups, and with groups the labels of their segments.
-
-    Whole groups are fitted or held out, and a group may have rows in several segments: such rows are not compressed.
-    """
-    if arguments.by is None or arguments.groups is None:
-        return *read_rows(arguments), None
-    kept = keep(arguments, arguments.prob, by=arguments.by)
-    return kept.sample, kept.groups, kept.by
-
-
-def keep(arguments: argparse.Namespace, prob: str, *, by: Sequence[str] = ()) -> KeptRows:
-    """Return all rows with the predictions in a column."""
-    kept = _keep(arguments, prob, None, by=by)
+def keep(arguments: argparse.Namespace, prob: Sequence[str]) -> Sample:
+    """Return all rows with the predictions in several columns."""
+    kept = _keep(arguments, prob, None)
     assert kept is not None
     return kept
 
 
-def _keep(arguments: argparse.Namespace, prob: str, at_most: int | None, *, by: Sequence[str] = ()) -> KeptRows | None:
+def _keep(
+    arguments: argparse.Namespace, prob: str | Sequence[str], at_most: int | None, *, by: Sequence[str] = ()
+) -> Sample | None:
     need_pyarrow()
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
-    def kept(groups: str | None) -> KeptRows | None:
-        with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-            return keep_rows(
-                arguments.file,
-                prob,
-                arguments.outcome,
-                groups=groups,
-                by=by,
-                at_most=at_most,
-                fractional=getattr(arguments, "fractional", False),
-                progress=progress,
-                **reading(arguments),
-            )
-
-    first, *others = as_list(arguments.groups) or [None]
-    found = kept(first)
-    for column in others:  # what is the same in all columns is one group
-        more = kept(column)
-        assert found is not None
-        assert more is not None
-        found = replace(found, groups=_pairs(found.groups, more.groups))
-    return found
-
-
-def _pairs(a: Any, b: Any) -> NDArray[Any]:
-    """Return a number for each pair of numbers."""
-    import numpy as np
-
-    number: NDArray[Any] = np.unique(a * (b.max() + 1) + b, return_inverse=True)[1]
-    return number
+    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+        return keep_rows(
+            arguments.file,
+            prob,
+            arguments.outcome,
+            groups=as_list(arguments.groups),
+            by=by,
+            at_most=at_most,
+            fractional=getattr(arguments, "fractional", False),
+            progress=progress,
+            **reading(arguments),
+        )
 
 
 def hint(error: InputError, arguments: argparse.Namespace) -> str:

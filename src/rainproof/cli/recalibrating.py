@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rainproof.cli.options import ROWS, add_copied, add_output, add_shared, check_outputs, files_read, new_command
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
-from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows_to_divide, rewriting
+from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
 from rainproof.core.result import rows as rows_text
 from rainproof.core.result import wrapped
 from rainproof.errors import InputError
@@ -73,17 +73,17 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     from rainproof.recalibration.recalibrator import Recalibrator
 
     check_outputs(arguments)
-    found, groups, by = read_rows_to_divide(arguments)
+    found = read_rows(arguments, divide=True)
     _check_weights(found)
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(
         arguments.methods or "auto", confidence_level=arguments.confidence_level, rng=arguments.seed
     )
     with collect_warnings() as notes:
-        recalibrator.fit(found, groups=groups, by=by)
+        recalibrator.fit(found)
     sample = found.pooled if isinstance(found, Segments) else found
     if not arguments.quiet and recalibrator.candidates_:
-        _warn(sample, None if groups is None else len(set(groups.tolist())))
+        _warn(sample)
     recalibrator.save(arguments.output)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)
@@ -98,7 +98,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _warn(sample: Sample, groups: int | None) -> None:
+def _warn(sample: Sample) -> None:
     """Say on stderr if the labels seem reversed, which a map would learn, or if the rows are few."""
     from rainproof.assessment.clinical import is_reversed
     from rainproof.assessment.words import check_event
@@ -106,8 +106,8 @@ def _warn(sample: Sample, groups: int | None) -> None:
     from rainproof.inference.performance import auroc
 
     area = auroc(sample)
-    said = [check_event(area, "--pos-label")] if is_reversed(sample, area, groups) else []
-    n = sample._whole_rows
+    said = [check_event(area, "--pos-label")] if is_reversed(sample, area) else []
+    n = sample.n
     if n < FEW_ROWS:
         said.append(
             f"only {rows_text(n)}: much of the map can be due to chance; the certificate says what is proven of it"

@@ -37,6 +37,11 @@ def check_grid(m: int, name: str = "grid", compressed: int | None = None) -> int
     return grid
 
 
+def slot_count(m: int) -> int:
+    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of that segment."""
+    return 2 * (m + 1)
+
+
 def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
     """Return the mean prediction in each cell: its lower edge plus the mean offset."""
     return cell / m + (rise / weight) / m

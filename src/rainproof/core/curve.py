@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -158,19 +160,53 @@ class Chord:
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
 
-def ends_of_chord(mu: Floats, value: Floats) -> tuple[int, int, float]:
-    """Return where the edge over 1/2 of a curve's concave envelope begins and ends, and the weight of its beginning."""
+def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _: True) -> Chord:
+    """Return the edge over 1/2 of the concave envelope of a curve: the decision task with the largest loss.
+
+    `value` has the larger limit of the curve at increasing thresholds, and `above` says for each place whether that is
+    the one from the left.
+    """
     a, b = bridge(mu, value)
-    return a, b, _share(float(mu[a]), float(mu[b]))
+    mu_a, mu_b = float(mu[a]), float(mu[b])
+    return Chord(
+        mu_a=mu_a,
+        mu_b=mu_b,
+        share=1.0 if mu_a == mu_b else (mu_b - 0.5) / (mu_b - mu_a),
+        regret_a=float(value[a]),
+        regret_b=float(value[b]),
+        above_a=above(a),
+        above_b=above(b),
+    )
 
 
-def _share(mu_a: float, mu_b: float) -> float:
-    """The weight of the first of two thresholds in a mixture with mean 1/2."""
-    return 1.0 if mu_a == mu_b else (mu_b - 0.5) / (mu_b - mu_a)
+class Curve(Frozen, ABC):
+    r"""What decisions lose at each threshold by acting on one forecast in place of another.
+
+    .. math:: D(\mu) = \mathrm{E}[(y - \mu)(1\{b > \mu\} - 1\{a > \mu\})]
+
+    is the loss by acting on a instead of b, where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in
+    [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is
+    ``int D dnu``. The dual of this linear program is twice the value at 1/2 of the lowest line above D and 0, which is
+    twice their concave envelope. There are two constraints, so two thresholds suffice: `chord` has them.
+
+    A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the event rate of
+    each prediction, `SwitchCurve` for any two forecasts.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def chord(self) -> Chord:
+        """Return the concave envelope at 1/2: the task that loses most."""
+
+    @property
+    def loss(self) -> float:
+        """The largest loss of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
+        return min(2 * self.chord().value, 1.0)  # which it exceeds by rounding alone
 
 
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
-class RegretCurve(Frozen):
+class SwapCurve(Curve):
     r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
@@ -180,11 +216,6 @@ class RegretCurve(Frozen):
     and continuous from the right. Between two neighbouring p it is convex, as the largest of the linear
     functions that the swaps of the class give, so it can touch its concave envelope only at the p, at 0 and
     at 1.
-
-    Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and
-    ``int mu dnu <= 1``, and its regret is ``int R dnu``. The dual of this linear program is twice the value at
-    1/2 of the lowest line above R, which is twice the concave envelope. There are two constraints, so two
-    thresholds suffice; `chord` finds them.
     """
 
     table: DistinctTable
@@ -196,14 +227,14 @@ class RegretCurve(Frozen):
         freeze(self.recalibrated)
 
     @classmethod
-    def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> RegretCurve:
+    def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> SwapCurve:
         """Make the curve of a sample."""
         recalibrated = recalibrate(table, swaps)
         total = float(table.negative.sum()) + float(table.positive.sum())
         return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
 
     @classmethod
-    def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> RegretCurve:
+    def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> SwapCurve:
         """Make the curve of the sample with its predictions rounded to a grid (D_m, if softly)."""
         some = rounded.weight > 0
         weight, positive = rounded.weight[some], rounded.positive[some]
@@ -253,26 +284,18 @@ class RegretCurve(Frozen):
         left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
         return CurvePoints(mu, left, right)
 
-    @property
-    def loss(self) -> float:
-        """The largest regret of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
-        return min(2 * self.chord.value, 1.0)  # which it exceeds by rounding alone
+    def chord(self) -> Chord:
+        """Return the concave envelope at 1/2, with the regret at its ends evaluated by definition; it is kept."""
+        return self._chord
 
     @cached_property
-    def chord(self) -> Chord:
-        """The concave envelope at 1/2: twice its value is the CDL, its two ends define the worst task."""
+    def _chord(self) -> Chord:
         points = self._sweep(self._corners())
-        a, b = bridge(points.mu, points.value)
-        above_a, above_b = (bool(points.left[k] > points.right[k]) for k in (a, b))
-        mu_a, mu_b = float(points.mu[a]), float(points.mu[b])
-        return Chord(
-            mu_a=mu_a,
-            mu_b=mu_b,
-            share=_share(mu_a, mu_b),
-            regret_a=self.regret(mu_a, above=above_a),
-            regret_b=self.regret(mu_b, above=above_b),
-            above_a=above_a,
-            above_b=above_b,
+        found = envelope(points.mu, points.value, lambda k: bool(points.left[k] > points.right[k]))
+        return replace(
+            found,
+            regret_a=self.regret(found.mu_a, above=found.above_a),
+            regret_b=self.regret(found.mu_b, above=found.above_b),
         )
 
 
@@ -289,7 +312,7 @@ class GridLoss:
 
     rounded: RoundedSample
     total: float
-    _curves: dict[Swaps, RegretCurve] = field(default_factory=dict, repr=False)
+    _curves: dict[Swaps, SwapCurve] = field(default_factory=dict, repr=False)
 
     @cached_property
     def worst(self) -> tuple[float, int]:
@@ -302,10 +325,10 @@ class GridLoss:
         """The paper's bound on `loss`: ``2 SCDL_m + 2/m``, at most 1 (Theorem 4.2)."""
         return min(2 * self.worst[0] / self.total + 2 / self.rounded.m, 1.0)
 
-    def curve(self, swaps: Swaps = "all") -> RegretCurve:
+    def curve(self, swaps: Swaps = "all") -> SwapCurve:
         """Return the regret curve of the rounded sample."""
         if swaps not in self._curves:
-            self._curves[swaps] = RegretCurve.from_rounded(self.rounded, swaps)
+            self._curves[swaps] = SwapCurve.from_rounded(self.rounded, swaps)
         return self._curves[swaps]
 
     @property
@@ -320,7 +343,7 @@ _ROWS_PER_THREAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SwitchCurve(Frozen):
+class SwitchCurve(Curve):
     r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
 
     :math:`D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]`. It is linear on each of the pieces
@@ -417,16 +440,7 @@ class SwitchCurve(Frozen):
         """
         squares = self.squares if by_square else None
         value = heights(self.edges, self.only, squares, charge, back, self.closed)
-        a, b, share = ends_of_chord(self.edges, value)
-        return Chord(
-            mu_a=float(self.edges[a]),
-            mu_b=float(self.edges[b]),
-            share=share,
-            regret_a=float(value[a]),
-            regret_b=float(value[b]),
-            above_a=self._acts_at(a, back),
-            above_b=self._acts_at(b, back),
-        )
+        return envelope(self.edges, value, lambda edge: self._acts_at(edge, back))
 
     def _acts_at(self, edge: int, back: bool) -> bool:
         """Whether the loss at an edge is the larger one if predictions equal to it act."""
@@ -480,6 +494,11 @@ class Acted(NamedTuple):
         above = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) / total for mass in (table.positive, table.negative)]
         below = [np.insert(np.cumsum(mass), 0, 0.0) / total for mass in (table.positive, table.negative)]
         return cls(*(share[first] for share in (*above, *below)))
+
+    def net_benefit(self, threshold: Floats) -> Floats:
+        """True positives, less false positives at the odds of the threshold."""
+        benefit: Floats = self.true_positive - self.false_positive * threshold / (1 - threshold)
+        return benefit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

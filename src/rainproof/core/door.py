@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,11 @@ def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
     return labels
 
 
+def named_columns(by: Any) -> list[tuple[str, Any]]:
+    """The columns of segments, with the names that messages use."""
+    return [(f"by[{name!r}]", column) for name, column in by.items()] if isinstance(by, Mapping) else [("by", by)]
+
+
 def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tuple[str, ...], dict[Any, Ints]]:
     """Return the names of the columns that define segments, and the rows of each segment.
 
@@ -128,10 +134,23 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
     """
     if isinstance(by, Mapping) and not by:
         raise InputError("by must name at least one column")
-    columns = {f"by[{name!r}]": column for name, column in by.items()} if isinstance(by, Mapping) else {"by": by}
-    codes = [code_labels(as_labels(column, name, n)) for name, column in columns.items()]
+    codes = [code_labels(as_labels(column, name, n)) for name, column in named_columns(by)]
     names = tuple(map(str, by)) if isinstance(by, Mapping) else ("segment",)
     return names, places_of_segments(codes, n)
+
+
+def numbered_groups(groups: ArrayLike, n: int) -> Ints:
+    """Return the number of each row's group, from 0 on."""
+    refuse_masked(groups, "groups")
+    array = np.asarray(groups)
+    if array.shape != (n,):
+        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
+    numbers, labels = code_labels(array)
+    if labels and labels[-1] is None:
+        missing = numbers == len(labels) - 1
+        first = f"groups[{int(missing.argmax())}]"
+        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
+    return numbers
 
 
 def places_of_segments(columns: Sequence[Codes], n: int) -> dict[Any, Ints]:
@@ -182,11 +201,6 @@ class Rows:
     def __len__(self) -> int:
         return len(self.prob)
 
-    def copied(self) -> Rows:
-        """Return the same rows in arrays that nobody else has."""
-        weight = None if self.weight is None else self.weight.copy()
-        return Rows(self.label.copy(), self.prob.copy(), weight, self.names, self.other)
-
     def explain(self) -> InputError:
         """Return the error for the rule that the rows break; the kernel reports only that they break one."""
         names = self.names
@@ -205,7 +219,7 @@ class Rows:
         if low >= 0 and high <= 1:
             hint = f"; were {names.label} and {names.prob} swapped?"
             if not _holds(self.prob, lambda p: (p == 0) | (p == 1)):
-                hint = "; if these are shares (a draw is half a win), split_outcomes splits them (--fractional)"
+                hint = "; if these are shares (a draw is half a win), say so: fractional=True (--fractional)"
         elif low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
             hint = (
                 f"; the labels are {low:g} and {high:g}: if {high:g} is the event, pass pos_label={high:g} "
@@ -249,9 +263,8 @@ def as_rows(
 ) -> Rows:
     """Convert the arguments to arrays, without a copy where the kernel can read them in place."""
     names = names or _NAMES
-    if hasattr(y_true, "index"):
-        for name, other in ((names.prob, y_prob), (names.weight, sample_weight)):
-            refuse_reordered(names.label, y_true, name, other)
+    if type(y_true) is not np.ndarray or type(y_prob) is not np.ndarray:
+        check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
     if pos_label is None:
         label, other = _label(_vector(y_true, names.label), names), None
     else:
@@ -263,6 +276,39 @@ def as_rows(
         check_same_length(names.label, label, names.weight, weight)
     check_same_length(names.label, label, names.prob, prob)
     return Rows(label, prob, weight, names, other)
+
+
+def split_shares(
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, names: ColumnNames
+) -> tuple[Rows, Ints]:
+    """Split rows whose outcome is a share of the event into a part with the event and one without.
+
+    A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of weight 0.7; all
+    averages are then those of the shares. Also returned is the number of the row that each part belongs to.
+    """
+    shares = as_numbers(y_true, names.label)
+    check_aligned((names.label, y_true), (names.prob, y_prob), (names.weight, sample_weight))
+    rows = as_rows(np.zeros(shares.shape), y_prob, sample_weight, names=names)
+    error = explain_shares(shares, names)
+    if error is not None:
+        raise error
+    both = (shares > 0) & (shares < 1)
+    at = np.repeat(np.arange(len(shares)), np.where(both, 2, 1))
+    second = np.append(False, at[1:] == at[:-1])
+    label = np.where(both[at], ~second, shares[at] == 1)
+    weight = np.where(label, shares[at], 1 - shares[at])
+    weight = weight if rows.weight is None else weight * rows.weight[at]
+    return Rows(label.view(np.uint8), rows.prob[at], weight, names), at
+
+
+def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | None:
+    """Return the error for outcomes that are no shares, if there are any."""
+    bad = ~((shares >= 0) & (shares <= 1))
+    if not bad.any():
+        return None
+    first = int(bad.argmax())
+    rule = f"{names.label} must be a share of the event, in [0, 1]"
+    return InputError.from_offenders(rule, int(bad.sum()), names.at(names.label, first), shares[first])
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -300,18 +346,30 @@ def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArr
         raise InputError(f"{name} and {other} must have the same length; they have {len(values):,} and {len(others):,}")
 
 
-def refuse_reordered(name: str, values: Any, other: str, others: Any) -> None:
-    """Refuse pandas Series whose indexes hold the same labels in another order: rows would be paired by position."""
-    index: Any = getattr(values, "index", None)
-    theirs: Any = getattr(others, "index", None)
-    if not hasattr(index, "equals") or not hasattr(theirs, "equals") or index.equals(theirs):
-        return
-    try:
-        same = index.sort_values().equals(theirs.sort_values())
-    except TypeError:  # labels that cannot be sorted
-        return
-    if same:
-        raise InputError(f"{name} and {other} have the same index in another order: align them first")
+def check_aligned(*columns: tuple[str, Any]) -> None:
+    """Refuse pandas objects, given with their names, whose rows have different labels: they are paired by position.
+
+    That is, the same labels in another order, or two indexes that differ and of which neither is the default one.
+    """
+    known: list[tuple[str, Any]] = [
+        (name, index) for name, column in columns if hasattr(index := getattr(column, "index", None), "equals")
+    ]
+    for (name, index), (other, theirs) in combinations(known, 2):
+        if index.equals(theirs):
+            continue
+        try:
+            reordered = len(index) == len(theirs) and index.sort_values().equals(theirs.sort_values())
+        except TypeError:  # labels that cannot be sorted
+            reordered = False
+        if reordered or not (_is_default(index) or _is_default(theirs)):
+            what = "the same index in another order" if reordered else "different indexes"
+            raise InputError(
+                f"{name} and {other} have {what}: align them first, or pass {other}.to_numpy() to pair rows by position"
+            )
+
+
+def _is_default(index: Any) -> bool:
+    return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def refuse_masked(values: ArrayLike, name: str) -> None:

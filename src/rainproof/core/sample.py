@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._fixed_loss import worst_on_grid
+from rainproof.core._scan import scan
 from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import (
     LARGEST_GRID,
@@ -20,11 +23,26 @@ from rainproof.core.cells import (
     RoundedSample,
     Rounding,
     check_grid,
+    slot_count,
     sum_cells,
 )
-from rainproof.core.curve import GridLoss
+from rainproof.core.curve import GridLoss, SwitchCurve
 from rainproof.core.distinct import FINEST_GRID, BinSums, DistinctTable
-from rainproof.core.door import ColumnNames, Rows, as_labels, as_numbers, as_rows, check_view, read_classes, top_label
+from rainproof.core.door import (
+    ColumnNames,
+    Rows,
+    as_probabilities,
+    as_rows,
+    check_aligned,
+    check_same_length,
+    check_view,
+    named_columns,
+    numbered_groups,
+    read_classes,
+    rows_by_segment,
+    split_shares,
+    top_label,
+)
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
 
@@ -36,104 +54,6 @@ _QUICK_GRID = 1 << 16  # a table of 32 bytes a cell; up to here a finer grid cos
 _QUICK_WEIGHTED_GRID = 1 << 12  # of 96 bytes a cell
 _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundred bytes each
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
-
-
-class GridSums:
-    """What `Sample` knows of its rows on grids: the passes over them, and what follows from these."""
-
-    n: int
-    total_weight: float
-    _first_grid: int
-    _passes: dict[int, CellTable]
-    _distinct: DistinctTable | None
-    _sums: dict[int, CellSums]
-    _by_grid: dict[tuple[int, Rounding], GridLoss]
-    _losses: dict[tuple[int, bool], tuple[float, int]]
-    _rows: Rows | None
-
-    def _pass(self, m: int) -> CellTable:
-        """Return the sums of a pass over the rows at `m`, which are kept."""
-        if m not in self._passes:
-            assert self._rows is not None
-            self._passes[m] = sum_cells(self._rows, m)
-        return self._passes[m]
-
-    @property
-    def _cells(self) -> CellTable:
-        """The sums of a compressed sample, or of the first pass over the rows."""
-        return self._pass(self._first_grid)
-
-    def _grids(self) -> list[int]:
-        """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the finest.
-
-        For many rows up to three further passes come before the sort that the finest grid needs. A compressed sample
-        has its own grid only.
-        """
-        if self._rows is None:
-            return [self._first_grid]
-        if len(self._rows.prob) < _MANY_ROWS:
-            return [self._first_grid, FINEST_GRID]
-        finer = {*(_grid(fineness, self.n, LARGEST_GRID) for fineness in (5, 16)), LARGEST_GRID, FINEST_GRID}
-        return [self._first_grid, *sorted(grid for grid in finer if grid > self._first_grid)]
-
-    def _cell_sums(self, m: int) -> CellSums:
-        """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
-
-        The grid depends on `m` and the rows alone, so that no earlier call, nor one in another thread, can
-        change the last bit.
-        """
-        first = self._first_grid
-        grid = first if m <= first else next((g for g in self._grids() if g >= m), FINEST_GRID)
-        found = self._sums.get(grid)
-        if found is None:
-            table = self._pass(grid) if grid < FINEST_GRID else self._distinct_table()
-            found = self._sums[grid] = table.sums()
-        return found
-
-    def _on_grid(self, m: int, rounding: Rounding = "soft") -> GridLoss:
-        """Return the sample rounded to ``1/m``, with its losses; it is kept unless it is large."""
-        found = self._by_grid.get((m, rounding))
-        if found is None:
-            found = GridLoss(RoundedSample.from_sums(self._cell_sums(m), m, rounding), self.total_weight)
-            if len(found.rounded.index) <= _KEPT_POINTS:
-                self._by_grid[m, rounding] = found
-        return found
-
-    def _worst(self, m: int, soft: bool) -> tuple[float, int]:
-        """Return the same loss as `_on_grid`'s `GridLoss.worst`, without the rounded sample; it is kept."""
-        found = self._losses.get((m, soft))
-        if found is None:
-            # The first row of a table's pairs is the sum itself.
-            sums = self._cells if m <= self._first_grid else self._cell_sums(m)
-            found = self._losses[m, soft] = worst_on_grid(sums.slot, sums.weight, sums.rise, sums.m, m, soft)
-        return found
-
-    def _cell_table(self, m: int) -> CellTable:
-        """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
-        return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
-
-    def _bin_sums(self, n: int, edges: Floats) -> BinSums:
-        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
-
-        After compression all predictions of a cell go to the bin of their mean.
-        """
-        if self._rows is None:
-            return BinSums.from_distinct(self._distinct_table(), edges)
-        return BinSums.from_rows(self._rows, n, edges)
-
-    def _distinct_table(self) -> DistinctTable:
-        """Return the sample with equal predictions pooled, in increasing order; it is kept.
-
-        After compression all predictions of a cell are replaced by their mean.
-        """
-        if self._distinct is None:
-            rows = self._rows
-            self._distinct = (
-                DistinctTable.from_cells(self._cells)
-                if rows is None
-                else DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
-            )
-        return self._distinct
 
 
 def first_grid(rows: Rows) -> int:
@@ -148,7 +68,7 @@ def _grid(fineness: int, n: int, finest: int) -> int:
     return min(finest, 1 << (exponent + 1) // 2)
 
 
-class Sample(GridSums):
+class Sample:
     """Predicted probabilities and outcomes, checked once, or their exact compression.
 
     Every function of rainproof takes either ``(y_true, y_prob)`` or one `Sample`. Making a sample reads the rows
@@ -158,10 +78,17 @@ class Sample(GridSums):
     ----------
     y_true : array_like of shape (n,)
         The outcomes: 0 or 1 (bool, integer or float), or any two labels with `pos_label`.
-    y_prob : array_like of shape (n,)
-        The predicted probability of the event, in [0, 1].
+    y_prob : array_like of shape (n,), or mapping of names to such
+        The predicted probability of the event, in [0, 1]. A mapping has several forecasts for the same rows.
     sample_weight : array_like of shape (n,), optional
         The weights of the rows: finite, not negative, not all zero.
+    groups : array_like of shape (n,), optional
+        The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
+        independent. A group is one draw.
+    by : array_like of shape (n,), or mapping of names to such, optional
+        The segment of each row; `by_segment` has a sample for each.
+    fractional : bool
+        Whether outcomes are shares of the event, in [0, 1]: a drawn match is 0.5, and remains one row and one draw.
     pos_label : object, optional
         The label of the event, where labels are not 0 and 1.
 
@@ -169,17 +96,24 @@ class Sample(GridSums):
     ----------
     n : int
         The number of rows (of positive weight), also after compression.
+    n_draws : int
+        The number of independent draws: of groups, else of rows.
+    groups : int or None
+        The number of groups, if rows were drawn in groups.
     total_weight : float
         The sum of the weights; `n` without weights.
     event_rate : float
         The weighted share of rows with the event.
     effective_n : float
-        The effective sample size ``(sum w)^2 / sum w^2``.
+        The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws.
     grid : int or None
         The grid of the compression; None for a sample that holds its rows.
+    forecasts : tuple of str
+        The names of the forecasts, if there are several: ``sample[name]`` is the sample of one.
     y_true, y_prob, sample_weight, counts : ndarray
         The rows. After compression there is one for each occupied (cell, outcome), and `counts` is the number
-        of rows it stands for. Otherwise `counts` is None, and so is `sample_weight` unless it was given.
+        of rows it stands for. Otherwise `counts` is None, and so is `sample_weight` unless it was given. A row whose
+        outcome is a share is two here, one with the event and one without, with parts of its weight.
 
     Notes
     -----
@@ -193,22 +127,47 @@ class Sample(GridSums):
     Sample(n=4, events=2)
     >>> rainproof.soft_binned_cdl(s)
     0.078125
+    >>> rainproof.Sample([1, 0.5, 0], [0.7, 0.6, 0.2], fractional=True)  # a win, a draw, a defeat
+    Sample(n=3, event_rate=0.5)
     """
 
+    n: int
+    total_weight: float
     grid: int | None
+    forecasts: tuple[str, ...] = ()
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
-    _second: NDArray[np.bool_] | None = None  # of rows that `split_outcomes` split: the second part of the row before
+    _rows: Rows | None
+    _first_grid: int
+    _passes: dict[int, CellTable]
+    _distinct: DistinctTable | None
+    _sums: dict[int, CellSums]
+    _by_grid: dict[tuple[int, Rounding], GridLoss]
+    _losses: dict[tuple[int, bool], tuple[float, int]]
+    _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
+    _has_groups = False  # whether draws are groups that the caller named, and not rows in two parts
+    _second: NDArray[np.bool_] | None = None  # which rows are the second part of the row before
+    _several: Mapping[str, NDArray[Any]] | None = None  # the predictions of each forecast
+    _segments: tuple[tuple[str, ...], dict[Any, Ints]] | None = None  # the names of `by`, and the rows of each segment
 
     def __init__(
         self,
         y_true: ArrayLike,
-        y_prob: ArrayLike,
+        y_prob: ArrayLike | Mapping[str, ArrayLike],
         *,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        fractional: bool = False,
         pos_label: Any = None,
     ) -> None:
-        self._read(as_rows(y_true, y_prob, sample_weight, pos_label))
+        if isinstance(y_prob, Mapping) or fractional:
+            self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
+        else:
+            self._read(as_rows(y_true, y_prob, sample_weight, pos_label))
+        if groups is not None or by is not None:
+            first = next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
+            self._attach(groups, by, ("y_true", y_true), first)
 
     @classmethod
     def _from_rows(cls, rows: Rows) -> Self:
@@ -219,6 +178,62 @@ class Sample(GridSums):
 
     def _read(self, rows: Rows) -> None:
         self._hold(sum_cells(rows, first_grid(rows)), rows, rows.names.weight)
+
+    def _read_special(
+        self, y_true: ArrayLike, y_prob: Any, sample_weight: ArrayLike | None, pos_label: Any, *, fractional: bool
+    ) -> None:
+        """Read rows of several forecasts, or with outcomes that are shares."""
+        given = dict(y_prob) if isinstance(y_prob, Mapping) else {None: y_prob}
+        names = [str(name) for name in given]
+        if not given or len(set(names)) < len(names):
+            raise InputError(f"y_prob must name at least one forecast, and each once; the names are {names}")
+        columns = [ColumnNames() if name is None else ColumnNames(prob=str(name)) for name in given]
+        first, *others = given.values()
+        check_aligned(
+            ("y_true", y_true), *((column.prob, prob) for column, prob in zip(columns, given.values(), strict=True))
+        )
+        if fractional:
+            if pos_label is not None:
+                raise InputError("fractional outcomes cannot be combined with pos_label: they are shares of the event")
+            rows, at = split_shares(y_true, first, sample_weight, columns[0])
+            self._group = at
+            self._second = np.append(False, at[1:] == at[:-1])
+        else:
+            rows, at = as_rows(y_true, first, sample_weight, pos_label, names=columns[0]), None
+        self._read(rows)
+        if self._second is not None:
+            self._second &= True if rows.weight is None else rows.weight > 0  # rows of weight zero do not count
+            self.n -= int(self._second.sum())
+        if not isinstance(y_prob, Mapping):
+            return
+        several = {names[0]: rows.prob}
+        for column, prob in zip(columns[1:], others, strict=True):
+            read = as_probabilities(prob, column.prob)
+            read = read if at is None or len(read) != int(at[-1]) + 1 else read[at]
+            check_same_length("y_true", rows.label, column.prob, read)
+            if not scan(read, rows.label, None, 2, None, 0, len(read)):
+                raise Rows(rows.label, read, None, column).explain()
+            several[column.prob] = read
+        self.forecasts, self._several = tuple(names), several
+
+    def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
+        """Take the group and the segment of each row, as the caller gives them beside other columns."""
+        if self.grid is not None:
+            raise InputError("groups and by need rows: a compressed sample does not keep them")
+        whole = self._group if self._second is not None else None  # the row that each part belongs to
+        n = len(self.y_true) if whole is None else int(whole[-1]) + 1
+        check_aligned(*columns, ("groups", groups), *(() if by is None else named_columns(by)))
+        if groups is not None:
+            number = numbered_groups(groups, n)
+            self._group, self._has_groups = number if whole is None else number[whole], True
+        if by is not None:
+            names, places = rows_by_segment(by, n)
+            if whole is not None:
+                numbers = np.empty(n, np.int64)
+                for k, at in enumerate(places.values()):
+                    numbers[at] = k
+                places = {key: np.flatnonzero(numbers[whole] == k) for k, key in enumerate(places)}
+            self._segments = names, places
 
     @overload
     @classmethod
@@ -292,14 +307,11 @@ class Sample(GridSums):
         return Segments.from_samples(samples, by=["class"])
 
     @classmethod
-    def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight") -> Self:
-        """Make a compressed sample of its sums."""
-        return cls._from_parts(cells, None, weight_name)
-
-    @classmethod
-    def _from_parts(cls, cells: CellTable, rows: Rows | None, weight_name: str = "sample_weight") -> Self:
+    def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()) -> Self:
+        """Make a compressed sample of its sums; those of two forecasts are by pairs of cells (see `pair_cells`)."""
         self = object.__new__(cls)
-        self._hold(cells, rows, weight_name)
+        self._hold(cells, None, weight_name)
+        self.forecasts = forecasts
         return self
 
     @classmethod
@@ -309,20 +321,26 @@ class Sample(GridSums):
         This is for resampling, which draws many samples with the same predictions. `label` has the outcomes, if every
         entry of the table is one row.
         """
-        self = object.__new__(cls)
-        negative, positive = float(table.negative.sum()), float(table.positive.sum())
         if label is None:
             weight = np.stack([table.negative, table.positive], axis=1).ravel()
             outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
             rows = Rows(label=outcome, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
         else:
             rows = Rows(label=label, prob=table.prob, weight=None, names=ColumnNames())
-        self.n, self.total_weight, self.event_rate = n, negative + positive, positive / (negative + positive)
-        self.effective_n = float(n)
+        negative, positive = float(table.negative.sum()), float(table.positive.sum())
+        self = cls._of_known(rows, n, negative + positive)
+        self.event_rate, self.effective_n = positive / (negative + positive), float(n)
         self._events = round(self.event_rate * n)
-        self._first_grid = first_grid(rows)
-        self._rows, self._distinct, self._passes = rows, table, {}
-        self._sums, self._by_grid, self._losses = {}, {}, {}
+        self._distinct = table
+        return self
+
+    @classmethod
+    def _of_known(cls, rows: Rows, n: int, total: float) -> Self:
+        """Make a sample of rows that were checked and counted already; passes over them wait until they are needed."""
+        self = object.__new__(cls)
+        self.n, self.total_weight = n, total
+        self._first_grid, self._rows, self._passes = first_grid(rows), rows, {}
+        self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
         self._show(rows)
         return self
 
@@ -376,7 +394,25 @@ class Sample(GridSums):
     @cached_property
     def y_prob(self) -> NDArray[Any]:
         """The predicted probabilities of the event."""
+        self.refuse_several()
         return read_only(self._cells.rows()[1] if self._rows is None else self._rows.prob)
+
+    @cached_property
+    def event(self) -> NDArray[np.bool_]:
+        """Whether each row has the event."""
+        event: NDArray[np.bool_] = np.equal(self.y_true, 1)
+        return event
+
+    @property
+    def prob(self) -> Floats:
+        """The predictions as doubles."""
+        return np.asarray(self.y_prob, np.float64)
+
+    @property
+    def mass(self) -> Floats:
+        """The weight of each row; 1 without weights."""
+        weight = self.sample_weight
+        return np.ones(len(self.y_true)) if weight is None else np.asarray(weight, np.float64)
 
     @cached_property
     def _events(self) -> int:
@@ -387,39 +423,381 @@ class Sample(GridSums):
     @cached_property
     def event_rate(self) -> float:
         """The weighted share of rows with the event."""
-        if self._events in (0, self.n):
+        if self._second is None and self._events in (0, self.n):
             return self._events / self.n
         cells = self._cells
         return float(cells.weight[0][cells.slot & 1 == 1].sum()) / self.total_weight
 
     @cached_property
+    def mean_prediction(self) -> float:
+        """The weighted mean of the predictions."""
+        cells = self._cells
+        return float((cells.slot >> 1) @ cells.weight[0] + cells.rise[0].sum()) / cells.m / self.total_weight
+
+    @cached_property
+    def draw_weight(self) -> Floats:
+        """The weight of each group of rows."""
+        assert self._group is not None
+        return np.bincount(self._group, self.sample_weight).astype(np.float64, copy=False)
+
+    @cached_property
+    def n_draws(self) -> int:
+        """The number of independent draws: of groups with some weight, else of rows."""
+        return self.n if self._group is None else int(np.count_nonzero(self.draw_weight))
+
+    @property
+    def groups(self) -> int | None:
+        """The number of groups, if rows were drawn in groups."""
+        return self.n_draws if self._has_groups else None
+
+    @cached_property
     def effective_n(self) -> float:
-        """The effective sample size ``(sum w)^2 / sum w^2``."""
+        """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
+        if self._group is not None:
+            share = self.draw_weight / self.total_weight
+            return 1 / float(share @ share)
+        if (self._rows is not None and self._rows.weight is None) or (self.counts is not None and self.grid is None):
+            return float(self.n)
         return self.total_weight**2 / float(self._cells.squares.sum())
 
     @property
     def _weighted(self) -> bool:
         """Whether rows have weights, other than the numbers of rows in cells."""
         weights = self.sample_weight
-        return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
+        if weights is None or self._second is None:
+            return weights is not None and (self.counts is None or not np.array_equal(weights, self.counts))
+        whole = np.add.reduceat(weights, np.flatnonzero(~self._second))
+        return not np.allclose(whole, whole[0], rtol=1e-12)
 
-    @property
-    def _whole_rows(self) -> int:
-        """The number of rows, where the two parts of a row that `split_outcomes` split count once."""
-        return self.n if self._second is None else self.n - int(self._second.sum())
+    def __copy__(self) -> Self:
+        found = object.__new__(type(self))
+        vars(found).update(vars(self))
+        return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = None if self._second is None else {"_second": self._second}
-        return type(self)._from_parts, (self._cells, self._rows), state  # not what can be computed from them again
+        # Not what can be computed again from the rows, or from the sums.
+        kept = {name: value for name, value in vars(self).items() if name in _STATE}
+        cells = None if self._rows is not None else self._cells
+        return _restored, (type(self), cells, self._rows, kept)
 
-    def _with_own_rows(self) -> Self:
+    def __getitem__(self, name: str) -> Sample:
+        """Return the sample of one of several forecasts, for the same rows."""
+        if name not in self.forecasts:
+            known = ", ".join(self.forecasts) or "one forecast without a name"
+            raise KeyError(f"{name!r} is not among the forecasts of the sample: {known}")
+        if self._several is None:
+            raise InputError("a sample of two forecasts that is compressed keeps pairs of cells: scan each by itself")
+        return self._with(self._several[name])
+
+    def _with(self, prob: NDArray[Any]) -> Self:
+        """The same rows with other predictions, which were checked already."""
+        rows = Rows(self.y_true, prob, self.sample_weight, ColumnNames())
+        found = type(self)._of_known(rows, self.n, self.total_weight)
+        vars(found).update({name: value for name, value in vars(self).items() if name in _OF_ROWS})
+        found.counts = self.counts
+        return found
+
+    def _at(self, at: Any) -> Self:
+        """Some of the rows, by their places; none of them changes its group, and some must have weight."""
+        rows = self._rows
+        assert rows is not None
+        weight = None if rows.weight is None else rows.weight[at]
+        part = Rows(rows.label[at], rows.prob[at], weight, rows.names, rows.other)
+        if weight is None or not weight.any():
+            found = type(self)._of_known(part, 0 if weight is not None else len(part), float(len(part)))
+        else:
+            found = type(self)._from_rows(part)
+        if self._second is not None:
+            found._second = self._second[at]
+            found.n -= int(found._second.sum())
+        found._group, found._has_groups = None if self._group is None else self._group[at], self._has_groups
+        return found
+
+    @classmethod
+    def join(cls, parts: Sequence[Sample]) -> Sample:
+        """All rows of samples that were taken from one; cells are added, but for those of a `pair`."""
+        parts = [part for part in parts if part.n] or parts[:1]
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        if first.grid is not None:
+            return sum(parts[1:], first)
+
+        def column(name: str) -> Any:
+            found = [getattr(part, name) for part in parts]
+            return None if found[0] is None else np.concatenate(found)
+
+        several = None
+        if first._several is not None:
+            several = {name: np.concatenate([part.predictions(name) for part in parts]) for name in first.forecasts}
+        prob = column("y_prob") if several is None else several[first.forecasts[0]]
+        rows = Rows(column("y_true"), prob, column("sample_weight"), ColumnNames())
+        found = cls._of_known(rows, sum(part.n for part in parts), sum(part.total_weight for part in parts))
+        found._group, found._has_groups, found._second = column("_group"), first._has_groups, column("_second")
+        found.forecasts, found._several, found.counts = first.forecasts, several, column("counts")
+        return found
+
+    def pair(self, old: Floats, new: Floats) -> Self:
+        """The same rows with two forecasts, "old" and "new"."""
+        found = copy.copy(self)
+        vars(found).pop("y_prob", None)
+        found.grid, found.forecasts, found._several = None, ("old", "new"), {"old": old, "new": new}
+        return found
+
+    def refuse_several(self) -> None:
+        """Refuse several forecasts, for what is about one."""
+        if self.forecasts:
+            names = ", ".join(map(repr, self.forecasts))
+            raise InputError(f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]")
+
+    def refuse_draws(self, what: str) -> None:
+        """Refuse rows that depend on each other, for what redraws the outcome of each row by itself."""
+        if self._has_groups:
+            raise InputError(f"{what} takes no groups: it needs independent rows")
+        if self._second is not None:
+            raise InputError(f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1")
+
+    def refuse_cells(self, what: str) -> None:
+        """Refuse a compressed sample, for what needs its rows one by one."""
+        if self.grid is not None:
+            raise InputError(f"{what} needs rows: a compressed sample does not keep them")
+
+    def own(self) -> Self:
         """The same with copies of the rows, for results of which a part is computed later: callers reuse arrays."""
         if self._rows is None:
             return self
         kept = copy.copy(self)
-        kept._hold(self._cells, self._rows.copied(), self._rows.names.weight)
-        kept._distinct = self._distinct
+        rows = self._rows
+        weight = None if rows.weight is None else rows.weight.copy()
+        kept._rows = Rows(rows.label.copy(), rows.prob.copy(), weight, rows.names, rows.other)
+        kept._show(kept._rows)
+        for name in ("y_true", "y_prob"):
+            vars(kept).pop(name, None)
         return kept
+
+    @property
+    def segmented(self) -> bool:
+        """Whether each row has a segment."""
+        return self._segments is not None
+
+    def ungrouped(self) -> Sample:
+        """The same rows, each taken as a draw of its own."""
+        if self._group is None:
+            return self
+        found = copy.copy(self)
+        for name in ("n_draws", "draw_weight", "effective_n"):
+            vars(found).pop(name, None)
+        found._group, found._has_groups, found._second = None, False, None
+        return found
+
+    def by_segment(self) -> Segments:
+        """Return a sample for each segment of `by`, as a mapping."""
+        from rainproof.core.segments import Segments
+
+        if self._segments is None:
+            raise InputError("the sample has no segments: make it with by, or scan the source with by")
+        names, places = self._segments
+        some = {key: at for key, at in places.items() if self.sample_weight is None or self.sample_weight[at].any()}
+        return Segments.from_places(self, names, some)
+
+    def map(self, pieces: PiecewiseMap, grid: int | None = None) -> Sample:
+        """Apply a map to the predictions.
+
+        Of a compressed sample it is applied to the mean prediction of each cell and outcome, as rows are pooled there;
+        the result is compressed to its grid, or to `grid`.
+        """
+        return self.moved(pieces(self.y_prob), grid)
+
+    def moved(self, prob: Floats, grid: int | None = None) -> Sample:
+        """The same rows with other predictions; those of cells are pooled on its grid, or on `grid`."""
+        if self.grid is None:
+            return self._with(prob)
+        m = self.grid if grid is None else grid
+        event, _, weight, count = self._cells.rows()
+        value = m * prob
+        cell = np.floor(value).astype(np.int64)
+        zero = np.zeros_like(weight)
+        rise = np.stack([weight * (value - cell), zero])
+        table = CellTable.pooled(m, 2 * cell + event, count, np.stack([weight, zero]), rise, self._cells.squares)
+        return Sample._from_cells(table)
+
+    def curve(self, old: str | Floats, new: str | Floats) -> SwitchCurve:
+        """What acting on one forecast in place of another loses at each threshold; each is a name, or predictions."""
+        if self.forecasts and self._several is None:
+            cells = self._cells
+            first, second = self.pair_cells()
+            unequal = None if cells.has_equal_weights else cells.squares
+            return SwitchCurve._from_cells(first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal)
+        a, b = (self.predictions(one) for one in (old, new))
+        event, weight, group = self.event, self.sample_weight, self._group
+        if self.counts is not None:
+            return replace(SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64)), squares=None)
+        if weight is not None:
+            # By a power of two, so that squares of weights neither vanish nor overflow.
+            some, weight = weight > 0, np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1])
+            if not some.all():
+                event, a, b, weight = event[some], a[some], b[some], weight[some]
+                group = None if group is None else group[some]
+        together = None if group is None else np.bincount(group, weight)[group].astype(np.float64)
+        return SwitchCurve._from_rows(event, a, b, weight, together)
+
+    def predictions(self, forecast: str | Floats) -> Floats:
+        """The predictions of a forecast as doubles, by its name."""
+        if isinstance(forecast, str):
+            assert self._several is not None
+            forecast = self._several[forecast]
+        return np.ascontiguousarray(forecast, np.float64)
+
+    def pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The cells of the first and of the second forecast, of each entry of a compressed sample of two."""
+        first, slot = np.divmod(self._cells.slot, slot_count(self._cells.m))
+        return first.astype(np.int32), (slot >> 1).astype(np.int32)
+
+    def floor(self) -> Sample:
+        """Round the predictions of cells down to the grid, with as many equal draws as rows; rows stay as they are.
+
+        What is drawn from cells must not depend on where the rows lie within them.
+        """
+        return self if self.grid is None else self._thinned(self._cells.count)
+
+    def _thinned(self, counts: Ints) -> Sample:
+        """So many rows of each cell and outcome, at the lower edge of the cell."""
+        cells, some = self._cells, counts > 0
+        if not cells.has_equal_weights:
+            raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
+        count = counts[some].astype(np.int64, copy=False)
+        weight = np.stack([count.astype(np.float64), np.zeros(len(count))])
+        table = CellTable(cells.m, cells.slot[some], count, weight, np.zeros_like(weight), weight[0])
+        if not len(count):
+            found = object.__new__(Sample)
+            found.n, found.total_weight, found.event_rate = 0, 0.0, math.nan
+            found._first_grid, found._passes, found._rows = cells.m, {cells.m: table}, None
+            found._distinct, found._sums, found._by_grid, found._losses = None, {}, {}, {}
+            found.grid, found.sample_weight, found.counts = cells.m, weight[0], count
+            return found
+        return Sample._from_cells(table)
+
+    def halves(self, rng: np.random.Generator | None = None) -> tuple[Sample, Sample]:
+        """Toss a coin for each draw."""
+        rng = np.random.default_rng(rng)
+        if self.grid is not None:
+            counts = self._cells.count
+            first = rng.binomial(counts, 0.5)
+            return self._thinned(first), self._thinned(counts - first)
+        coins = rng.integers(0, 2, len(self.y_true) if self._group is None else int(self._group.max()) + 1)
+        heads = (coins if self._group is None else coins[self._group]) == 1
+        return self._at(heads), self._at(~heads)
+
+    def split(
+        self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None
+    ) -> list[Sample]:
+        """Divide the draws at random: shares of them are held out, and the rest are dealt to equal folds.
+
+        Returns the folds, then the parts that are held out. Of cells the counts are divided; every part is then at the
+        lower edges (see `floor`).
+        """
+        rng = np.random.default_rng(rng)
+        if self.grid is not None:
+            fit = (1 - sum(held_out)) / folds
+            numbers = rng.multinomial(self._cells.count, [fit] * folds + list(held_out))
+            return [self._thinned(column) for column in numbers.T]
+        part = self.parts(folds=folds, held_out=held_out, rng=rng)
+        return [self._at(part == number) for number in range(folds + len(held_out))]
+
+    def parts(self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None) -> Ints:
+        """The number of the part of each row, as `split` divides them."""
+        units = len(self.y_true) if self._group is None else int(self._group.max()) + 1
+        place = np.random.default_rng(rng).permutation(units)
+        part, start = place % folds, 0
+        for number, share in enumerate(held_out):
+            size = round(share * units)
+            part = np.where((place >= start) & (place < start + size), folds + number, part)
+            start += size
+        return part if self._group is None else part[self._group]
+
+    def _pass(self, m: int) -> CellTable:
+        """Return the sums of a pass over the rows at `m`, which are kept."""
+        if m not in self._passes:
+            assert self._rows is not None
+            self._passes[m] = sum_cells(self._rows, m)
+        return self._passes[m]
+
+    @property
+    def _cells(self) -> CellTable:
+        """The sums of a compressed sample, or of the first pass over the rows."""
+        return self._pass(self._first_grid)
+
+    def _grids(self) -> list[int]:
+        """Return the grids of the sums that `_cell_sums` chooses from, from the cheapest to the finest.
+
+        For many rows up to three further passes come before the sort that the finest grid needs. A compressed sample
+        has its own grid only.
+        """
+        if self._rows is None:
+            return [self._first_grid]
+        if len(self._rows.prob) < _MANY_ROWS:
+            return [self._first_grid, FINEST_GRID]
+        finer = {*(_grid(fineness, self.n, LARGEST_GRID) for fineness in (5, 16)), LARGEST_GRID, FINEST_GRID}
+        return [self._first_grid, *sorted(grid for grid in finer if grid > self._first_grid)]
+
+    def _cell_sums(self, m: int) -> CellSums:
+        """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
+
+        The grid depends on `m` and the rows alone, so that no earlier call, nor one in another thread, can
+        change the last bit.
+        """
+        first = self._first_grid
+        grid = first if m <= first else next((g for g in self._grids() if g >= m), FINEST_GRID)
+        found = self._sums.get(grid)
+        if found is None:
+            table = self._pass(grid) if grid < FINEST_GRID else self.distinct()
+            found = self._sums[grid] = table.sums()
+        return found
+
+    def on_grid(self, grid: int, rounding: Rounding = "soft") -> GridLoss:
+        """Return the sample rounded to multiples of ``1/grid``, with its losses; it is kept unless it is large."""
+        found = self._by_grid.get((grid, rounding))
+        if found is None:
+            found = GridLoss(RoundedSample.from_sums(self._cell_sums(grid), grid, rounding), self.total_weight)
+            if len(found.rounded.index) <= _KEPT_POINTS:
+                self._by_grid[grid, rounding] = found
+        return found
+
+    def _worst(self, m: int, soft: bool) -> tuple[float, int]:
+        """Return the same loss as `on_grid`'s `GridLoss.worst`, without the rounded sample; it is kept."""
+        found = self._losses.get((m, soft))
+        if found is None:
+            # The first row of a table's pairs is the sum itself.
+            sums = self._cells if m <= self._first_grid else self._cell_sums(m)
+            found = self._losses[m, soft] = worst_on_grid(sums.slot, sums.weight, sums.rise, sums.m, m, soft)
+        return found
+
+    def _cell_table(self, m: int) -> CellTable:
+        """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
+        return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
+
+    def _bin_sums(self, n: int, edges: Floats) -> BinSums:
+        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
+
+        After compression all predictions of a cell go to the bin of their mean.
+        """
+        if self._rows is None:
+            return BinSums.from_distinct(self.distinct(), edges)
+        return BinSums.from_rows(self._rows, n, edges)
+
+    def distinct(self) -> DistinctTable:
+        """Return the sample with equal predictions pooled, in increasing order; it is kept.
+
+        After compression all predictions of a cell are replaced by their mean.
+        """
+        if self._distinct is None:
+            rows = self._rows
+            self._distinct = (
+                DistinctTable.from_cells(self._cells)
+                if rows is None
+                else DistinctTable.from_rows(rows.label, rows.prob, rows.weight)
+            )
+        return self._distinct
 
     def compress(self, grid: int = 2**16) -> Sample:
         """Replace all rows of one outcome in one cell ``[k/m, (k+1)/m)`` by a single weighted row.
@@ -427,7 +805,8 @@ class Sample(GridSums):
         `soft_binned_cdl` and its profile stay the same for every grid up to `grid`. The Notes of each other
         measure bound its change: most change by about ``1/m``; CDL and ECE, which depend on each distinct
         prediction, become those of the cells. The result has at most ``2 (m + 1)`` rows, and
-        ``a.compress(grid) + b.compress(grid)`` is the sample of the rows of both (``sum`` adds many).
+        ``a.compress(grid) + b.compress(grid)`` is the sample of the rows of both (``sum`` adds many). It keeps neither
+        groups nor segments.
 
         Parameters
         ----------
@@ -435,6 +814,7 @@ class Sample(GridSums):
             A power of two, up to 2**20.
         """
         grid = check_grid(grid)
+        self.refuse_several()
         return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
 
     def __add__(self, other: object) -> Sample:
@@ -442,16 +822,34 @@ class Sample(GridSums):
             return NotImplemented
         if self.grid is None or other.grid is None:
             raise InputError("only compressed samples can be added: call compress(grid) on both first")
-        return Sample._from_cells(self._cells.merge(other._cells))
+        if self.forecasts != other.forecasts:
+            raise InputError("samples must have the same forecasts to be added")
+        return Sample._from_cells(self._cells.merge(other._cells), forecasts=self.forecasts)
 
     def __radd__(self, other: object) -> Sample:
         return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
 
     def __repr__(self) -> str:
         cells = self._cells
+        rate = f"events={self._events}" if self._second is None else f"event_rate={self.event_rate:.6g}"
         grid = "" if self.grid is None else f", grid={self.grid}"
-        weighted = "" if np.array_equal(cells.weight[0], cells.count) else f", total_weight={self.total_weight:.6g}"
-        return f"Sample(n={self.n}, events={self._events}{grid}{weighted})"
+        weighted = f", total_weight={self.total_weight:.6g}" if self._second is not None and self._weighted else ""
+        if self._second is None and not np.array_equal(cells.weight[0], cells.count):
+            weighted = f", total_weight={self.total_weight:.6g}"
+        groups = "" if self.groups is None else f", groups={self.groups}"
+        forecasts = f", forecasts={self.forecasts}" if self.forecasts else ""
+        return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
+
+
+_OF_ROWS = ("_group", "_has_groups", "_second", "_segments", "_events", "event_rate", "event", "n_draws", "draw_weight")
+_STATE = ("_group", "_has_groups", "_second", "_segments", "_several", "forecasts", "n")
+
+
+def _restored(cls: type[Sample], cells: CellTable | None, rows: Rows | None, kept: dict[str, Any]) -> Sample:
+    """Make a sample again after pickling."""
+    found = cls._from_rows(rows) if cells is None and rows is not None else cls._from_cells(cells or CellTable.empty(2))
+    vars(found).update(kept)
+    return found
 
 
 def as_sample(
@@ -460,110 +858,52 @@ def as_sample(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    names: ColumnNames | None = None,
 ) -> Sample:
     """Return a `Sample` as it is, or make one of the rows: the first line of every public function."""
     if isinstance(y_true, Sample):
         if y_prob is not None or sample_weight is not None or pos_label is not None:
             raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
-        return y_true
+        y_true.refuse_several()
+        return y_true if groups is None and by is None else _with_draws(y_true, groups, by)
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
-    return Sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    rows = as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+    sample = Sample._from_rows(rows)
+    if groups is not None or by is not None:
+        sample._attach(groups, by, (rows.names.label, y_true), (rows.names.prob, y_prob))
+    return sample
 
 
-def mapped(sample: Sample, pieces: PiecewiseMap) -> Sample:
-    """Apply a map to the predictions of a sample.
-
-    Of a compressed sample it is applied to the mean prediction of each cell and outcome, as rows are pooled there.
-    """
-    if sample.grid is None:
-        return Sample(sample.y_true, pieces(sample.y_prob), sample_weight=sample.sample_weight)
-    cells = sample._cells
-    event, prob, weight, count = cells.rows()
-    value = cells.m * pieces.apply(prob)
-    cell = np.floor(value).astype(np.int64)
-    zero = np.zeros_like(weight)
-    rise = np.stack([weight * (value - cell), zero])
-    table = CellTable.pooled(cells.m, 2 * cell + event, count, np.stack([weight, zero]), rise, cells.squares)
-    return Sample._from_cells(table)
+def as_paired(y_true: Any, forecasts: Mapping[str, Any], **columns: Any) -> Sample:
+    """Return a sample of two forecasts as it is, or make one of the rows; `columns` are other arguments of `Sample`."""
+    if isinstance(y_true, Sample):
+        given = [name for name, value in {**forecasts, **columns}.items() if value is not None]
+        if given:
+            raise InputError(f"{given[0]} must not be given with a Sample, which holds it already")
+        if len(y_true.forecasts) != 2:
+            raise InputError(f"the Sample must have two forecasts; it has {len(y_true.forecasts) or 1}")
+        return y_true
+    missing = [name for name, prob in forecasts.items() if prob is None]
+    if missing:
+        raise InputError(f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts")
+    return Sample(y_true, forecasts, **columns)
 
 
-def split_outcomes(
-    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
-) -> tuple[Sample, NDArray[Any]]:
-    """Split rows whose outcome is a share of the event, such as a drawn match, into two weighted rows each.
-
-    A row with outcome 0.3 becomes a row with the event, of weight 0.3, and a row without it, of weight 0.7. All
-    averages are then those of the shares. The two are one draw, not two: pass the groups that are returned to
-    whatever says something about the population.
-
-    Explained in docs/guide/data.md.
-
-    Parameters
-    ----------
-    y_true : array_like of shape (n,)
-        The share of the event in each row, in [0, 1].
-    y_prob : array_like of shape (n,)
-        The predicted probability of the event, in [0, 1].
-    sample_weight : array_like of shape (n,), optional
-        The weight of each row.
-    groups : array_like of shape (n,), optional
-        The group of each row, if rows depend on each other. Default: each row is a group of its own.
-
-    Returns
-    -------
-    sample : Sample
-        The rows with outcomes 0 and 1.
-    groups : ndarray
-        The group of each of them.
-
-    Notes
-    -----
-    `guarantee` and its relatives with these groups hold: what a group contributes is the average of two values of the
-    same bounded function, so it has the same bounds as a row. Without the groups a drawn match would count as two
-    matches, and nothing would be proven. `calibration_test` takes no groups: it is not for such rows.
-
-    Examples
-    --------
-    >>> import rainproof
-    >>> sample, groups = rainproof.split_outcomes([1, 0.5, 0], [0.7, 0.6, 0.2])   # a win, a draw, a defeat
-    >>> sample
-    Sample(n=4, events=2, total_weight=3)
-    >>> sample.event_rate, groups.tolist()
-    (0.5, [0, 1, 1, 2])
-    """
-    shares = as_numbers(y_true, "y_true")
-    rows = as_rows(np.zeros(shares.shape), y_prob, sample_weight)
-    error = explain_shares(shares, rows.names)
-    if error is not None:
-        raise error
-    at, label, part = _parts(shares)
-    weight = part if rows.weight is None else part * rows.weight[at]
-    own = np.arange(len(shares)) if groups is None else as_labels(groups, "groups", len(shares))
-    sample = Sample(label, rows.prob[at], sample_weight=weight)
-    sample._second = np.append(False, at[1:] == at[:-1]) & (weight > 0)  # rows of weight zero do not count
-    return sample, own[at]
-
-
-def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | None:
-    """Return the error for outcomes that are no shares, if there are any."""
-    bad = ~((shares >= 0) & (shares <= 1))
-    if not bad.any():
-        return None
-    first = int(bad.argmax())
-    rule = f"{names.label} must be a share of the event, in [0, 1]"
-    return InputError.from_offenders(rule, int(bad.sum()), names.at(names.label, first), shares[first])
-
-
-def _parts(shares: NDArray[np.float64]) -> tuple[Ints, NDArray[np.uint8], NDArray[np.float64]]:
-    """Return the row, the outcome and the share of each part: one of a sure outcome, else two, with the event first."""
-    both = (shares > 0) & (shares < 1)
-    at = np.repeat(np.arange(len(shares)), np.where(both, 2, 1))
-    second = np.zeros(len(at), np.bool_)
-    second[1:] = at[1:] == at[:-1]
-    label = np.where(both[at], ~second, shares[at] == 1)
-    part = np.where(label, shares[at], 1 - shares[at])
-    return at, label.view(np.uint8), part
+def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mapping[str, ArrayLike] | None) -> Sample:
+    """The same rows with groups and segments."""
+    if groups is not None and sample._has_groups:
+        raise InputError("the Sample has groups already: pass it alone")
+    if sample.grid is not None:
+        what = "by needs" if groups is None else "groups need"
+        raise InputError(f"{what} rows: a compressed sample does not keep them")
+    found = copy.copy(sample)
+    for name in ("n_draws", "draw_weight", "effective_n"):
+        vars(found).pop(name, None)
+    found._attach(groups, by)
+    return found
 
 
 class Accumulator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from rainproof.core import _hashed_cells
 from rainproof.core._scan import collect, locate
-from rainproof.core.arrays import Floats, Frozen, Ints, available_threads, run_in_threads
-from rainproof.core.cells import CellTable, check_grid
+from rainproof.core.arrays import Floats, Ints, available_threads, run_in_threads
+from rainproof.core.cells import CellTable, check_grid, slot_count
 from rainproof.core.door import (
     LABEL_RULE,
     WEIGHT_RULE,
@@ -34,11 +35,6 @@ _FULL = 1 << 36  # rows that one entry takes before its counters could overflow
 _ROWS_PER_THREAD = 1 << 14
 _CHUNK = 1 << 18  # entries added at a time when all segments are pooled
 _COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count rows
-
-
-def slot_count(m: int) -> int:
-    """Return the number of slots of a grid: entry ``segment * slot_count(m) + slot`` is a slot of that segment."""
-    return 2 * (m + 1)
 
 
 class HashedCells:
@@ -240,6 +236,12 @@ class GroupedCells:
         table = CellTable.pooled(m, slot, count.astype(np.int64), *pairs, squares.astype(np.float64))
         return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table), weight_name=weight_name)
 
+    def pairs(self, forecasts: tuple[str, ...]) -> Sample:
+        """Return the sample of two forecasts, where a segment is a cell of the first one."""
+        m, tables = self.store.m, [self.store.cells(number) for number in range(len(self.keys))]
+        slots = [slot_count(m) * int(str(cell)) + table.slot for (cell,), table in zip(self.keys, tables, strict=True)]
+        return Sample._from_cells(CellTable.join(m, tables, slots), self.weight_name, forecasts)
+
     def result(self) -> Sample | Segments:
         """Return the segments, or without columns in `by` the sample."""
         return self.segments() if self.by else self._sample(0)
@@ -292,6 +294,9 @@ class Segments(Mapping[Any, Sample]):
     Sample(n=4, events=3, grid=65536)
     """
 
+    whole: Sample | None = None  # the rows of all segments, if they are kept
+    places: Mapping[Any, Ints] = MappingProxyType({})  # of the rows of each segment among them
+
     def __init__(
         self,
         by: tuple[str, ...],
@@ -325,6 +330,15 @@ class Segments(Mapping[Any, Sample]):
 
         names = (by,) if isinstance(by, str) else tuple(by)
         return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
+
+    @classmethod
+    def from_places(cls, sample: Sample, by: tuple[str, ...], places: Mapping[Any, Ints]) -> Segments:
+        """Divide a sample into segments, given by the places of their rows."""
+        weight = sample.sample_weight
+        counts = {key: len(at) if weight is None else int(np.count_nonzero(weight[at])) for key, at in places.items()}
+        found = cls(by, counts, lambda key: sample._at(places[key]), lambda: sample)
+        found.whole, found.places = sample, places
+        return found
 
     @classmethod
     def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
@@ -558,71 +572,3 @@ def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> N
         raise InputError(
             "rainproof_squares must lie between rainproof_weight^2 / rainproof_count and rainproof_weight^2"
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PairedSample(Frozen):
-    """Two forecasts for the same rows, compressed to a grid: the result of `scan` for two columns of predictions.
-
-    It has a number of rows and of weights for each pair of cells ``[k/m, (k + 1)/m)``, one of each forecast, and each
-    outcome. So it knows what anybody decides who acts from a threshold ``k/m`` on, and `switch_guarantee` takes it
-    instead of rows. Samples of the same grid can be added (``a + b``, or ``sum``): the result is that of the rows of
-    both.
-
-    Examples
-    --------
-    >>> import rainproof
-    >>> rows = {"old": [0.1, 0.8, 0.6], "new": [0.2, 0.9, 0.4], "y": [0, 1, 0]}
-    >>> rainproof.scan(rows, ["old", "new"], "y")
-    PairedSample(n=3, events=1, grid=1024)
-    """
-
-    _table: CellTable  # slot: the cell of the old prediction times slot_count(m), plus the slot of the new one
-
-    @classmethod
-    def _from_grouped(cls, sums: GroupedCells) -> PairedSample:
-        """Make it from sums by segment, where a segment is a cell of the old prediction."""
-        m = sums.store.m
-        tables = [sums.store.cells(number) for number in range(len(sums.keys))]
-        cells = [int(str(label)) for (label,) in sums.keys]
-        slots = [slot_count(m) * cell + table.slot for cell, table in zip(cells, tables, strict=True)]
-        Sample._from_cells(
-            CellTable.join(m, tables, [table.slot for table in tables]), sums.weight_name
-        )  # which checks
-        return cls(CellTable.join(m, tables, slots))
-
-    @property
-    def grid(self) -> int:
-        """The grid m of the compression."""
-        return self._table.m
-
-    @property
-    def n(self) -> int:
-        """The number of rows (of positive weight)."""
-        return int(self._table.count.sum())
-
-    @property
-    def events(self) -> int:
-        """The number of rows with the event."""
-        return int(self._table.count[self._table.slot & 1 == 1].sum())
-
-    def _cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        """The cells of both predictions, and the outcome, of each entry."""
-        old, slot = np.divmod(self._table.slot, slot_count(self.grid))
-        return old.astype(np.int32), (slot >> 1).astype(np.int32), slot & 1 == 1
-
-    def _sums(self) -> tuple[Ints, Floats, Floats]:
-        """The number of rows, their weight, and the sum of their squared weights, of each entry."""
-        return self._table.count, self._table.weight[0], self._table.squares
-
-    def _has_equal_weights(self) -> bool:
-        return self._table.has_equal_weights
-
-    def __add__(self, other: object) -> PairedSample:
-        return PairedSample(self._table.merge(other._table)) if isinstance(other, PairedSample) else NotImplemented
-
-    def __radd__(self, other: object) -> PairedSample:
-        return self if type(other) is int and other == 0 else NotImplemented  # the start value of `sum`
-
-    def __repr__(self) -> str:
-        return f"PairedSample(n={self.n}, events={self.events}, grid={self.grid})"

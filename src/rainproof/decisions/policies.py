@@ -18,7 +18,7 @@ from rainproof.core.door import ColumnNames, as_probabilities, explain_probabili
 from rainproof.core.files import check_document, read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Shown, rows
-from rainproof.core.sample import Sample, as_sample, mapped
+from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
 from rainproof.decisions.tasks import DecisionTask, as_finite
 from rainproof.errors import InputError
@@ -238,7 +238,7 @@ def choose_grid(
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     finest = _finest(sample) if max_grid is None else check_grid(max_grid, "max_grid", sample.grid)
     grids = [2**k for k in range(1, finest.bit_length())]
-    found = [sample._on_grid(m) for m in grids]
+    found = [sample.on_grid(m) for m in grids]
     losses, bounds = np.array([one.loss for one in found]), np.array([one.bound for one in found])
     at = int(np.flatnonzero(losses <= losses.min() + _ROUNDING)[0])
     return GridChoice(
@@ -567,7 +567,7 @@ def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, reca
         raise InputError(f"sample must be a Sample; it is {type(sample).__name__}")
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
-    return choose_grid(sample if recalibration is None else mapped(sample, recalibration)).grid
+    return choose_grid(sample if recalibration is None else sample.map(recalibration)).grid
 
 
 def _check_seed(seed: int) -> int:
@@ -619,7 +619,7 @@ class PolicyCost:
 def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
     """Compute the costs per case; rows of a compressed sample count as equal to the mean of their cell."""
     task = as_finite(policy.task, "policy_cost")
-    table = sample._distinct_table()
+    table = sample.distinct()
     total = table.negative.sum() + table.positive.sum()
     share = np.stack([table.negative, table.positive], axis=1) / total
     cost = (task.matrix.max(axis=0) - task.matrix).T  # by outcome and action

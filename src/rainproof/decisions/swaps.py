@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, freeze
 from rainproof.core.cells import check_grid
-from rainproof.core.curve import Acted, Chord, DecisionCurve, RegretCurve, Swaps
+from rainproof.core.curve import Acted, Chord, DecisionCurve, SwapCurve, Swaps
 from rainproof.core.result import Shown, rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, Per, Response, Swap, decision_with
@@ -61,7 +61,7 @@ class RegretProfile(Shown, Frozen):
     swaps: Swaps
     grid: int | None
     n: int
-    _curve: RegretCurve = field(repr=False)
+    _curve: SwapCurve = field(repr=False)
 
     def __post_init__(self) -> None:
         freeze(self.threshold, self.regret)
@@ -89,13 +89,14 @@ class RegretProfile(Shown, Frozen):
         mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
         if not mu.size or not ((mu >= 0) & (mu < 1)).all():
             raise InputError("threshold must be some numbers in [0, 1)")
-        acted, odds = Acted.at(self._curve.table, mu, ties=True), mu / (1 - mu)
-        forecast = acted.true_positive - odds * acted.false_positive
+        acted = Acted.at(self._curve.table, mu, ties=True)
+        everybody = Acted.at(self._curve.table, np.zeros(len(mu)), ties=True)
+        forecast = acted.net_benefit(mu)
         return DecisionCurve(
             threshold=mu,
             forecast=forecast,
             best=forecast + self._curve.points(mu).left / (1 - mu),
-            always=acted.true_positive + acted.false_negative - odds * (acted.false_positive + acted.true_negative),
+            always=everybody.net_benefit(mu),
             grid=self.grid,
             n=self.n,
         )
@@ -209,10 +210,10 @@ def regret_curve(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     if grid is None:
-        curve = RegretCurve.from_table(sample._distinct_table(), swaps)
+        curve = SwapCurve.from_table(sample.distinct(), swaps)
     else:
         grid = check_grid(grid, compressed=sample.grid)
-        curve = sample._on_grid(grid).curve(swaps)
+        curve = sample.on_grid(grid).curve(swaps)
     mu, regret = _outline(curve)
     corners = curve.corners
     top = int(corners.value.argmax())
@@ -221,7 +222,7 @@ def regret_curve(
         regret=regret,
         worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
         loss=curve.loss,
-        worst_task=worst_task(curve.chord),
+        worst_task=worst_task(curve.chord()),
         swaps=swaps,
         grid=grid,
         n=sample.n,
@@ -229,7 +230,7 @@ def regret_curve(
     )
 
 
-def _outline(curve: RegretCurve) -> tuple[Floats, Floats]:
+def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
     """Return the points to plot: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
     points = curve.breakpoints()
     mu = np.repeat(points.mu, 2)[1:-1]

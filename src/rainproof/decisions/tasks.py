@@ -547,7 +547,7 @@ class FiniteTask(DecisionTask):
         return out
 
     def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
-        mass = self._masses(sample._distinct_table(), response, per)
+        mass = self._masses(sample.distinct(), response, per)
         swaps = self._best_swaps(mass, per, sample.total_weight)
         return math.fsum(swap.saves for swap in swaps), swaps
 
@@ -686,7 +686,7 @@ class QuadraticTask(DecisionTask):
         """Each distinct prediction is an action, best replaced by its event rate, per action and per prediction."""
         if response is not None:
             raise InputError(f"response needs a task with a list of actions; it is {self!r}")
-        table = sample._distinct_table()
+        table = sample.distinct()
         weight = table.negative + table.positive
         best = table.positive / weight
         saves = weight * (table.prob - best) ** 2 / sample.total_weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from rainproof.core.cells import sum_cells
 from rainproof.core.curve import Acted
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import ColumnNames, as_rows, check_probabilities, refuse_reordered
+from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_probabilities
 from rainproof.core.result import Shown, percent, rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.tasks import show_threshold
@@ -103,6 +103,14 @@ class ForecastValue(Shown, Frozen):
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
         return self._at(check_probabilities(threshold, "threshold"), self.curve.value)
+
+    def thinned(self, points: int) -> ForecastValue:
+        """The same with about so many points of the curve, from 0 to 1: as many as a chart can show."""
+        curve = self.curve
+        some = np.unique(np.linspace(0, len(curve.threshold) - 1, points).astype(np.int64))
+        names = ("threshold", "value", "value_recalibrated", "value_perfect")
+        columns = {name: getattr(curve, name)[some] for name in names}
+        return replace(self, curve=ValueCurve(event_rate=curve.event_rate, **columns), relative=self.relative[some])
 
     def _at(self, mu: Floats, values: Floats) -> Any:
         """One of the curve's columns at thresholds."""
@@ -272,8 +280,8 @@ def forecast_value(
     row, where a false alarm costs 0.6232 and a miss 0.3768.
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
-    refuse_reordered("y_true", y_true, "recalibrated", recalibrated)
+    table = sample.distinct()
+    check_aligned(("y_true", y_true), ("y_prob", y_prob), ("recalibrated", recalibrated))
     other = isotonic_blocks(table) if recalibrated is None else _table(sample, recalibrated)
     positive, negative = float(table.positive.sum()), float(table.negative.sum())
     rate = positive / (positive + negative)
@@ -429,7 +437,7 @@ def risk_coverage(
     [0.0, 0.333, 0.25, 0.4]
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
+    table = sample.distinct()
     wrong, right = np.cumsum(table.negative[::-1]), np.cumsum(table.positive[::-1])
     answered = wrong + right
     coverage, risk = answered / answered[-1], wrong / answered

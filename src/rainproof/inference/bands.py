@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import check_grid, split, sum_on_grid
-from rainproof.core.curve import RegretCurve, Swaps, check_swaps
+from rainproof.core.curve import SwapCurve, Swaps, check_swaps
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.result import Shown, finite
 from rainproof.core.sample import Sample, as_sample
@@ -27,6 +27,7 @@ from rainproof.inference.resampling import (
     check_resamples,
     check_share,
     draw_batches,
+    spawned,
 )
 from rainproof.inference.statistics import Places
 
@@ -122,7 +123,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_grid(grid, compressed=sample.grid)
-    rounded = sample._on_grid(grid).rounded
+    rounded = sample.on_grid(grid).rounded
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
@@ -294,13 +295,31 @@ def null_band(
     )
     check_swaps(swaps)
     grid = grid if grid is None else check_grid(grid)
+    generator, seed = as_seed(rng)
     mu = np.unique(np.asarray(np.linspace(0, 1, 101) if thresholds is None else thresholds, np.float64))
     if mu.size == 0 or not ((mu >= 0) & (mu <= 1)).all():
         raise InputError("thresholds must be numbers in [0, 1], at least one")
-    generator, seed = as_seed(rng)
+    streams = spawned(generator, size)
+    found = band_of_chance(sample, mu, grid, bins, confidence_level, size, streams, swaps=swaps, progress=progress)
+    return replace(found, seed=seed)
+
+
+def band_of_chance(
+    sample: Sample,
+    mu: Floats,
+    grid: int | None,
+    bins: int,
+    confidence_level: float,
+    size: int,
+    streams: list[Rng],
+    *,
+    swaps: Swaps = "all",
+    progress: Progress | None = None,
+) -> NullBand:
+    """Draw the bands from given streams of random numbers; the arguments are checked already."""
     k = len(mu)
     some = _curves(as_atoms(sample), mu, grid, swaps, bins)
-    draws = draw_batches(some, size, generator, progress, width=2 * k + bins + 1)
+    draws = draw_batches(some, size, streams, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
     return NullBand(
@@ -319,7 +338,7 @@ def null_band(
         confidence_level=confidence_level,
         n_resamples=size,
         n=sample.n,
-        seed=seed,
+        seed=None,
     )
 
 
@@ -336,7 +355,7 @@ def _curves(
         rows = rounded = _tables(prob, weight, positive)
         if on_grid is not None and grid is not None:
             rounded = _tables(np.arange(grid + 1) / grid, on_grid.weight, on_grid.sums(positive))
-        regret = [RegretCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
+        regret = [SwapCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
         value = [value_at(table, mu) for table in rows]
         return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
 

@@ -1,4 +1,9 @@
-"""Groups of rows that depend on each other."""
+"""Upper bounds on the expected loss in the population: the formulas.
+
+The proofs are in docs/inference-bounds.md. Notation: row i has the share ``v_i`` of the weight, and
+``g_i`` in [-1, 1] is the gain on it of the worst swap of the worst task in the population;
+the loss in the population is the mean of g.
+"""
 
 from __future__ import annotations
 
@@ -10,52 +15,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core._regret import limits
-from rainproof.core.arrays import Floats, Ints, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import CellTable, RoundedSample, split, sum_on_grid
-from rainproof.core.curve import GridLoss, RegretCurve, ends_of_chord, isotonic
+from rainproof.core.curve import GridLoss, SwapCurve, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.door import code_labels, refuse_masked
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
 
-def clustered(sample: Sample, cells: CellTable, groups: ArrayLike) -> tuple[CellTable, int]:
-    """Replace each row's squared weight by its weight times that of its group; return the number of groups too.
+def draw_table(sample: Sample, m: int) -> CellTable:
+    """Return sums on a grid at least as fine as ``1/m``, with the squared weights of draws.
 
-    In a bound a group is one draw, and each of its rows counts like a row with the weight of the whole group.
+    In a bound a group is one draw, and each of its rows counts like a row with the weight of the whole group: its
+    squared weight is replaced by its weight times that of its group.
     """
-    weight, together, draws = group_weights(sample, groups)
-    cell, _ = split(np.asarray(sample.y_prob, np.float64), cells.m)  # exact: m is a power of two
-    at = np.searchsorted(cells.slot, 2 * cell + np.asarray(sample.y_true, np.int64))
+    cells, group = sample._cell_table(m), sample._group
+    if group is None:
+        return cells
+    weight = sample.mass
+    cell, _ = split(sample.prob, cells.m)  # exact: m is a power of two
+    at = np.searchsorted(cells.slot, 2 * cell + sample.event)
     some = weight > 0
-    products = np.bincount(at[some], (weight * together)[some], minlength=len(cells.slot))
-    squares: Floats = products.astype(np.float64)
-    return replace(cells, squares=squares), draws
-
-
-def group_weights(sample: Sample, groups: ArrayLike) -> tuple[Floats, Floats, int]:
-    """Return the weight of each row, that of its whole group, and the number of groups with some weight."""
-    if sample.grid is not None:
-        raise InputError("groups need rows: a compressed sample does not keep them")
-    n = len(sample.y_prob)
-    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
-    group = numbered_groups(groups, n)
-    together: Floats = np.bincount(group, weight).astype(np.float64, copy=False)
-    return weight, together[group], int(np.count_nonzero(together))
-
-
-def numbered_groups(groups: ArrayLike, n: int) -> Ints:
-    """Return the number of each row's group, from 0 on."""
-    refuse_masked(groups, "groups")
-    array = np.asarray(groups)
-    if array.shape != (n,):
-        raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
-    numbers, labels = code_labels(array)
-    if labels and labels[-1] is None:
-        missing = numbers == len(labels) - 1
-        first = f"groups[{int(missing.argmax())}]"
-        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
-    return numbers
+    products = np.bincount(at[some], (weight * sample.draw_weight[group])[some], minlength=len(cells.slot))
+    return replace(cells, squares=products.astype(np.float64))
 
 
 # The tilts of the mixture, in units of Hoeffding's (best if |g| = 1 on every row), and their prior weights.
@@ -85,15 +67,10 @@ class BoundInputs:
         freeze(self.square)
 
     @classmethod
-    def of(cls, sample: Sample, m: int, cells: CellTable | None = None, draws: int | None = None) -> BoundInputs:
-        """Round the sample to ``1/m``.
-
-        `cells` are its sums on a grid at least that fine, if other than its own; `draws` is the number of independent
-        draws, if other than the number of rows.
-        """
-        cells = sample._cell_table(m) if cells is None else cells
-        on_grid, total = sample._on_grid(m), sample.total_weight
-        n = sample.n if draws is None else draws
+    def of(cls, sample: Sample, m: int, cells: CellTable | None = None) -> BoundInputs:
+        """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
+        cells = draw_table(sample, m) if cells is None else cells
+        on_grid, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
         effective_n = min(total**2 / float(cells.squares.sum()), float(n))
         square = _soft_squares(cells, on_grid.rounded) / total**2
         return cls(on_grid=on_grid, n=n, effective_n=effective_n, square=square)
@@ -126,7 +103,7 @@ class BoundInputs:
         mu = np.concatenate([[0.0], prob, [1.0]])
         up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
         sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
-        return largest_loss(mu, sides.max(axis=0))
+        return 2 * envelope(mu, sides.max(axis=0)).value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +114,7 @@ class AsIsInputs:
     the shares of the weight and the sum of squared shares (of the products with the share of the group).
     """
 
-    curve: RegretCurve
+    curve: SwapCurve
     n: float
     effective_n: float
     shares: Floats
@@ -147,18 +124,19 @@ class AsIsInputs:
         freeze(self.shares, self.square)
 
     @classmethod
-    def of(cls, sample: Sample, n: float, effective_n: float, group_weight: Floats | None = None) -> AsIsInputs:
+    def of(cls, sample: Sample, effective_n: float | None = None) -> AsIsInputs:
         """Pool equal predictions; those of a compressed sample are rounded down to its grid.
 
-        `group_weight` is the weight of each row's group, if rows of a group depend on each other.
+        `effective_n` is that of the sample, unless a largest weight is stated.
         """
         if sample.grid is None:
-            curve = RegretCurve.from_table(sample._distinct_table(), "monotone")
+            curve = SwapCurve.from_table(sample.distinct(), "monotone")
         else:
-            curve = sample._on_grid(sample.grid, "hard").curve("monotone")
-        table, total, effective_n = curve.table, sample.total_weight, min(effective_n, float(n))
+            curve = sample.on_grid(sample.grid, "hard").curve("monotone")
+        table, total, n = curve.table, sample.total_weight, sample.n_draws
+        effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
-        square = shares if _even(n, effective_n) else _pooled_squares(sample, table, group_weight) / total**2
+        square = shares if _even(n, effective_n) else _pooled_squares(sample, table) / total**2
         return cls(curve=curve, n=n, effective_n=effective_n, shares=shares, square=square)
 
     def plug_in(self) -> float:
@@ -177,23 +155,23 @@ class AsIsInputs:
         prob = self.curve.table.prob
         mu = np.concatenate([[0.0], prob, [1.0]])
         up = _rising_curve(prob, less[0], more[1], mu)
-        return largest_loss(mu, np.maximum(up, _rising_curve(prob, more[0], less[1], mu)))
+        return 2 * envelope(mu, np.maximum(up, _rising_curve(prob, more[0], less[1], mu))).value
 
 
 Inputs = BoundInputs | AsIsInputs
 
 
-def _pooled_squares(sample: Sample, table: DistinctTable, group_weight: Floats | None) -> Floats:
+def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
     """The squared weight (the weight times that of the group) of the rows of each prediction and outcome."""
     if sample.grid is not None:
         cells = sample._cell_table(sample.grid)
         outcome, prob, square = cells.slot & 1, (cells.slot >> 1) / cells.m, cells.squares
     else:
-        weight = np.ones(len(sample.y_prob)) if sample.sample_weight is None else sample.sample_weight
+        weight = sample.mass
         some = weight > 0
-        weight = np.asarray(weight[some], np.float64)
-        outcome, prob = sample.y_true[some], np.asarray(sample.y_prob[some], np.float64)
-        square = weight * (weight if group_weight is None else group_weight[some])
+        outcome, prob = sample.event[some].astype(np.int64), sample.prob[some]
+        together = weight if sample._group is None else sample.draw_weight[sample._group]
+        square = (weight * together)[some]
     at = np.searchsorted(table.prob, prob) + len(table.prob) * outcome.astype(np.intp)
     return np.bincount(at, square, 2 * len(table.prob)).reshape(2, -1).astype(np.float64, copy=False)
 
@@ -206,12 +184,6 @@ def _rising_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats) 
         table = DistinctTable(prob[some], negative[some], positive[some])
     sides = limits(table.prob, table.negative, table.positive, isotonic(table), mu, 1.0)
     return np.asarray(np.maximum(*sides))
-
-
-def largest_loss(mu: Floats, value: Floats) -> float:
-    """Return the largest mixture of a curve over all tasks with payoffs in [0, 1]: twice its envelope at 1/2."""
-    a, b, share = ends_of_chord(mu, value)
-    return 2 * float(share * value[a] + (1 - share) * value[b])
 
 
 def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
@@ -268,39 +240,37 @@ def one_way_curve(prob: Floats, negative: Floats, positive: Floats, mu: Floats, 
     return np.stack(limits(prob, np.ascontiguousarray(negative), np.ascontiguousarray(positive), toward, mu, 1.0))
 
 
-def adaptive(evidence: Inputs, delta: float) -> float:
-    """The bound on the loss in the population, from a sample."""
-    return adaptive_loss(evidence.charged_loss, evidence.n, evidence.effective_n, delta)
-
-
-def adaptive_loss(charged: Callable[[float], float], n: float, effective_n: float, delta: float) -> float:
+def at_most(
+    charged: Callable[[float], float], n: float, effective_n: float, delta: float, *, anytime: bool = False
+) -> float:
     """Return the smallest L such that a population with a larger loss gives such rows with probability at most delta.
 
     For each tilt ``exp(-tilt C) / (1 - L T / n)^n`` has mean at most 1 at the population's own loss L, with
     C the charged loss and T the sum of ``tanh(tilt v_i)``. So has their mixture, which therefore
-    exceeds 1/delta with chance at most delta.
+    exceeds 1/delta with chance at most delta. Every upper bound of rainproof is this one.
+
+    With `anytime`, for n equal draws, the tilt per draw does not depend on n, so that each factor of the mixture is a
+    supermartingale in n, and the bound holds for every n at once.
     """
-    chosen = tilts(effective_n, delta)
-    losses = np.array([charged(float(tilt)) for tilt in chosen])
-    return _invert(chosen * losses, pulls(chosen, n, effective_n), n, delta)
-
-
-def adaptive_weighted(evidence: Inputs, n: float, delta: float) -> float:
-    """As `adaptive`, for weights that may depend on the rows but have a largest possible value.
-
-    A row counts as the share ``w / max_weight`` of a draw, so there are ``n = sum w / max_weight`` of them.
-    """
-    return anytime_loss(replace(evidence, n=n, effective_n=n).charged_loss, n, delta)
-
-
-def anytime_loss(charged: Callable[[float], float], n: float, delta: float) -> float:
-    """As `adaptive_loss` for n equal draws, but valid for every n at once.
-
-    The tilt per draw does not depend on n, so each factor of the mixture is a supermartingale in n.
-    """
-    tilt = n * _EACH
+    if anytime:
+        tilt, pull, priors = n * _EACH, n * np.tanh(_EACH), _EACH_PRIORS
+    else:
+        tilt = tilts(effective_n, delta)
+        pull, priors = pulls(tilt, n, effective_n), PRIORS
     losses = np.array([charged(float(a)) for a in tilt])
-    return _invert(tilt * losses, n * np.tanh(_EACH), n, delta, _EACH_PRIORS)
+    return _invert(tilt * losses, pull, n, delta, priors)
+
+
+def loss_at_most(evidence: Inputs, delta: float, equal_draws: float | None = None) -> float:
+    """The bound on the loss in the population.
+
+    `equal_draws` is given where the number of draws is not fixed, or where weights may depend on the rows but have a
+    largest possible value: a row then counts as the share ``w / max_weight`` of a draw.
+    """
+    if equal_draws is None:
+        return at_most(evidence.charged_loss, evidence.n, evidence.effective_n, delta)
+    even = replace(evidence, n=equal_draws, effective_n=equal_draws)
+    return at_most(even.charged_loss, equal_draws, equal_draws, delta, anytime=True)
 
 
 def check_equal(n: float, effective_n: float) -> None:
@@ -313,7 +283,7 @@ def check_equal(n: float, effective_n: float) -> None:
 
 
 def extremes(n: int, plug_in: float, delta: float) -> tuple[float, float]:
-    """Return the smallest value of `adaptive` for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
+    """Return the smallest value of `at_most` for n equal rows, and the largest if CDL(S_m) is at most `plug_in`.
 
     The smallest is that of perfect predictions of 0 and 1. The largest is not above Hoeffding's bound at half the
     delta: gain and loss of a row are at most 1, so the rows pay at most ``n ln cosh(tilt / n)``.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.result import Shown, finite
-from rainproof.core.sample import Sample, as_sample
+from rainproof.core.sample import Sample, as_paired
 from rainproof.errors import InputError
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
@@ -22,11 +22,11 @@ from rainproof.inference.resampling import (
     Rng,
     Seed,
     as_atoms,
-    as_groups,
     as_seed,
     check_resamples,
     check_share,
     draw_many,
+    drawn_together,
     interval_resamples,
     shifted,
 )
@@ -202,13 +202,14 @@ def compare(
     """
     statistic, confidence_level = as_statistic(measure), check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    if isinstance(y_true, Sample) or isinstance(y_prob_a, Sample):
+    if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
         a, b = _independent(y_true, y_prob_a, y_prob_b, paired, groups, sample_weight, pos_label)
     else:
         if not paired:
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
-        a = as_sample(y_true, y_prob_a, sample_weight=sample_weight, pos_label=pos_label)
-        b = as_sample(y_true, y_prob_b, sample_weight=sample_weight, pos_label=pos_label)
+        columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+        both = as_paired(y_true, {"y_prob_a": y_prob_a, "y_prob_b": y_prob_b}, **columns)
+        a, b = (both[name] for name in both.forecasts)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:
         _check_testable(statistic, a, b)
@@ -220,9 +221,9 @@ def compare(
     ends: Ends = _nothing
     if math.isfinite(value_a - value_b):
         if statistic.bounded:
-            ends = _both(a, b, measure, groups, confidence_level, size, generator, progress)
+            ends = _both(a, b, measure, confidence_level, size, generator, progress)
         else:
-            one, units = (_together if paired else _apart)(a, b, statistic, groups)
+            one, units = (_together if paired else _apart)(a, b, statistic)
             draws = np.sort(draw_many(one, size, generator, progress, threads=statistic.threads)[:, 0])
             if units > 1 and np.isfinite(draws).all():
                 ends = Basic(value_a - value_b, draws, _student(units)).ends
@@ -277,7 +278,6 @@ def _both(
     a: Sample,
     b: Sample,
     measure: str | Measuring,
-    groups: ArrayLike | None,
     confidence_level: float,
     size: int,
     rng: Rng,
@@ -288,7 +288,6 @@ def _both(
         confidence_interval(
             sample,
             measure=measure,
-            groups=groups,
             confidence_level=(1 + confidence_level) / 2,
             n_resamples=size,
             rng=rng,
@@ -305,22 +304,19 @@ def _both(
     return ends
 
 
-def _together(
-    a: Sample, b: Sample, statistic: Statistic, groups: ArrayLike | None
-) -> tuple[Callable[[Rng], list[float]], int]:
+def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng], list[float]], int]:
     """Differences of scores where the same rows (or clusters) are drawn for both; the number of rows or clusters.
 
     A score is the mean of a loss, so its difference is that of the losses.
     """
     assert statistic.measure is not None
-    loss, n = LOSSES[statistic.measure.function], len(a.y_prob)
-    weight = np.ones(n) if a.sample_weight is None else a.sample_weight.astype(np.float64)
+    loss, weight = LOSSES[statistic.measure.function], a.mass
     some = np.flatnonzero(weight)
     weight, event = weight[some], a.y_true[some] == 1
     of_a, of_b = (loss(sample.y_prob[some].astype(np.float64), event) for sample in (a, b))
     change = weight * (of_a - of_b)
-    if groups is not None:
-        unit = as_groups(groups, n, some)
+    if a._group is not None:
+        unit = drawn_together(a, some)
         change, weight = (np.bincount(unit, part).astype(np.float64) for part in (change, weight))
     even = bool((weight == weight[0]).all())
 
@@ -332,7 +328,7 @@ def _together(
     return one, len(weight)
 
 
-def _apart(a: Sample, b: Sample, statistic: Statistic, _: ArrayLike | None) -> tuple[Callable[[Rng], list[float]], int]:
+def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng], list[float]], int]:
     """Differences of two samples without common rows, and the number of rows of the smaller."""
     atoms_a, atoms_b = as_atoms(a), as_atoms(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)

@@ -13,22 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze
-from rainproof.core.cells import LARGEST_GRID, CellTable, check_grid
+from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.result import at_most, percent
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.tasks import is_number
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import (
-    AsIsInputs,
-    BoundInputs,
-    Inputs,
-    adaptive,
-    adaptive_weighted,
-    check_equal,
-    clustered,
-    group_weights,
-    hoeffding,
-)
+from rainproof.inference.bounds import AsIsInputs, BoundInputs, Inputs, check_equal, draw_table, hoeffding, loss_at_most
 from rainproof.inference.resampling import check_share
 
 Method = Literal["adaptive", "hoeffding"]
@@ -348,34 +338,33 @@ def guarantee(
     >>> rainproof.guarantee(y, p, response="as_is")
     Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95, method='adaptive', n=5000)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
-    cells, draws = _table(sample, 2, groups)
-    n, effective_n = draws or sample.n, sample.total_weight**2 / float(cells.squares.sum())
+    n, effective_n = sample.n_draws, sample.effective_n
     chosen: list[int] = []
     evidence: Sequence[Inputs]
     if max_weight is not None:
-        max_weight = check_max_weight(max_weight, _largest_weight(sample, cells, groups))
+        max_weight = check_max_weight(max_weight, _largest_weight(sample))
         effective_n = (sample.total_weight / max_weight) ** 2 / n
     elif anytime:
         check_equal(n, effective_n)
     if response == "as_is":
-        together = None if groups is None else group_weights(sample, groups)[1]
-        evidence = [AsIsInputs.of(sample, n, effective_n, together)]
+        evidence = [AsIsInputs.of(sample, effective_n)]
     else:
         # With a stated largest weight the grids must depend on the number of draws alone.
         chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
-        if chosen[-1] > cells.m:
-            cells, draws = _table(sample, chosen[-1], groups)
-        evidence = [BoundInputs.of(sample, m, cells, draws) for m in chosen]
+        cells = draw_table(sample, chosen[-1])
+        evidence = [BoundInputs.of(sample, m, cells) for m in chosen]
     delta = (1 - confidence_level) / len(evidence)
     plug_ins = np.array([e.plug_in() for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
     equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
-    bounds = simple if method == "hoeffding" else _adaptive(evidence, equal_draws, delta)
+    bounds = simple
+    if method == "adaptive":
+        bounds = np.array([loss_at_most(e, delta, equal_draws) for e in evidence])
     best = int(bounds.argmin())
-    notes = _notes(sample, draws, float(bounds[best]))
+    notes = _notes(sample, float(bounds[best]))
     for note in notes:
         warnings.warn(note, stacklevel=2)
     return Guarantee(
@@ -387,8 +376,8 @@ def guarantee(
         method=method,
         anytime=anytime,
         confidence_level=float(confidence_level),
-        n=sample._whole_rows,
-        groups=draws,
+        n=sample.n,
+        groups=sample.groups,
         max_weight=max_weight,
         effective_n=effective_n,
         grids=np.array(chosen, np.int64),
@@ -411,13 +400,6 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
         raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
 
 
-def _adaptive(evidence: Sequence[Inputs], equal_draws: float | None, delta: float) -> Floats:
-    """The bounds; rows count as so many equal draws, in a number that need not be fixed, if it is given."""
-    if equal_draws is None:
-        return np.array([adaptive(e, delta) for e in evidence])
-    return np.array([adaptive_weighted(e, equal_draws, delta) for e in evidence])
-
-
 def check_max_weight(max_weight: float | None, largest: float) -> float:
     """Return the largest possible weight: as stated, or the largest in the sample."""
     if max_weight is None:
@@ -429,25 +411,19 @@ def check_max_weight(max_weight: float | None, largest: float) -> float:
     return float(max_weight)
 
 
-def _largest_weight(sample: Sample, cells: CellTable, groups: ArrayLike | None) -> float:
-    """The largest weight of a row or group; for a compressed sample the largest that its sums prove."""
+def _largest_weight(sample: Sample) -> float:
+    """The largest weight of a draw; for a compressed sample the largest that its sums prove."""
     if sample.grid is not None:
-        return float((cells.squares / cells.weight[0]).max())
-    if groups is None:
-        return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
-    return float(group_weights(sample, groups)[1].max())
+        return float((sample._cells.squares / sample._cells.weight[0]).max())
+    if sample._group is not None:
+        return float(sample.draw_weight.max())
+    return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
 
 
 def default_grids(n: float, finest: int = LARGEST_GRID) -> list[int]:
     """Return the grids tried on n rows: a function of n (and of the compression) alone."""
     last = max(8, 1 << math.ceil(math.log2(math.sqrt(n))))
     return [m for m in (2**k for k in range(2, last.bit_length())) if m <= finest] or [finest]
-
-
-def _table(sample: Sample, m: int, groups: ArrayLike | None) -> tuple[CellTable, int | None]:
-    """The sums on some grid at least that fine, and the number of groups."""
-    cells = sample._cell_table(m)
-    return (cells, None) if groups is None else clustered(sample, cells, groups)
 
 
 def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float, *, anytime: bool) -> list[int]:
@@ -462,9 +438,9 @@ def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float,
     return sorted({check_grid(m, compressed=sample.grid) for m in asked})
 
 
-def _notes(sample: Sample, groups: int | None, bound: float) -> list[FewRowsWarning]:
+def _notes(sample: Sample, bound: float) -> list[FewRowsWarning]:
     if bound < 1:
         return []
-    what, count = ("row", sample.n) if groups is None else ("group", groups)
+    what, count = ("row" if sample.groups is None else "group"), sample.n_draws
     many = f"1 {what} is" if count == 1 else f"{count:,} {what}s are"
     return [FewRowsWarning(f"{many} too few for a guarantee at this confidence: the bound is 100%")]

@@ -17,7 +17,6 @@ from rainproof.core.cells import split
 from rainproof.core.result import Shown, finite
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import numbered_groups
 from rainproof.inference.resampling import (
     Atoms,
     Chances,
@@ -81,35 +80,34 @@ class IntervalEstimate(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Entries:
-    """Rows, or rows alike counted together: prediction, outcome, share of the weight, and the squares of the shares."""
+class Influence:
+    """What a standard error needs of rows: prediction, outcome, share of the weight, its square, and the draw."""
 
     prob: Floats
     event: NDArray[np.bool_]
     share: Floats
     square: Floats
     group: Ints | None = None
+    groups: int | None = None
 
     @classmethod
-    def of(cls, sample: Sample, groups: ArrayLike | None = None, *, pool: bool = True) -> Entries:
+    def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
         """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
 
         A compressed sample does not keep the weights of its rows: their squares are those of `effective_n` equal ones.
         """
-        if groups is not None and sample.grid is not None:
-            raise InputError("groups need rows: a compressed sample does not keep them")
-        if groups is None and (sample.grid is not None or (pool and not sample._weighted)):
-            table = sample._distinct_table()
+        group = sample._group
+        if group is None and (sample.grid is not None or (pool and not sample._weighted)):
+            table = sample.distinct()
             share = np.concatenate([table.negative, table.positive]) / sample.total_weight
             event = np.repeat([False, True], len(table.prob))
             some = share > 0
             prob, event, share = np.concatenate([table.prob, table.prob])[some], event[some], share[some]
             return cls(prob=prob, event=event, share=share, square=share / sample.effective_n)
-        prob = np.asarray(sample.y_prob, np.float64)
-        weight = np.ones(len(prob)) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
-        share = weight / sample.total_weight
-        group = None if groups is None else numbered_groups(groups, len(prob))
-        return cls(prob=prob, event=np.asarray(sample.y_true) == 1, share=share, square=share**2, group=group)
+        share = sample.mass / sample.total_weight
+        return cls(
+            prob=sample.prob, event=sample.event, share=share, square=share**2, group=group, groups=sample.groups
+        )
 
     @property
     def one_class(self) -> bool:
@@ -287,7 +285,7 @@ _TINY = 1e-300
 
 def repeats_often(sample: Sample, atoms: Atoms) -> bool:
     """Return whether distinct predictions have so many rows that the event rate of each can be seen."""
-    return len(atoms.distinct) * ENOUGH_ROWS <= sample.effective_n
+    return len(atoms.distinct) * ENOUGH_ROWS <= sample.ungrouped().effective_n
 
 
 class PopulationPath:
@@ -311,7 +309,7 @@ class PopulationPath:
         node, share, bias = estimated_bias(sample, atoms)
         self._bias = self._by_atom((share * bias[node]).sum(axis=0))
         if not self._bias.any():  # no bias to be seen: go where forecasters mostly err, towards 0 and 1
-            self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.effective_n)
+            self._bias = (0.5 - atoms.prob) * math.sqrt(1 / sample.ungrouped().effective_n)
         self._rise = self._steepest(node, share)
         if atoms.group is not None:
             self._clusters, self._alike = self._correlation()
@@ -450,7 +448,7 @@ def estimated_bias(sample: Sample, atoms: Atoms) -> tuple[NDArray[np.int64], Flo
     if repeats_often(sample, atoms):
         m, cell, up = len(prob) - 1, np.arange(len(prob)), np.zeros(len(prob))
     else:
-        m = 1 << min(6, max(2, round(math.log2(sample.effective_n) / 3)))
+        m = 1 << min(6, max(2, round(math.log2(sample.ungrouped().effective_n) / 3)))
         cell, up = split(prob, m)
     node, share = np.stack([cell, np.minimum(cell + 1, m)]), np.stack([1 - up, up])
     residual, noise, total = (
@@ -458,7 +456,7 @@ def estimated_bias(sample: Sample, atoms: Atoms) -> tuple[NDArray[np.int64], Flo
         for x in (share * (positive - weight * prob), share**2 * atoms.squares * prob * (1 - prob), share * weight)
     )
     kept = np.maximum(1 - noise / np.maximum(residual**2, _TINY), 0.0)
-    each = sample.total_weight / sample.effective_n  # the weight of a row
+    each = sample.total_weight / sample.ungrouped().effective_n  # the weight of a row
     return node, share, kept * residual / (total + _PRIOR_ROWS * each)
 
 
@@ -642,14 +640,14 @@ def confidence_interval(
     >>> found.low, found.at(0.5).low
     (0.0, 0.0)
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     statistic = as_statistic(measure)
     confidence_level = check_share(confidence_level, "confidence_level")
     size = interval_resamples(n_resamples, (1 - confidence_level) / 2)
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng)
-    of = Resampling(sample, as_atoms(sample, groups), statistic, size, generator, progress)
+    of = Resampling(sample, as_atoms(sample), statistic, size, generator, progress)
     notes = _doubts(of)
     for note in notes:
         warnings.warn(note, stacklevel=2)

@@ -17,7 +17,7 @@ from rainproof.core.door import check_probabilities
 from rainproof.core.result import aligned, finite, html_rows, percent, rows, short
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
-from rainproof.inference.intervals import Entries, IntervalEstimate
+from rainproof.inference.intervals import Influence, IntervalEstimate
 from rainproof.inference.resampling import check_share
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from on
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 
 
-def observed_expected(entries: Entries, confidence_level: float) -> IntervalEstimate | None:
+def observed_expected(entries: Influence, confidence_level: float) -> IntervalEstimate | None:
     """The number of events over the sum of the predictions; None if all predictions are 0."""
     share, event, prob = entries.share, entries.event, entries.prob
     expected, rate = float(share @ prob), float(share @ event)
@@ -44,7 +44,7 @@ def observed_expected(entries: Entries, confidence_level: float) -> IntervalEsti
     return IntervalEstimate.on_scale(ratio, error, confidence_level, math.log, math.exp)
 
 
-def brier(entries: Entries, confidence_level: float) -> tuple[IntervalEstimate, IntervalEstimate | None]:
+def brier(entries: Influence, confidence_level: float) -> tuple[IntervalEstimate, IntervalEstimate | None]:
     """The Brier score, and its skill: the share by which it is below that of the event rate as a forecast."""
     share, event = entries.share, entries.event.astype(np.float64)
     loss = (event - entries.prob) ** 2
@@ -59,7 +59,7 @@ def brier(entries: Entries, confidence_level: float) -> tuple[IntervalEstimate, 
 
 
 def calibration_line(
-    entries: Entries, confidence_level: float
+    entries: Influence, confidence_level: float
 ) -> tuple[IntervalEstimate, IntervalEstimate | None] | None:
     """The calibration intercept (at slope 1) and the slope of a logistic regression on the logit of the predictions.
 
@@ -81,7 +81,7 @@ def calibration_line(
     return intercept, slope
 
 
-def _fit(entries: Entries, x: Floats, offset: Floats, confidence_level: float) -> IntervalEstimate | None:
+def _fit(entries: Influence, x: Floats, offset: Floats, confidence_level: float) -> IntervalEstimate | None:
     """The first coefficient of a logistic regression; its error is the model's, or that of groups."""
     share, event = entries.share, entries.event.astype(np.float64)
     beta = np.zeros(len(x))
@@ -167,8 +167,8 @@ def discrimination(
     0.75 (0.262 to 0.962)
     """
     level = check_share(confidence_level, "confidence_level")
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    entries = Entries.of(sample, groups)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
+    entries = Influence.of(sample)
     found = auroc_estimate(sample, entries, level)
     if found is None:
         outcome = int(sample.event_rate > 0)
@@ -178,7 +178,7 @@ def discrimination(
 
 def auroc(sample: Sample) -> float | None:
     """The area under the ROC curve; None if all outcomes are the same."""
-    negative, positive = sample._distinct_table().negative, sample._distinct_table().positive
+    negative, positive = sample.distinct().negative, sample.distinct().positive
     total = float(negative.sum() * positive.sum())
     if not total:
         return None
@@ -188,9 +188,9 @@ def auroc(sample: Sample) -> float | None:
     return min(float(positive @ (negative.cumsum() - negative / 2)) / total, 1.0)
 
 
-def auroc_estimate(sample: Sample, entries: Entries, confidence_level: float) -> IntervalEstimate | None:
+def auroc_estimate(sample: Sample, entries: Influence, confidence_level: float) -> IntervalEstimate | None:
     """The area under the ROC curve with its interval; None if all outcomes are the same."""
-    area, table, event = auroc(sample), sample._distinct_table(), entries.event
+    area, table, event = auroc(sample), sample.distinct(), entries.event
     if area is None:
         return None
     count = entries.effective(~event), entries.effective(event)
@@ -208,7 +208,7 @@ def auroc_estimate(sample: Sample, entries: Entries, confidence_level: float) ->
     return IntervalEstimate.on_scale(area, error / (area * (1 - area)), confidence_level, logit, expit)
 
 
-def _independent_pairs(entries: Entries, rows: float) -> float:
+def _independent_pairs(entries: Influence, rows: float) -> float:
     """How many pairs of a row with the event and one without can be formed that share no group."""
     if entries.group is None:
         return max(rows, 1.0)
@@ -365,15 +365,20 @@ def net_benefit(
     """
     level = check_share(confidence_level, "confidence_level")
     mu = check_thresholds(thresholds)
-    named = y_prob if isinstance(y_prob, Mapping) else {"forecast": y_prob}
+    named: Any = y_prob if isinstance(y_prob, Mapping) else {"forecast": y_prob}
     if not named:
         raise InputError("y_prob must name at least one model; it is empty")
-    samples = [as_sample(y_true, prob, sample_weight=sample_weight, pos_label=pos_label) for prob in named.values()]
-    entries = [Entries.of(sample, groups, pool=False) for sample in samples]
-    return decision_curves(dict(zip(map(str, named), entries, strict=True)), mu, level, samples[0].n)
+    columns: dict[str, Any] = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    if isinstance(y_true, Sample) and not y_true.forecasts:
+        sample = as_sample(y_true, named["forecast"], **columns)
+        models = {"forecast": Influence.of(sample, pool=False)}
+    else:
+        sample = y_true if isinstance(y_true, Sample) else Sample(y_true, named, **columns)
+        models = {name: Influence.of(sample[name], pool=False) for name in sample.forecasts}
+    return decision_curves(models, mu, level, sample.n)
 
 
-def decision_curves(models: Mapping[str, Entries], mu: Floats, confidence_level: float, n: int) -> NetBenefit:
+def decision_curves(models: Mapping[str, Influence], mu: Floats, confidence_level: float, n: int) -> NetBenefit:
     """The net benefit of models of the same rows, by name."""
     first = next(iter(models.values()))
     value, error = map(np.stack, zip(*(_at(entries, mu) for entries in models.values()), strict=True))
@@ -390,7 +395,7 @@ def decision_curves(models: Mapping[str, Entries], mu: Floats, confidence_level:
         treat_all_high=everybody + z * spread,
         confidence_level=confidence_level,
         n=n,
-        groups=first.draws,
+        groups=first.groups,
     )
 
 
@@ -409,7 +414,7 @@ def check_thresholds(thresholds: ArrayLike | None) -> Floats:
     return mu
 
 
-def _at(entries: Entries, mu: Floats) -> tuple[Floats, Floats]:
+def _at(entries: Influence, mu: Floats) -> tuple[Floats, Floats]:
     """The net benefit at each threshold and its standard error."""
     up, place = np.unique(mu, return_inverse=True)
     cell = np.searchsorted(up, entries.prob, side="right")  # a row is treated at this many thresholds, from the lowest
@@ -432,7 +437,7 @@ def _at(entries: Entries, mu: Floats) -> tuple[Floats, Floats]:
     return value[place], error[place]
 
 
-def _error_of_groups(entries: Entries, cell: Ints, odds: Floats, value: Floats) -> Floats:
+def _error_of_groups(entries: Influence, cell: Ints, odds: Floats, value: Floats) -> Floats:
     """The standard error at each threshold: from the highest on, rows that are treated there are added to their groups.
 
     O(rows + thresholds times groups).

@@ -15,7 +15,7 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Shown, finite, percent
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
-from rainproof.inference.bounds import BoundInputs, adaptive, extremes, hoeffding
+from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
 from rainproof.inference.resampling import (
     Progress,
@@ -380,7 +380,7 @@ class _Projection:
             if m not in self.evidence:
                 self.evidence[m] = BoundInputs.of(self.sample, m)
         found = (replace(self.evidence[m], n=n, effective_n=float(n)) for m in grids)
-        return min(adaptive(evidence, self.delta / len(default_grids(n))) for evidence in found)
+        return min(loss_at_most(evidence, self.delta / len(default_grids(n))) for evidence in found)
 
 
 def _finest(sample: Sample) -> int:
@@ -390,7 +390,7 @@ def _finest(sample: Sample) -> int:
 
 def _loss(sample: Sample) -> float:
     grids = default_grids(sample.effective_n, sample.grid or _MOST)
-    return min(sample._on_grid(m).loss for m in grids)
+    return min(sample.on_grid(m).loss for m in grids)
 
 
 def _segments() -> list[tuple[int, int]]:

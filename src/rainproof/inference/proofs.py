@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -12,22 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import CellTable, split, sum_cells
-from rainproof.core.curve import Chord, SwitchCurve, ends_of_chord
-from rainproof.core.door import ColumnNames, as_rows, refuse_reordered
+from rainproof.core.cells import split
+from rainproof.core.curve import Chord, SwitchCurve, envelope
 from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.segments import PairedSample
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
-from rainproof.inference.bounds import numbered_groups, one_way_curve
+from rainproof.inference.bounds import one_way_curve
 from rainproof.inference.guarantees import check_max_weight
 from rainproof.inference.resampling import Seed, as_seed, check_share
 
-BETS = 2.0 ** -np.arange(1, 11)  # at most 1/2, so that no factor of the martingale is negative
+BETS: Floats = 2.0 ** -np.arange(1.0, 11.0)  # at most 1/2, so that no factor of the martingale is negative
 _FINEST = 1 << 10
-_PRECISION = 1e-12
+_STEPS = 40  # halvings of the interval that contains a bound
+_GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,19 +179,20 @@ def loss_at_least(
     >>> found.bound > 0.05
     True
     """
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
     (coins,) = generator.spawn(1)  # not the generator itself: rows simulated with the same seed would decide their coin
     finest = min(_FINEST, sample.grid or _FINEST)
-    draws = _draws(sample, finest, groups, max_weight)
+    draws = _draws(sample, finest, max_weight)
     halves = _halves(draws, coins)
     doubt = (1 - confidence_level) / 2
     best: tuple[float, _Rule | None] = (0.0, None)
     for first, second in (halves, halves[::-1]):
         rule = _choose(first, finest, doubt, coins)
         if rule is not None:
-            best = max(best, (betting_bound(*second.gains(rule), rule.bet, doubt), rule), key=lambda found: found[0])
+            proven = at_least(*second.gains(rule), doubt, bets=np.array([rule.bet]))
+            best = max(best, (proven, rule), key=lambda found: found[0])
     bound, rule = best
     task = None if rule is None else worst_task(rule.chord)
     return LossAtLeast(
@@ -202,7 +201,7 @@ def loss_at_least(
         changes=() if rule is None or task is None else _changes(rule, task),
         confidence_level=confidence_level,
         n=sample.n,
-        groups=None if draws.group is None else int(draws.group.max()) + 1,
+        groups=sample.groups,
         seed=seed,
     )
 
@@ -242,21 +241,18 @@ class _Draws:
         return total[some], np.bincount(self.group, weight * gain)[some] / total[some]
 
 
-def _draws(sample: Sample, grid: int, groups: ArrayLike | None, max_weight: float | None) -> _Draws:
+def _draws(sample: Sample, grid: int, max_weight: float | None) -> _Draws:
     table = sample._cell_table(grid).coarsen(grid)
     each = table.weight[0] / table.count
-    if groups is None and table.has_equal_weights:  # counts say it all
+    if sample._group is None and table.has_equal_weights:  # counts say it all
         largest = check_max_weight(max_weight, float(each.max()))
         return _Draws(grid=grid, slot=table.slot, count=table.count, weight=each / largest, group=None)
     if sample.grid is not None:
         raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
-    n = len(sample.y_prob)
-    weight = np.ones(n) if sample.sample_weight is None else np.asarray(sample.sample_weight, np.float64)
-    cell, _ = split(np.asarray(sample.y_prob, np.float64), grid)
-    group = None if groups is None else numbered_groups(groups, n).astype(np.int64)
-    largest = check_max_weight(max_weight, float((weight if group is None else np.bincount(group, weight)).max()))
-    slot = 2 * cell + np.asarray(sample.y_true, np.int64)
-    return _Draws(grid=grid, slot=slot, count=np.ones(n, np.int64), weight=weight / largest, group=group)
+    weight, group = sample.mass, sample._group
+    largest = check_max_weight(max_weight, float((weight if group is None else sample.draw_weight).max()))
+    slot = 2 * split(sample.prob, grid)[0] + sample.event
+    return _Draws(grid=grid, slot=slot, count=np.ones(len(slot), np.int64), weight=weight / largest, group=group)
 
 
 def _halves(draws: _Draws, rng: np.random.Generator) -> tuple[_Draws, _Draws]:
@@ -299,34 +295,34 @@ def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tupl
     more, less = shares * (1 - bet / 2), shares * (1 + bet / 2)
     up, down = (less[:, 0], more[:, 1]), (more[:, 0], less[:, 1])
     value = (one_way_curve(prob, *up, edges, up=True) + one_way_curve(prob, *down, edges, up=False)).min(axis=0)
-    a, b, share = ends_of_chord(edges, value)
-    ends, rates = edges[[a, b]], []
+    chord, rates = envelope(edges, value), []
+    ends = np.array([chord.mu_a, chord.mu_b])
     for negative, positive in (up, down):
         both = negative + positive
         rates.append(np.divide(positive, both, out=prob.copy(), where=both > 0)[:, None])
     rises = (prob[:, None] < ends) & (rates[0] > ends)
     falls = (prob[:, None] > ends) & (rates[1] < ends)
-    chord = Chord(
-        mu_a=float(ends[0]),
-        mu_b=float(ends[1]),
-        share=share,
-        regret_a=float(value[a]),
-        regret_b=float(value[b]),
-        above_a=True,
-        above_b=True,
-    )
     return chord, rises.astype(np.int64) - falls
 
 
-def betting_bound(weight: Floats, gain: Floats, bet: float, doubt: float) -> float:
-    """The loss at which ``sum of u ln(1 + bet (g - loss))`` falls to ``ln(1/doubt)``; 0 if it starts below."""
-    low, high = 0.0, 1 - _PRECISION
-    if weight @ np.log1p(bet * gain) <= -math.log(doubt):
+def at_least(weight: Floats, gain: Floats, delta: float, *, per: ArrayLike = 1.0, bets: Floats = BETS) -> float:
+    """Bound the mean of `gain` from below, as a multiple of that of `per`, by bets on draws of these weights.
+
+    It is the largest r in [0, 1] for which bets on ``gain - r per``, some share of the stake on each, multiply it on
+    average by more than ``1/delta``: if the mean of `gain` were r times that of `per`, that would happen with
+    probability at most `delta`. 0 if there is none. Every proven gain of rainproof is this bound.
+    """
+
+    def proven(share: float) -> bool:
+        logs = weight @ np.log1p(bets * (gain - share * np.asarray(per))[:, None])
+        return bool(np.logaddexp.reduce(logs) - math.log(len(bets)) > -math.log(delta))
+
+    if not proven(0.0):
         return 0.0
-    while high - low > _PRECISION:
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
         middle = (low + high) / 2
-        proven = weight @ np.log1p(bet * (gain - middle)) > -math.log(doubt)
-        low, high = (middle, high) if proven else (low, middle)
+        low, high = (middle, high) if proven(middle) else (low, middle)
     return low
 
 
@@ -351,38 +347,55 @@ def _changes(rule: _Rule, task: DecisionTask) -> tuple[ActionChange, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairDraws:
-    """Rows by the cells ``floor(m p)`` of two predictions, with weights and the number of the group, if any."""
+class _Pairs:
+    """Rows by the cells ``floor(m p)`` of two predictions: the thresholds among which a decision is chosen."""
 
     m: int
     old: NDArray[np.int32]
     new: NDArray[np.int32]
     event: NDArray[np.bool_]
     weight: Floats
-    group: Ints | None = None
-    counts: bool = False  # whether a weight is a number of rows, each of weight 1
+    group: Ints | None
+    largest: float  # the largest weight of a draw
 
-    def split(self, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """The weight of each row in each half, by one coin for each row or each group."""
-        if self.counts:
-            heads: Floats = rng.binomial(self.weight.astype(np.int64), 0.5).astype(np.float64)
-            return heads, self.weight - heads
-        coins = rng.integers(0, 2, len(self.event) if self.group is None else int(self.group.max()) + 1)
-        first: Floats = self.weight * (coins if self.group is None else coins[self.group])
-        return first, self.weight - first
+    @classmethod
+    def of(cls, sample: Sample) -> _Pairs | None:
+        """Those of a sample of two forecasts; None if rows of unequal weights are compressed, which cannot be split."""
+        if sample.grid is not None:
+            if not sample._cells.has_equal_weights:
+                return None
+            old, new = sample.pair_cells()
+            weight, m = sample._cells.count.astype(np.float64), sample.grid
+        else:
+            old, new = ((_GRID * sample.predictions(name)).astype(np.int32) for name in sample.forecasts)
+            weight, m = sample.mass, _GRID
+        largest = weight if sample._group is None else np.bincount(sample._group, weight)
+        return cls(
+            m=m,
+            old=old,
+            new=new,
+            event=sample.event,
+            weight=weight,
+            group=sample._group,
+            largest=1.0 if sample.counts is not None else float(largest.max()) if len(largest) else 0.0,
+        )
 
-    def largest(self) -> float:
-        """The largest weight of a draw."""
-        if self.counts:
-            return 1.0
-        return float((self.weight if self.group is None else np.bincount(self.group, self.weight)).max())
+    def halves(self, rng: np.random.Generator, *, counts: bool) -> list[_Pairs]:
+        """Toss a coin for each draw; with counts a weight is a number of rows."""
+        if counts:
+            first: Floats = rng.binomial(self.weight.astype(np.int64), 0.5).astype(np.float64)
+        else:
+            coins = rng.integers(0, 2, len(self.event) if self.group is None else int(self.group.max()) + 1)
+            first = self.weight * (coins if self.group is None else coins[self.group])
+        parts = []
+        for weight in (first, self.weight - first):
+            each = weight if self.group is None else np.bincount(self.group, weight)
+            parts.append(replace(self, weight=weight, largest=1.0 if counts else float(each.max())))
+        return parts
 
-    def curve(self, weight: Floats) -> SwitchCurve:
-        """The loss by the switch at the thresholds ``k/m``."""
-        return SwitchCurve._from_cells(self.old, self.new, self.event, weight, self.m)
-
-    def gains(self, chord: Chord, weight: Floats) -> tuple[Floats, Floats]:
-        """The weight of each draw, and what it gains by the switch for the task of a chord."""
+    def gains(self, chord: Chord) -> tuple[Floats, Floats]:
+        """The weight of each draw, and what it gains by the new forecast for the task of a chord."""
+        weight = self.weight
         ends = [round(self.m * mu) for mu in (chord.mu_a, chord.mu_b)]
         acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in (self.old, self.new)]
         kind = 6 * acts[0] + 2 * acts[1] + self.event  # how many thresholds each prediction reaches, and the outcome
@@ -396,11 +409,18 @@ class PairDraws:
         return total[some], np.bincount(self.group, weight * gain[kind])[some] / total[some]
 
 
-def gain_bound(draws: PairDraws, delta: float, rng: np.random.Generator) -> float:
-    """Name a task and a bet on one half of the rows, and bound the gain of the task on the other; both ways round."""
+def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> float | None:
+    """There is a decision that gains at least this by the second forecast of a sample in place of the first.
+
+    One half of the draws names a task and a bet, the other bounds its gain; both ways round. None if compressed rows of
+    unequal weights cannot be divided.
+    """
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    one, other = (replace(draws, weight=weight) for weight in draws.split(coins))
-    return max(gain_of_choice(one, other, delta / 2).at_least, gain_of_choice(other, one, delta / 2).at_least)
+    pairs = _Pairs.of(sample)
+    if pairs is None:
+        return None
+    one, other = pairs.halves(coins, counts=sample.counts is not None)
+    return max(_gain_of_choice(a, b, delta / 2).at_least for a, b in ((one, other), (other, one)))
 
 
 class ChosenGain(NamedTuple):
@@ -410,211 +430,30 @@ class ChosenGain(NamedTuple):
     at_least: float
 
 
-def gain_of_choice(chooser: PairDraws, judge: PairDraws, delta: float) -> ChosenGain:
+def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> ChosenGain:
     """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them."""
-    total, largest = float(chooser.weight.sum()), judge.largest()
+    one, other = _Pairs.of(chooser), _Pairs.of(judge)
+    assert one is not None
+    assert other is not None
+    return _gain_of_choice(one, other, delta)
+
+
+def _gain_of_choice(chooser: _Pairs, judge: _Pairs, delta: float) -> ChosenGain:
+    total, largest = float(chooser.weight.sum()), judge.largest
     if total == 0 or not judge.weight.any():
         return ChosenGain(0.0, 0.0)
-    curve, price = chooser.curve(chooser.weight), math.log(1 / delta) * largest / total
+    curve = SwitchCurve._from_cells(chooser.old, chooser.new, chooser.event, chooser.weight, chooser.m)
+    price = math.log(1 / delta) * largest / total
     # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
     found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
     chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
-    weight, gain = judge.gains(chord, judge.weight)
+    weight, gain = judge.gains(chord)
     estimate = float(weight @ gain) / float(weight.sum())
-    return ChosenGain(estimate, betting_bound(weight / largest, gain, bet, delta))
-
-
-_GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Checked rows of positive weight; weights are None if all are 1. With counts, each stands for so many rows."""
-
-    event: NDArray[np.bool_]
-    old: Floats
-    new: Floats
-    weight: Floats | None
-    group: Ints | None
-    counts: Ints | None = None
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return len(self.event) if self.counts is None else int(self.counts.sum())
-
-    def by_group(self) -> Floats | None:
-        """The weight of each group; None without groups."""
-        return None if self.group is None else np.bincount(self.group, self.weight).astype(np.float64)
-
-    def sizes(self) -> tuple[int, float]:
-        """The number of independent draws, and the number of equal weight that allow the same Hoeffding bound."""
-        each = self.weight if self.group is None else self.by_group()
-        if each is None:
-            return self.n, float(self.n)
-        return len(each), min(float(each.sum() ** 2 / (each @ each)), float(len(each)))
-
-    def curve(self) -> SwitchCurve:
-        """The loss by the switch at each threshold."""
-        if self.counts is not None:
-            curve = SwitchCurve._from_rows(self.event, self.old, self.new, self.counts.astype(np.float64))
-            return replace(curve, squares=None)
-        together = self.by_group()
-        group_weight = None if together is None else together[self.group]
-        return SwitchCurve._from_rows(self.event, self.old, self.new, self.weight, group_weight)
-
-    def draws(self) -> PairDraws:
-        """The rows on the grid of thresholds that `gain_at_least` chooses from."""
-        old, new = ((_GRID * p).astype(np.int32) for p in (self.old, self.new))
-        weight = self.weight if self.counts is None else self.counts.astype(np.float64)
-        weight = np.ones(len(old)) if weight is None else weight
-        counts = self.counts is not None
-        return PairDraws(m=_GRID, old=old, new=new, event=self.event, weight=weight, group=self.group, counts=counts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedCells:
-    """The same of a compressed sample: about thresholds on its grid."""
-
-    sample: PairedSample
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return self.sample.n
-
-    def sizes(self) -> tuple[int, float]:
-        """As for `Pairs`."""
-        n, (_, weight, squares) = self.n, self.sample._sums()
-        return n, n if self.sample._has_equal_weights() else min(float(weight.sum() ** 2 / squares.sum()), float(n))
-
-    def curve(self) -> SwitchCurve:
-        """As for `Pairs`."""
-        (old, new, event), (_, weight, squares) = self.sample._cells(), self.sample._sums()
-        unequal = None if self.sample._has_equal_weights() else squares
-        return SwitchCurve._from_cells(old, new, event, weight, self.sample.grid, unequal)
-
-    def draws(self) -> PairDraws | None:
-        """As for `Pairs`; None if weights are not equal, as such rows cannot be split into halves."""
-        if not self.sample._has_equal_weights():
-            return None
-        (old, new, event), (count, *_) = self.sample._cells(), self.sample._sums()
-        weight = count.astype(np.float64)
-        return PairDraws(m=self.sample.grid, old=old, new=new, event=event, weight=weight, counts=True)
-
-
-def read_pairs(
-    y_true: ArrayLike,
-    p_old: ArrayLike,
-    p_new: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    groups: ArrayLike | None,
-) -> Pairs:
-    """Check the rows of both forecasts, each under its own name, and leave out those of weight zero."""
-    columns = []
-    refuse_reordered("p_old", p_old, "p_new", p_new)
-    for name, prob in (("p_old", p_old), ("p_new", p_new)):
-        refuse_reordered(name, prob, "groups", groups)
-        read = as_rows(y_true, prob, sample_weight, pos_label, names=ColumnNames(prob=name))
-        sum_cells(read, 2)  # which refuses bad values
-        columns.append(read)
-    old, new = (np.ascontiguousarray(read.prob, np.float64) for read in columns)
-    event, weight = np.ascontiguousarray(columns[0].label == 1), columns[0].weight
-    group = None if groups is None else numbered_groups(groups, len(event))
-    if weight is not None:
-        some = weight > 0
-        if not some.any():
-            raise InputError("sample_weight must not be zero for every row")
-        # By a power of two, so that squares of weights neither vanish nor overflow.
-        weight = np.ldexp(weight.astype(np.float64), -math.frexp(float(weight.max()))[1])
-        if not some.all():
-            event, old, new, weight = event[some], old[some], new[some], weight[some]
-            group = None if group is None else np.unique(group[some], return_inverse=True)[1].reshape(-1)
-    return Pairs(event, old, new, weight, group)
-
-
-_COLUMNS = ("event", "prob", "weight", "group", "counts", "second")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Forecasts:
-    """Predictions with their outcomes: one per draw, or `counts` of each; `weight` is None if all are 1."""
-
-    event: NDArray[np.bool_]
-    prob: Floats
-    weight: Floats | None = None
-    group: Ints | None = None
-    counts: Ints | None = None
-    grid: int | None = None  # of the cells of a compressed sample
-    second: NDArray[np.bool_] | None = None  # as `Sample._second`
-
-    @classmethod
-    def all_of(cls, sample: Sample, group: Ints | None) -> Forecasts:
-        """All rows of a sample."""
-        if sample.grid is not None:
-            return cls.from_cells(sample._cells, sample._cells.count)
-        event, prob, weight = sample.y_true, sample.y_prob, sample.sample_weight
-        return cls(
-            event=np.asarray(event) == 1,
-            prob=np.asarray(prob, np.float64),
-            weight=None if weight is None else np.asarray(weight, np.float64),
-            group=group,
-            second=sample._second,
-        )
-
-    @classmethod
-    def from_cells(cls, cells: CellTable, counts: Ints) -> Forecasts:
-        """So many rows of each slot, at the lower edge of their cell: a mean would depend on the rows."""
-        some = counts > 0
-        slot = cells.slot[some]
-        return cls(event=slot & 1 == 1, prob=(slot >> 1) / cells.m, counts=counts[some], grid=cells.m)
-
-    @classmethod
-    def join(cls, parts: Sequence[Forecasts]) -> Forecasts:
-        """The rows of all parts."""
-
-        def column(name: str) -> Any:
-            found = [getattr(part, name) for part in parts]
-            return None if found[0] is None else np.concatenate(found)
-
-        return cls(**{name: column(name) for name in _COLUMNS}, grid=parts[0].grid)
-
-    @property
-    def n(self) -> int:
-        """The number of rows; the two parts of a row that was split count once."""
-        parts = len(self.prob) if self.counts is None else int(self.counts.sum())
-        return parts if self.second is None else parts - int(self.second.sum())
-
-    def masses(self) -> Floats:
-        """The weight of each entry."""
-        mass = self.weight if self.counts is None else self.counts.astype(np.float64)
-        return np.ones(len(self.prob)) if mass is None else mass
-
-    def pairs(self, old: Floats, new: Floats) -> Pairs:
-        """The rows with two predictions."""
-        group = None if self.group is None else np.unique(self.group, return_inverse=True)[1].reshape(-1)
-        return Pairs(self.event, old, new, self.weight, group, self.counts)
-
-    def halves(self, rng: np.random.Generator) -> tuple[Forecasts, Forecasts]:
-        """Toss a coin for each row, or each group."""
-        if self.counts is not None:
-            first = rng.binomial(self.counts, 0.5)
-            one, other = (replace(self, counts=part).at(part > 0) for part in (first, self.counts - first))
-            return one, other
-        coins = rng.integers(0, 2, len(self.prob) if self.group is None else int(self.group.max()) + 1)
-        heads = (coins if self.group is None else coins[self.group]) == 1
-        return self.at(heads), self.at(~heads)
-
-    def at(self, rows: NDArray[np.bool_] | Ints) -> Forecasts:
-        """Some of the rows."""
-        columns = {name: getattr(self, name) for name in _COLUMNS}
-        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+    return ChosenGain(estimate, at_least(weight / largest, gain, delta, bets=np.array([bet])))
 
 
 _THRESHOLDS = 256  # that the rows choose from
 _LEAST = 1e-12
-_STEPS = 40  # halvings of the interval that contains a bound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -653,7 +492,7 @@ class Worth(Shown):
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def worth(rows: Forecasts, confidence_level: float, rng: np.random.Generator) -> Worth:
+def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> Worth:
     """Name a threshold on one half of the rows and bound the gain there on the other; both ways round."""
     level = 1 - (1 - confidence_level) / 2
     one, other = rows.halves(rng)
@@ -668,12 +507,12 @@ def worth(rows: Forecasts, confidence_level: float, rng: np.random.Generator) ->
     )
 
 
-def worth_of_choice(chooser: Forecasts, judge: Forecasts, confidence_level: float) -> Worth:
+def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float) -> Worth:
     """Name a threshold on some rows, and bound the gain there on others, which are independent of them."""
     relative, gain = _best_thresholds(chooser, judge, confidence_level)
     bounds = [0.0, 0.0]
     for k, threshold in enumerate((relative, gain)):
-        if threshold is not None and len(judge.prob):
+        if threshold is not None and judge.n:
             bounds[k] = _bound(judge, threshold, relative=k == 0, delta=1 - confidence_level)
     stakes = 1.0 if gain is None else max(gain, 1 - gain)
     return Worth(
@@ -685,13 +524,14 @@ def worth_of_choice(chooser: Forecasts, judge: Forecasts, confidence_level: floa
     )
 
 
-def _best_thresholds(rows: Forecasts, judge: Forecasts, confidence_level: float) -> tuple[float | None, float | None]:
+def _best_thresholds(rows: Sample, judge: Sample, confidence_level: float) -> tuple[float | None, float | None]:
     """The thresholds at which a bound should be largest, in shares of perfect foresight and of what is at stake."""
-    mass, order = rows.masses(), np.argsort(rows.prob)
+    mass, prob, event = rows.mass, rows.prob, rows.event
+    order = np.argsort(prob)
     total = float(mass.sum())
     if total == 0:
         return None, None
-    prob, event = rows.prob[order], rows.event[order]
+    prob, event = prob[order], event[order]
     negative, positive = (np.cumsum((mass[order] * which)[::-1])[::-1] / total for which in (~event, event))
     first = np.flatnonzero(np.diff(prob, prepend=-1.0))  # act from these predictions on
     below = np.append(0.0, prob[first[1:] - 1])  # the predictions before them
@@ -706,7 +546,7 @@ def _best_thresholds(rows: Forecasts, judge: Forecasts, confidence_level: float)
     missed, spared = rate - hits, 1 - rate - false_alarms
     against_never, against_always = (a * (1 - mu) ** 2 + b * mu**2 for a, b in ((hits, false_alarms), (missed, spared)))
     square = np.maximum(np.where(rate <= mu, against_never, against_always), 0.0)
-    error = np.sqrt(2 * math.log(1 / (1 - confidence_level)) * square / max(judge.masses().sum(), 1.0))
+    error = np.sqrt(2 * math.log(1 / (1 - confidence_level)) * square / max(float(judge.mass.sum()), 1.0))
     inside = perfect > _LEAST  # elsewhere nothing is at stake
     if not inside.any():
         return None, None
@@ -716,7 +556,7 @@ def _best_thresholds(rows: Forecasts, judge: Forecasts, confidence_level: float)
     return relative, gain
 
 
-def _bound(rows: Forecasts, mu: float, *, relative: bool, delta: float) -> float:
+def _bound(rows: Sample, mu: float, *, relative: bool, delta: float) -> float:
     """The smaller of what is proven against never acting and against always acting: one of them is no forecast."""
     acts, event = rows.prob >= mu, rows.event
     gains = (acts * (event - mu), ~acts * (mu - event))
@@ -725,35 +565,19 @@ def _bound(rows: Forecasts, mu: float, *, relative: bool, delta: float) -> float
     found = []
     for gain, best in zip(gains, perfect, strict=True):
         weight, (gained, foreseen) = _worth_draws(rows, kind, np.stack([gain, best]))
-        found.append(_largest_proven(weight, gained, foreseen, delta))
+        found.append(at_least(weight, gained, delta, per=foreseen))
     return min(found)
 
 
-def _worth_draws(rows: Forecasts, kind: Ints, columns: Floats) -> tuple[Floats, Floats]:
+def _worth_draws(rows: Sample, kind: Ints, columns: Floats) -> tuple[Floats, Floats]:
     """The weight of each draw over the largest one, and its means; rows that are alike are one."""
-    mass = rows.masses()
-    if rows.group is None:
+    mass, group = rows.mass, rows._group
+    if group is None:
         largest = 1.0 if rows.counts is not None else float(mass.max())
         _, first = np.unique(kind, return_index=True)
         weight = np.bincount(kind, mass, 4)[kind[first]]
         return weight / largest, columns[:, first]
-    total = np.bincount(rows.group, mass)
+    total = np.bincount(group, mass)
     some = total > 0
-    means = np.stack([np.bincount(rows.group, mass * column)[some] for column in columns]) / total[some]
+    means = np.stack([np.bincount(group, mass * column)[some] for column in columns]) / total[some]
     return total[some] / total.max(), means
-
-
-def _largest_proven(weight: Floats, gain: Floats, perfect: Floats, delta: float) -> float:
-    """The largest share r for which bets on ``gain - r perfect`` win more than ``1/delta`` times the stake."""
-
-    def proven(share: float) -> bool:
-        logs = weight @ np.log1p(BETS * (gain - share * perfect)[:, None])
-        return bool(np.logaddexp.reduce(logs) - math.log(len(BETS)) > -math.log(delta))
-
-    if not proven(0.0):
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if proven(middle) else (low, middle)
-    return low

@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints, freeze, run_in_threads
 from rainproof.core.cells import CellTable, mean_prediction
@@ -17,7 +17,6 @@ from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
 from rainproof.inference._soft_sums import run_sums
-from rainproof.inference.bounds import numbered_groups
 
 Seed = int | np.random.Generator | None
 Rng = np.random.Generator
@@ -424,21 +423,19 @@ class UnevenCells(Atoms):
         return share
 
 
-def as_atoms(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+def as_atoms(sample: Sample) -> Atoms:
     """Return the units to resample."""
     if sample.grid is not None:
-        if groups is not None:
-            raise InputError("groups need rows: a compressed sample does not keep them")
         return _from_cells(sample._cells)
-    if sample.sample_weight is None and groups is None:
-        table = sample._distinct_table()
+    if sample.sample_weight is None and sample._group is None:
+        table = sample.distinct()
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
-    return by_row(sample, groups)
+    return by_row(sample)
 
 
-def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
+def by_row(sample: Sample) -> Atoms:
     """Return single rows, in the order of their predictions; without rows of weight zero."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
@@ -455,15 +452,15 @@ def by_row(sample: Sample, groups: ArrayLike | None = None) -> Atoms:
         row=some,
         unit=None if weight is None else weight[some].astype(np.float64),
         start=None if len(start) == len(prob) else start,
-        group=None if groups is None else as_groups(groups, len(sample.y_prob), some),
+        group=None if sample._group is None else drawn_together(sample, some),
     )
 
 
-def as_groups(groups: ArrayLike, n: int, rows: Ints) -> Ints:
-    """Return the numbers of the clusters of these rows, from 0 on; at least two."""
-    number = numbered_groups(groups, n)[rows]
-    found: Ints = np.unique(number, return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
-    if found.max() == 0:
+def drawn_together(sample: Sample, rows: Ints) -> Ints:
+    """Return the numbers of the draws that these rows belong to, from 0 on; at least two."""
+    assert sample._group is not None
+    found: Ints = np.unique(sample._group[rows], return_inverse=True)[1].reshape(-1).astype(np.int64, copy=False)
+    if found.max() == 0 and sample.groups is not None:
         raise InputError("groups must have at least two different values; all rows have the same")
     return found
 

@@ -338,7 +338,7 @@ def _tests(
             columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
             cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
             if sample.grid is None:
-                own[key] = sample._with_own_rows()
+                own[key] = sample.own()
         if progress is not None:
             progress(at + 1, len(segments))
     return columns, cells, own

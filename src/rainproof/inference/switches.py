@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.result import Shown, at_least, at_most, percent, rows
-from rainproof.core.segments import PairedSample
+from rainproof.core.sample import Sample, as_paired
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
-from rainproof.inference.bounds import adaptive_loss, anytime_loss, charge_rate, check_equal
-from rainproof.inference.proofs import PairedCells, Pairs, gain_bound, read_pairs
+from rainproof.inference import bounds
+from rainproof.inference.proofs import gain_at_least
 from rainproof.inference.resampling import Seed, as_seed, check_share
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _by(task: DecisionTask | None) -> str:
 
 
 def switch_guarantee(
-    y_true: ArrayLike | PairedSample,
+    y_true: ArrayLike | Sample,
     p_old: ArrayLike | None = None,
     p_new: ArrayLike | None = None,
     *,
@@ -178,9 +178,9 @@ def switch_guarantee(
 
     Parameters
     ----------
-    y_true : array_like of shape (n,), or PairedSample
-        The outcomes: 0 or 1, or any two labels with `pos_label`. Or both forecasts compressed by `scan`, from any
-        source and of any size; then all statements are about thresholds on its grid (see Notes).
+    y_true : array_like of shape (n,), or Sample
+        The outcomes: 0 or 1, or any two labels with `pos_label`. Or a `Sample` of two forecasts, the old one first;
+        from `scan` it is compressed, and all statements are about thresholds on its grid (see Notes).
     p_old, p_new : array_like of shape (n,)
         The predicted probability of the event in each row by the old and by the new forecast, in [0, 1].
     sample_weight : array_like of shape (n,), optional
@@ -216,9 +216,9 @@ def switch_guarantee(
     the bound is small if the forecasts rarely differ. For `gain_at_least` one half of the rows names a task, and the
     other half bounds its gain, as in `loss_at_least`.
 
-    A `PairedSample` knows on which side of each threshold k/m a prediction is, and no more. Its results are about all
-    tasks whose thresholds are multiples of 1/m, with actions that change from the threshold on. For them they are exact
-    and proven in the same way.
+    A compressed sample of two forecasts knows on which side of each threshold k/m a prediction is, and no more. Its
+    results are about all tasks whose thresholds are multiples of 1/m, with actions that change from the threshold
+    on. For them they are exact and proven in the same way.
 
     Both bounds need rows that were drawn independently from the population (groups of rows, with `groups`) and that
     neither forecast was fitted on. Proofs: docs/theory/bounds.md. O(n log n).
@@ -235,52 +235,39 @@ def switch_guarantee(
     """
     confidence_level = check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
-    if isinstance(y_true, PairedSample):
-        _refuse_more(p_old=p_old, p_new=p_new, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
-        pairs: Pairs | PairedCells = PairedCells(y_true)
-    elif p_old is None or p_new is None:
-        raise InputError("p_old and p_new are required, unless the first argument is a PairedSample")
-    else:
-        pairs = read_pairs(y_true, p_old, p_new, sample_weight, pos_label, groups)
-    (units, effective_n), curve, draws = pairs.sizes(), pairs.curve(), pairs.draws()
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label, "groups": groups}
+    sample = as_paired(y_true, {"p_old": p_old, "p_new": p_new}, **columns)
+    curve = sample.curve(*sample.forecasts)
     doubt = 1 - confidence_level
     worst, best = curve.chord(), curve.chord(back=True)
     return SwitchGuarantee(
         harm=min(2 * worst.value, 1.0),
         gain=min(2 * best.value, 1.0),
-        harm_bound=harm_bound(curve, units, effective_n, doubt, anytime=anytime),
-        gain_at_least=None if draws is None or anytime else gain_bound(draws, doubt, generator),
+        harm_bound=harm_bound(curve, sample, doubt, anytime=anytime),
+        gain_at_least=None if anytime else gain_at_least(sample, doubt, generator),
         worst_task=worst_task(worst),
         best_task=worst_task(best),
         curve=curve,
         confidence_level=confidence_level,
-        n=pairs.n,
-        groups=None if groups is None else units,
-        effective_n=effective_n,
-        grid=y_true.grid if isinstance(y_true, PairedSample) else None,
+        n=sample.n,
+        groups=sample.groups,
+        effective_n=min(sample.effective_n, float(sample.n_draws)),
+        grid=sample.grid,
         seed=seed,
         anytime=anytime,
     )
 
 
-def _refuse_more(**arguments: Any) -> None:
-    """Refuse arguments that a compressed sample answers already, or cannot answer."""
-    for name, value in arguments.items():
-        if value is not None:
-            raise InputError(f"{name} must not be given with a PairedSample")
-
-
-def harm_bound(curve: SwitchCurve, draws: int, effective_n: float, delta: float, *, anytime: bool = False) -> float:
-    """In the population nobody loses more by the switch than this, with a probability of at least ``1 - delta``."""
+def harm_bound(curve: SwitchCurve, sample: Sample, delta: float, *, anytime: bool = False) -> float:
+    """In the population no decision loses more by the switch, with a probability of at least ``1 - delta``."""
     if not isinstance(anytime, bool):
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
+    draws, effective_n = sample.n_draws, min(sample.effective_n, float(sample.n_draws))
     if anytime:
-        check_equal(draws, effective_n)
+        bounds.check_equal(draws, effective_n)
 
     def charged_loss(tilt: float) -> float:
-        rate, by_square = charge_rate(draws, effective_n, tilt)
+        rate, by_square = bounds.charge_rate(draws, effective_n, tilt)
         return 2 * curve.chord(rate, by_square=by_square).value
 
-    if anytime:
-        return anytime_loss(charged_loss, draws, delta)
-    return adaptive_loss(charged_loss, draws, effective_n, delta)
+    return bounds.at_most(charged_loss, draws, effective_n, delta, anytime=anytime)

@@ -18,7 +18,6 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Shown, finite, rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError, ResolutionWarning
-from rainproof.inference.proofs import Forecasts
 from rainproof.inference.resampling import (
     Coin,
     Draw,
@@ -408,7 +407,7 @@ _NEAREST = 1e-3  # to 0 and 1 that log odds are told apart: beyond, a few rows w
 _LEAST = 1e-300  # variance: squares of less are rounded to 0, and a larger one is a weaker bound
 
 
-def grouped_p_value(rows: Forecasts) -> float:
+def grouped_p_value(rows: Sample) -> float:
     r"""Return a p-value of perfect calibration that holds whatever the dependence within groups, at every size.
 
     Small values speak against calibration: the predictions are too high or too low on average, or too extreme or not
@@ -424,7 +423,7 @@ def grouped_p_value(rows: Forecasts) -> float:
     :math:`2 \exp(-V/M^2\, h(M |Z| / V))`, with :math:`h(u) = (1 + u) \ln(1 + u) - u`. The p-value is twice the smaller
     of the two bounds.
     """
-    p, weight = rows.prob, rows.masses()
+    p, weight = rows.prob, rows.mass
     spread = np.sqrt(p * (1 - p))
     odds = logit(np.clip(p, _NEAREST, 1 - _NEAREST))
     share = weight * p * (1 - p)  # of two parts of one row, with its event and without, it is that of the row
@@ -432,14 +431,14 @@ def grouped_p_value(rows: Forecasts) -> float:
     return min(1.0, 2 * min(_bound(rows, f, spread) for f in (np.ones(len(p)), odds - centre)))
 
 
-def _bound(rows: Forecasts, f: Floats, spread: Floats) -> float:
+def _bound(rows: Sample, f: Floats, spread: Floats) -> float:
     """Bennett's bound on the probability of a sum as far from 0, on either side."""
-    assert rows.group is not None
-    p, scale, group = rows.prob, rows.masses() * np.abs(f), rows.group
+    assert rows._group is not None
+    p, scale, group = rows.prob, rows.mass * np.abs(f), rows._group
     most = float(np.bincount(group, scale * np.maximum(p, 1 - p)).max())
     if most == 0:
         return 1.0
-    found = abs(float((rows.masses() * f / most) @ (rows.event - p)))
+    found = abs(float((rows.mass * f / most) @ (rows.event - p)))
     variance = float((np.bincount(group, scale / most * spread) ** 2).sum())
     if variance == 0 and (scale[p == 1.0 - rows.event] > 0).any():  # all are certain, and one is wrong
         return 0.0

@@ -103,7 +103,7 @@ def expected_cost_scorer(task: FiniteTask, *, pos_label: Any = None) -> Any:
 
 
 def _payoff(y: ArrayLike, p: ArrayLike, *, task: FiniteTask, sample_weight: Any = None, pos_label: Any) -> float:
-    table = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label)._distinct_table()
+    table = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label).distinct()
     payoff = task.matrix[task.best_index(table.prob)]
     gained = float((table.negative * payoff[:, 0] + table.positive * payoff[:, 1]).sum())
     return gained / float(table.negative.sum() + table.positive.sum())

@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rainproof.core.cells import CellTable
+from rainproof.core.cells import CellTable, slot_count
 from rainproof.core.door import Key, SegmentIndex
-from rainproof.core.segments import GroupedCells, SlicedCells, check_other_label, raise_violation, slot_count
+from rainproof.core.segments import GroupedCells, SlicedCells, check_other_label, raise_violation
 from rainproof.errors import InputError
-from rainproof.io.columns import filter_batch, is_text
+from rainproof.io.columns import is_text
 from rainproof.io.files import check_columns
+from rainproof.io.filters import filter_batch
 from rainproof.io.ingest import make_ingest
 from rainproof.io.sources import local_sources
 from rainproof.io.where import ColumnSpec

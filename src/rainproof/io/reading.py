@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
 from rainproof.core.sample import Sample
-from rainproof.core.segments import GroupedCells, PairedSample, Segments
+from rainproof.core.segments import GroupedCells, Segments
 from rainproof.errors import InputError
 from rainproof.io import frames
 from rainproof.io.databases import is_database
@@ -60,7 +60,7 @@ def scan(
     by: None = ...,
     view: None = ...,
     **options: Unpack[_Options],
-) -> PairedSample: ...
+) -> Sample: ...
 @overload
 def scan(
     source: Any,
@@ -108,7 +108,7 @@ def scan(
     trials: str | None = None,
     sep: str | None = None,
     progress: Progress | None = None,
-) -> Sample | Segments | PairedSample:
+) -> Sample | Segments:
     """Read predictions and outcomes from a data frame, files or a database, and compress them in one pass.
 
     Rows are read in batches and compressed at once (see `Sample.compress`), so memory does not grow with their
@@ -126,8 +126,8 @@ def scan(
         Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://, gs://, abfs://), a
         pattern such as ``"data/*.parquet"``, or a list of files and patterns.
     prob : str or sequence of str
-        The column of predicted probabilities. Two columns, the old and the new forecast, give a `PairedSample` for
-        `switch_guarantee`; with `view` they are one column for each class.
+        The column of predicted probabilities. Two columns, the old and the new forecast, give a sample of two
+        forecasts for `switch_guarantee`; with `view` they are one column for each class.
     outcome : str
         The column of outcomes: 0 and 1, true and false, or any two labels with `pos_label`.
     weight : str, optional
@@ -161,7 +161,7 @@ def scan(
 
     Returns
     -------
-    Sample, Segments or PairedSample
+    Sample or Segments
         Compressed to `grid`. With `by`, or with ``view="one-vs-rest"``, a mapping from segment to `Sample`.
 
     Raises
@@ -229,8 +229,8 @@ def scan(
     return _result(ingest.grouped(), spec)
 
 
-def _result(sums: GroupedCells, spec: ColumnSpec) -> Sample | Segments | PairedSample:
-    return sums.result() if spec.old is None else PairedSample._from_grouped(sums)
+def _result(sums: GroupedCells, spec: ColumnSpec) -> Sample | Segments:
+    return sums.result() if spec.old is None else sums.pairs((spec.old, str(spec.prob)))
 
 
 def _is_path(source: Any) -> bool:
@@ -255,7 +255,7 @@ def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress:
     from rainproof.io.columns import without_views
 
     if spec.where is not None:
-        from rainproof.io.columns import filter_batch
+        from rainproof.io.filters import filter_batch
 
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
     read = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +16,28 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 from rainproof.core.arrays import Ints
-from rainproof.core.door import ColumnNames, Rows, SegmentIndex, explain_probabilities, places_of_segments
+from rainproof.core.door import (
+    ColumnNames,
+    Rows,
+    SegmentIndex,
+    explain_probabilities,
+    explain_shares,
+    places_of_segments,
+)
 from rainproof.core.files import atomic_output, write_errors
-from rainproof.core.sample import Sample, explain_shares, split_outcomes
+from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
 from rainproof.io.columns import (
     Array,
     IdColumn,
     NumberColumn,
     as_mask,
-    filter_batch,
     is_text,
     split_nulls,
     without_views,
 )
 from rainproof.io.files import Location, TableWriter, check_writable, file_batches, format_of, open_writer
+from rainproof.io.filters import filter_batch
 from rainproof.io.ingest import (
     BatchIngest,
     BinaryIngest,
@@ -67,26 +74,17 @@ def count_missing(source: Any, columns: list[str], where: str | None, *, sep: st
     return total - kept, total
 
 
-@dataclass(frozen=True, slots=True)
-class KeptRows:
-    """The rows of a source, in its order, the number of each row's group, and its labels in columns of segments."""
-
-    sample: Sample
-    groups: NDArray[Any] | None
-    by: Mapping[str, NDArray[Any]] | None = None
-
-
 class _TooManyError(Exception):
     """There are more rows than may be kept."""
 
 
 def keep_rows(
     source: Any,
-    prob: str,
+    prob: str | Sequence[str],
     outcome: str,
     *,
     weight: str | None = None,
-    groups: str | None = None,
+    groups: str | Sequence[str] = (),
     by: Sequence[str] = (),
     where: Any = None,
     pos_label: Any = None,
@@ -97,27 +95,31 @@ def keep_rows(
     fractional: bool = False,
     sep: str | None = None,
     progress: Progress | None = None,
-) -> KeptRows | None:
+) -> Sample | None:
     """Read the rows of a source as `scan` does, and keep them: about 20 bytes each.
 
     Parameters
     ----------
     source, prob, outcome, weight, where, pos_label, percent, confidence_words, trials, sep, progress
-        As for `scan`; for rows in this process.
-    groups : str, optional
-        The column of groups.
+        As for `scan`; for rows in this process. Several columns in `prob` are several forecasts.
+    groups : str or sequence of str
+        The columns of groups: rows that are the same in all of them are one.
     by : sequence of str
-        The columns of segments, whose labels are kept; not with `fractional`.
+        The columns of segments.
     at_most : int, optional
         With more rows than this, stop and return None.
     fractional : bool
-        Whether outcomes are shares of the event, which `split_outcomes` then splits; the parts of a row are a group.
+        Whether outcomes are shares of the event.
     """
+    first, *others = [prob] if isinstance(prob, str) else prob
+    if len({first, *others}) <= len(others):
+        raise InputError(f"the forecasts must be different columns; they are {', '.join([first, *others])}")
+    groups = (groups,) if isinstance(groups, str) else tuple(groups)
     spec = ColumnSpec.from_arguments(
-        prob,
+        first,
         outcome,
         weight=weight,
-        by=list(dict.fromkeys(name for name in (groups, *by) if name is not None)) or None,
+        by=list(dict.fromkeys([*groups, *by])) or None,
         where=where,
         pos_label=pos_label,
         percent=percent,
@@ -126,8 +128,13 @@ def keep_rows(
     )
     if fractional and not (pos_label is None and trials is None):
         raise InputError("fractional outcomes cannot be combined with pos_label or trials")
-    sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    keeper = _Keeper(spec, groups, by, None if fractional else at_most, fractional=fractional)
+    needed = list(dict.fromkeys([*spec.all_columns(), *others]))
+    sources = local_sources(source, needed, spec.native, sep=sep)
+    readers = [
+        NumberColumn(name, parse=sources[0].parse, percent=percent, confidence_words=confidence_words)
+        for name in others
+    ]
+    keeper = _Keeper(spec, groups, by, None if fractional else at_most, readers, fractional=fractional)
     try:
         feed(sources, spec, _KeepingIngest(spec, keeper, parse=sources[0].parse), progress)
     except _TooManyError:
@@ -139,11 +146,20 @@ class _Keeper(SampleAccumulator):
     """The rows of all batches; a coarse grid is enough to check their values."""
 
     def __init__(
-        self, spec: ColumnSpec, groups: str | None, by: Sequence[str], at_most: int | None, *, fractional: bool
+        self,
+        spec: ColumnSpec,
+        groups: Sequence[str],
+        by: Sequence[str],
+        at_most: int | None,
+        readers: Sequence[NumberColumn] = (),
+        *,
+        fractional: bool,
     ) -> None:
         super().__init__(spec, 2)
+        self.readers = readers  # of further forecasts
+        self._others: dict[str, list[Array]] = {reader.name: [] for reader in readers}
         self.fractional = fractional
-        self.column = groups
+        self.columns = groups  # of groups
         self._at_most = at_most
         self._index = SegmentIndex()
         self._parts: list[Rows] = []
@@ -163,27 +179,31 @@ class _Keeper(SampleAccumulator):
         if self._at_most is not None and self._n > self._at_most:
             raise _TooManyError
         self._parts.append(rows)
-        if self.column is not None:
-            codes = [encoded_labels(batch.column(self.column), self.column)]
+        for reader in self.readers:
+            self._others[reader.name].append(read_column(reader, batch, replace(rows.names, prob=reader.name)))
+        if self.columns:
+            codes = [encoded_labels(batch.column(name), name) for name in self.columns]
             self._groups.append(self._index.number_rows(codes, batch.num_rows))
         for name, labels in self._labels.items():
             number, distinct = encoded_labels(batch.column(name), name)
             labels.append(np.array(distinct, object)[number])
 
-    def kept(self) -> KeptRows:
+    def kept(self) -> Sample:
         """All rows."""
-        names = self._parts[0].names
 
         def column(name: str) -> Any:
             found = [getattr(part, name) for part in self._parts]
             return None if found[0] is None else np.concatenate(found)
 
-        rows = Rows(label=column("label"), prob=column("prob"), weight=column("weight"), names=names)
-        groups = None if self.column is None else np.concatenate(self._groups)
-        if self.fractional:
-            return KeptRows(*split_outcomes(rows.label, rows.prob, sample_weight=rows.weight, groups=groups))
-        by = {name: np.concatenate(labels) for name, labels in self._labels.items()}
-        return KeptRows(Sample._from_rows(rows), groups, by or None)
+        groups = np.concatenate(self._groups) if self.columns else None
+        by = {name: np.concatenate(labels) for name, labels in self._labels.items()} or None
+        label, prob, weight = column("label"), column("prob"), column("weight")
+        if self.fractional or self._others:
+            others = {name: np.concatenate(values) for name, values in self._others.items()}
+            several = {self._parts[0].names.prob: prob, **others} if others else prob
+            return Sample(label, several, sample_weight=weight, groups=groups, by=by, fractional=self.fractional)
+        rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
+        return as_sample(Sample._from_rows(rows), groups=groups, by=by)
 
 
 class _KeepingIngest(BinaryIngest):
@@ -191,10 +211,10 @@ class _KeepingIngest(BinaryIngest):
 
     def __init__(self, spec: ColumnSpec, keeper: _Keeper, *, parse: bool) -> None:
         super().__init__(spec, keeper, parse=parse)
-        self._group, self._fractional = keeper.column, keeper.fractional
+        self._groups, self._fractional, self._readers = keeper.columns, keeper.fractional, keeper.readers
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
-        for error in self._missing(batch, names):
+        for error in (*self._missing(batch, names), *self._of_others(batch, names)):
             raise error
         super()._take(batch, names)
 
@@ -205,10 +225,15 @@ class _KeepingIngest(BinaryIngest):
             error = explain_shares(shares, names)
             yield from [] if error is None else [error]
         yield from self._missing(batch, names)
+        yield from self._of_others(batch, names)
+
+    def _of_others(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+        for reader in self._readers:
+            yield from prob_violations(reader, batch, replace(names, prob=reader.name))
 
     def _missing(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        if self._group is not None:
-            _, error = split_nulls(self._group, batch.column(self._group), names)
+        for group in self._groups:
+            _, error = split_nulls(group, batch.column(group), names)
             if error is not None:
                 yield error
 

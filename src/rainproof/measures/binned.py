@@ -86,7 +86,7 @@ def expected_calibration_error(
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    residual = residuals(sample._distinct_table())
+    residual = residuals(sample.distinct())
     return float(np.abs(residual, out=residual).sum()) / sample.total_weight
 
 
@@ -172,7 +172,7 @@ def cutoff_calibration_error(
     """
     check_count(intervals, "intervals")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    prefix = running_sums(residuals(sample._distinct_table()))
+    prefix = running_sums(residuals(sample.distinct()))
     if intervals == 1:
         return float(np.ptp(prefix)) / sample.total_weight
     most = np.zeros(len(prefix))  # the largest sum over ranges that end by each place
@@ -285,7 +285,7 @@ def binned_calibration_error(
     edges = np.arange(1, m + 1) / m
     if strategy == "quantile":
         sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-        bins = BinSums.from_distinct(sample._distinct_table(), _quantiles(sample._distinct_table(), edges[:-1]))
+        bins = BinSums.from_distinct(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
         return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
     # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next smaller double.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
@@ -405,7 +405,7 @@ def two_bin_calibration_error(
     0.046875
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
+    table = sample.distinct()
     residual = residuals(table)
     residual /= sample.total_weight
     below = running_sums(residual)
@@ -499,7 +499,7 @@ def interval_calibration_error(
     0.375
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
+    table = sample.distinct()
     residual = residuals(table)
     residual /= sample.total_weight
     prefix = running_sums(residual)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats
-from rainproof.core.curve import RegretCurve, Swaps, ends_of_chord
+from rainproof.core.curve import SwapCurve, Swaps, envelope
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
@@ -112,10 +112,10 @@ def interval_loss(table: DistinctTable, r: int) -> IntervalLoss:
     M is convex, so that its values at some thresholds bound it between them. The search evaluates it only where this
     bound carries the envelope, until the two ends of the chord are exact: some tens of sets, each O(n r).
     """
-    loosest = RegretCurve.from_table(table).loss
+    loosest = SwapCurve.from_table(table).loss
     if 2 * r > len(table.prob):
         return IntervalLoss(value=loosest, attained=loosest)  # every set of entries has at most r intervals
-    strictest = RegretCurve.from_table(table, "monotone").loss
+    strictest = SwapCurve.from_table(table, "monotone").loss
     curve = _Curve(table, float(table.negative.sum() + table.positive.sum()), r)
     mu = np.concatenate([[0.0], table.prob, [1.0]])
     acting = curve.acting(mu)
@@ -123,11 +123,11 @@ def interval_loss(table: DistinctTable, r: int) -> IntervalLoss:
     while True:
         at = sorted(known)
         bound = np.maximum(np.interp(mu, at, [known[x] for x in at]) - acting, 0.0)
-        a, b, share = ends_of_chord(mu, bound)
-        ends = float(mu[a]), float(mu[b])
+        chord = envelope(mu, bound)
+        share, ends = chord.share, (chord.mu_a, chord.mu_b)
         sets = [curve.best(x) for x in ends]
         exact = [curve.regret(x, chosen) for x, chosen in zip(ends, sets, strict=True)]
-        gap = share * (bound[a] - exact[0]) + (1 - share) * (bound[b] - exact[1])
+        gap = chord.value - share * exact[0] - (1 - share) * exact[1]
         if gap < _CLOSE or known.keys() >= set(ends):  # the second in case that rounding alone keeps a gap
             break
         known |= {x: max(0.0, float(curve.gain(x)[chosen].sum())) for x, chosen in zip(ends, sets, strict=True)}
@@ -272,8 +272,8 @@ def calibration_decision_loss(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     if isinstance(swaps, str):
-        return RegretCurve.from_table(sample._distinct_table(), swaps).loss
-    return interval_loss(sample._distinct_table(), check_count(swaps, "swaps")).value
+        return SwapCurve.from_table(sample.distinct(), swaps).loss
+    return interval_loss(sample.distinct(), check_count(swaps, "swaps")).value
 
 
 def u_calibration_error(

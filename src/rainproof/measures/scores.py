@@ -261,7 +261,7 @@ def score_decomposition(
     if score not in ("brier", "log"):
         raise InputError(f"score must be 'brier' or 'log'; it is {score!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
+    table = sample.distinct()
     loss = LOSSES[brier_score if score == "brier" else log_score]
     of_p, of_h, of_mean = (_score_of(each, loss) for each in (table, recalibrated(table), merged(table)))
     return ScoreDecomposition(

@@ -76,7 +76,7 @@ def smooth_calibration_error(
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample._distinct_table()
+    table = sample.distinct()
     residual = table.positive * (1 - table.prob) - table.negative * table.prob  # the sum of w (y - p)
     return min(1.0, lipschitz_gain(table.prob, residual) / sample.total_weight)
 
@@ -211,7 +211,7 @@ def _cosines(sample: Sample, g: int) -> Floats:
     """Return a_0 ... a_g of the residuals on the grid 1/g."""
     if sample.grid is None and g > sample._grids()[-2]:  # another pass is cheaper than the transform, or than a sort
         sample = sample.compress(g)
-    rounded = sample._on_grid(g).rounded
+    rounded = sample.on_grid(g).rounded
     residual = np.zeros(g + 1)
     residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
     return np.fft.rfft(residual, 2 * g).real

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,15 +10,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats, Frozen, freeze
-from rainproof.core.cells import CellTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import KEEPS_RANKING, Shown, at_least, at_most, percent, rows
 from rainproof.core.sample import Sample
 from rainproof.inference.guarantees import guarantee
-from rainproof.inference.proofs import ChosenGain, Forecasts, PairDraws, gain_of_choice
+from rainproof.inference.proofs import ChosenGain, gain_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.methods import IDENTITY, correction
-from rainproof.recalibration.selection import Training
+from rainproof.recalibration.selection import Division, Folds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,29 +92,30 @@ class Certificate(Shown):
 
 
 def certify(
-    held: Forecasts, recalibrated: Floats | None, chooser: PairDraws | None, confidence_level: float
+    held: Sequence[tuple[Sample, PiecewiseMap]], chooser: Sample | None, confidence_level: float
 ) -> Certificate:
-    """Prove what the recalibrated predictions of the rows held out do; None if the map changes nothing anywhere.
+    """Prove what maps do to the rows held out, each to some of them; without a chooser they change nothing anywhere.
 
     The task that gains is named by the rows that the map was fitted to, so all rows held out bound its gain.
     """
-    doubt = 1 - confidence_level
-    new = held.prob if recalibrated is None else recalibrated
-    promise = guarantee(_sample(held, new), response="as_is", confidence_level=confidence_level, groups=held.group)
-    pairs = held.pairs(held.prob, new)
-    curve = pairs.curve()
-    gain = ChosenGain(0.0, 0.0) if chooser is None else gain_of_choice(chooser, pairs.draws(), doubt)
+    held = [one for one in held if one[0].n] or held[:1]
+    doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
+    moved = [part.moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
+    promise = guarantee(Sample.join(moved), response="as_is", confidence_level=confidence_level)
+    pair = Sample.join([part.pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
+    curve = pair.curve("old", "new")
+    gain = ChosenGain(0.0, 0.0) if chooser is None else gain_of_choice(chooser, pair, doubt)
     return Certificate(
-        harm_bound=0.0 if recalibrated is None else harm_bound(curve, *pairs.sizes(), doubt),
+        harm_bound=0.0 if chooser is None else harm_bound(curve, pair, doubt),
         gain_at_least=gain.at_least,
         gain_estimate=gain.estimate,
         harm=min(2 * curve.chord().value, 1.0),
         gain=min(2 * curve.chord(back=True).value, 1.0),
         loss_bound=promise.bound,
         confidence_level=confidence_level,
-        n=held.n,
-        groups=promise.groups,
-        grid=held.grid,
+        n=pair.n,
+        groups=pair.groups,
+        grid=held[0][0].grid,
     )
 
 
@@ -123,17 +123,7 @@ def _rounded(grid: int | None) -> str:
     return "" if grid is None else f", for probabilities rounded down to multiples of 1/{grid} before the map"
 
 
-def _sample(held: Forecasts, prob: Floats) -> Sample:
-    if held.counts is None:
-        return Sample(held.event, prob, sample_weight=held.weight)
-    grid, weight = 1 << 16, held.counts.astype(np.float64)
-    cell = np.floor(grid * prob)
-    zero = np.zeros_like(weight)
-    rise = np.stack([weight * (grid * prob - cell), zero])
-    slot = 2 * cell.astype(np.int64) + held.event
-    return Sample._from_cells(CellTable.pooled(grid, slot, held.counts, np.stack([weight, zero]), rise, weight))
-
-
+_GRID = 1 << 16  # of recalibrated predictions of cells
 _BINS = 10
 
 
@@ -155,15 +145,15 @@ class HeldOutRates(Frozen):
         freeze(self.prediction, self.event_rate, self.low, self.high)
 
 
-def held_out_rates(held: Forecasts, confidence_level: float) -> HeldOutRates | None:
+def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None:
     """Pool rows with neighbouring predictions; None without rows."""
-    weight = held.masses()
+    weight, even = held.mass, held.sample_weight is None or held.counts is not None
     if not weight.sum() > 0:
         return None
     order = np.argsort(held.prob, kind="stable")
     prob, event, weight = held.prob[order], held.event[order], weight[order]
-    weight = weight if held.weight is None else weight / weight.max()  # squares of tiny weights would underflow
-    squares = weight if held.weight is None else weight**2
+    weight = weight if even else weight / weight.max()  # squares of tiny weights would underflow
+    squares = weight if even else weight**2
     middle = (np.cumsum(weight) - weight / 2) / weight.sum()
     first = np.concatenate([[True], np.diff(prob) > 0])  # rows with the same prediction stay together
     middle = middle[first][np.cumsum(first) - 1]
@@ -181,7 +171,7 @@ def held_out_rates(held: Forecasts, confidence_level: float) -> HeldOutRates | N
         event_rate=rate,
         low=np.clip(centre - half, 0, rate),
         high=np.clip(centre + half, rate, 1),
-        grouped=held.group is not None,
+        grouped=held._group is not None,
         overall=float(weight @ event / weight.sum()),
     )
 
@@ -216,7 +206,7 @@ class SegmentMap:
 
 
 def correct(
-    whole: PiecewiseMap, segments: Mapping[Any, Training], confidence_level: float
+    whole: PiecewiseMap, segments: Mapping[Any, Division], confidence_level: float
 ) -> tuple[dict[Any, PiecewiseMap], tuple[SegmentMap, ...]]:
     """Fit a correction for each segment; keep those whose gain is proven on the rows held out for that choice."""
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
@@ -224,10 +214,10 @@ def correct(
     for key, part in segments.items():
         certified, decided = part.held_out
         own, gain = whole, 0.0
-        if _enough(part) and decided.n:
-            own = correction(whole, part.table())
-            pairs = decided.pairs(whole(decided.prob), own(decided.prob))
-            gain = gain_of_choice(part.pairs(whole, own).draws(), pairs.draws(), 1 - level).at_least
+        if _enough(part.folds) and decided.n:
+            own = correction(whole, part.folds.table())
+            pair = decided.pair(whole(decided.prob), own(decided.prob))
+            gain = gain_of_choice(part.folds.pairs(whole, own), pair, 1 - level).at_least
         if gain > 0:
             maps[key] = own
         used = own if gain > 0 else whole
@@ -236,11 +226,11 @@ def correct(
     return maps, tuple(found)
 
 
-def _enough(rows: Training) -> bool:
+def _enough(rows: Folds) -> bool:
     negative, positive = rows.weight.sum(axis=(0, 2))
     return bool(negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0)
 
 
-def _harm(held: Forecasts, used: PiecewiseMap, delta: float) -> float:
-    pairs = held.pairs(held.prob, used(held.prob))
-    return harm_bound(pairs.curve(), *pairs.sizes(), delta) if held.n else 1.0
+def _harm(held: Sample, used: PiecewiseMap, delta: float) -> float:
+    pair = held.pair(held.prob, used(held.prob))
+    return harm_bound(pair.curve("old", "new"), pair, delta) if held.n else 1.0

@@ -8,23 +8,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import refuse_reordered, rows_by_segment
+from rainproof.core.door import check_aligned, named_columns, rows_by_segment
 from rainproof.core.files import read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Shown, aligned, at_least, at_most, short, wrapped
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.errors import InputError
-from rainproof.inference.proofs import Forecasts
 from rainproof.inference.resampling import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
 from rainproof.recalibration.export import Fitted, as_onnx, as_text, columns_of, recalibrated
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.selection import Candidate, CrossValidation, FitRows, Training, choose, named_columns
+from rainproof.recalibration.selection import (
+    Candidate,
+    CrossValidation,
+    Division,
+    cannot_fit,
+    choose,
+    divide,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -165,7 +171,6 @@ class Recalibrator(Shown):
     _by: tuple[str, ...] | None
     _maps: dict[Any, PiecewiseMap]
     _rates: HeldOutRates | None = None
-    _training: Training | None = None  # the rows, in parts; not saved
 
     def __init__(
         self,
@@ -212,30 +217,37 @@ class Recalibrator(Shown):
         Recalibrator
             Itself.
         """
+        self._fit(read_rows(p, y, sample_weight, pos_label, groups, by))
+        return self
+
+    def _fit(self, rows: Sample | Segments) -> Division | None:
+        """Fit, and return the rows as they were divided: none are kept. None if nothing can be fitted to them."""
         methods = _check_methods(self.methods)
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
-        rows = FitRows.read(p, y, sample_weight, pos_label, groups, by)
-        cannot = rows.cannot_fit()
-        if cannot is not None:
-            warnings.warn(cannot, stacklevel=2)
-            return self._keep(rows, level)
-        whole, segments = rows.split(rng)
-        cross = CrossValidation(whole, methods)
+        by = rows.by if isinstance(rows, Segments) else None
+        if (cannot := cannot_fit(rows)) is not None:  # all rows can certify what the original probabilities do
+            warnings.warn(cannot, stacklevel=3)
+            sample = rows.pooled if isinstance(rows, Segments) else rows
+            self.certificate_ = certify([(sample.floor(), IDENTITY)], None, level)
+            self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
+            self._by, self._maps, self._rates = by, {}, None
+            return None
+        whole, segments = divide(rows, rng)
+        cross = CrossValidation(whole.folds, methods)
         candidates = tuple(cross.candidate(k) for k in range(len(methods)))
         method = choose(candidates).method
-        found = METHODS[method](whole.table())
+        found = METHODS[method](whole.folds.table())
         maps, judged = correct(found, segments, level)
-        held = [(key, part.held_out[0]) for key, part in segments.items()] or [(None, whole.held_out[0])]
-        value = np.concatenate([maps.get(key, found)(part.prob) for key, part in held])
+        held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
         same = method == "none" and not maps
-        chooser = None if same else whole.pairs(IDENTITY, found).draws()
+        chooser = None if same else whole.folds.pairs(IDENTITY, found)
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
-        self.certificate_ = certify(Forecasts.join([part for _, part in held]), None if same else value, chooser, level)
+        self.certificate_ = certify(held or [(whole.held_out[0], found)], chooser, level)
         self.candidates_, self.method_, self.map_ = candidates, method, found
-        self._by, self._maps, self.segments_ = rows.by, maps, judged
-        self._training, self._rates = whole, held_out_rates(whole.held_out[0], level)
-        return self
+        self._by, self._maps, self.segments_ = by, maps, judged
+        self._rates = held_out_rates(whole.held_out[0], level)
+        return whole
 
     def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
         """Return the recalibrated probabilities.
@@ -256,8 +268,7 @@ class Recalibrator(Shown):
         prob = checked_probabilities(p)
         if by is None:
             return self.map_.apply(prob)
-        for name, column in named_columns(by):
-            refuse_reordered("p", p, name, column)
+        check_aligned(("p", p), *named_columns(by))
         if isinstance(by, Mapping) and self._by is not None and set(by) == set(self._by):
             by = {name: by[name] for name in self._by}
         names, places = rows_by_segment(by, len(prob))
@@ -391,14 +402,6 @@ class Recalibrator(Shown):
             segment_table(self._by or (), self.segments_),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)
-
-    def _keep(self, rows: FitRows, level: float) -> Self:
-        """Fit nothing: all rows can certify what the original probabilities do."""
-        self.method_, self.candidates_, self.segments_, self._training = "none", (), (), None
-        self.map_ = IDENTITY
-        self._by, self._maps, self._rates = rows.by, {}, None
-        self.certificate_ = certify(rows.everything(), None, None, level)
-        return self
 
 
 def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
