@@ -61,9 +61,10 @@ def one(pair: str, measure: str, clustered: bool, simulations: int) -> dict[str,
             found = rainproof.compare(y, *(f(x) for f in PAIRS[pair]), groups=group, measure=measure, rng=rng)
             covered += found.low <= truths[0] - truths[1] <= found.high
         else:
-            options: dict[str, Any] = {"groups": group, "levels": (0.975,), "resamples": 79}
+            options: dict[str, Any] = {"levels": (0.975,), "resamples": 79}
             both = zip(PAIRS[pair], truths, strict=True)
-            covered += all(held(rainproof.Sample(y, f(x)), measure, truth, rng, **options)[0] for f, truth in both)
+            samples = ((rainproof.Sample(y, f(x), groups=group), truth) for f, truth in both)
+            covered += all(held(sample, measure, truth, rng, **options)[0] for sample, truth in samples)
     return {
         "pair": pair,
         "measure": measure,

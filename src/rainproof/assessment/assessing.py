@@ -384,7 +384,16 @@ def read(
             raise InputError("Segments hold predictions, weights, labels and names: pass nothing else with them")
         return as_sample(y_true.pooled, groups=groups), y_true
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by)
-    return sample, sample.ungrouped().by_segment() if sample.segmented else None
+    return sample, segments_of(sample)
+
+
+def segments_of(sample: Sample) -> Segments | None:
+    """The segments of a sample, if it has any; each is tested as if its rows were independent."""
+    if not sample.segmented:
+        return None
+    if sample._second is not None:
+        raise InputError("by cannot be combined with outcomes that are shares of the event, which no test can redraw")
+    return sample.ungrouped().by_segment()
 
 
 def compressed_if_many(sample: Sample) -> Sample:

@@ -21,6 +21,7 @@ from rainproof.assessment.assessing import (
     compute,
     counter,
     read,
+    segments_of,
     with_warnings,
 )
 from rainproof.assessment.costs import Cost, mean_cost, paid, simple_actions
@@ -548,14 +549,17 @@ def assess_many(
     couples = list(combinations(whole, 2))
     step = counter(progress, len(couples) + sum(settings.steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
-    everything = {name: sample.floor() for name, sample in whole.items()}
+    # Compressed rows of unequal weight have no costs: the spread of their weights within cells is not known.
+    even = all(sample.grid is None or sample._cells.has_equal_weights for sample in whole.values())
+    everything = {name: sample.floor() if even else sample for name, sample in whole.items()}
+    own_task = task if even else None
     for name, sample in whole.items():
         with collect_warnings() as own:
             rows = compressed_if_many(sample)
             found = compute(rows, segmented.get(name), settings, np.random.default_rng(start), step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
-    standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], task) for a in assessments]
+    standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], own_task) for a in assessments]
     doubt = (1 - settings.confidence_level) / max(1, len(couples))  # so that all statements hold at once
     options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator}
     pairs = []
@@ -565,7 +569,7 @@ def assess_many(
             one, other = whole[a].prob, whole[b].prob
             to_b = switch_guarantee(whole[a].pair(one, other), **options)
             to_a = switch_guarantee(whole[a].pair(other, one), **options)
-        difference = cost_difference(task, everything[a], everything[b], 1 - doubt, paired=paired)
+        difference = cost_difference(own_task, everything[a], everything[b], 1 - doubt, paired=paired)
         pairs.append(Pair(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
         step()
     for note in notes.values():
@@ -573,7 +577,7 @@ def assess_many(
     return AssessmentSet(
         assessments=tuple(assessments),
         standings=tuple(standings),
-        references=references(task, everything[next(iter(whole))], confidence_level) if paired else (),
+        references=references(own_task, everything[next(iter(whole))], confidence_level) if paired else (),
         pairs=tuple(pairs),
         confidence_level=settings.confidence_level,
     )
@@ -605,7 +609,7 @@ def _read(forecasts: Any, y_prob: Any, columns: dict[str, Any]) -> tuple[dict[st
     else:
         sample = Sample(forecasts, y_prob, **columns)
     found = {name: sample[name] for name in sample.forecasts}
-    segments = {name: one.ungrouped().by_segment() for name, one in found.items() if one.segmented}
+    segments = {name: own for name, one in found.items() if (own := segments_of(one)) is not None}
     return found, segments, True
 
 

@@ -72,7 +72,8 @@ def rows_read(file: str, sample: Sample, weight: str | None) -> str:
     """Describe what was read in a line."""
     read = rows(sample.n)
     if weight is not None:
-        read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective rows)"
+        what = "rows" if sample.groups is None else "groups"
+        read += f" weighted by {one_line(weight)} ({sample.effective_n:,.0f} effective {what})"
     return f"{one_line(file)}: {read}, event rate {100 * sample.event_rate:.3g}%"
 
 

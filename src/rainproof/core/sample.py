@@ -511,6 +511,8 @@ class Sample:
             found._second = self._second[at]
             found.n -= int(found._second.sum())
         found._group, found._has_groups = None if self._group is None else self._group[at], self._has_groups
+        if self._several is not None:
+            found.forecasts, found._several = self.forecasts, {name: p[at] for name, p in self._several.items()}
         return found
 
     @classmethod
@@ -805,15 +807,22 @@ class Sample:
         `soft_binned_cdl` and its profile stay the same for every grid up to `grid`. The Notes of each other
         measure bound its change: most change by about ``1/m``; CDL and ECE, which depend on each distinct
         prediction, become those of the cells. The result has at most ``2 (m + 1)`` rows, and
-        ``a.compress(grid) + b.compress(grid)`` is the sample of the rows of both (``sum`` adds many). It keeps neither
-        groups nor segments.
+        ``a.compress(grid) + b.compress(grid)`` is the sample of the rows of both (``sum`` adds many). Cells keep no
+        groups, and no outcomes that are shares: what is said of them would be about more draws than there are.
 
         Parameters
         ----------
         grid : int
             A power of two, up to 2**20.
         """
-        grid = check_grid(grid)
+        if self._has_groups:
+            raise InputError("groups need rows: compress ungrouped(), if rows may be taken as independent")
+        if self._second is not None:
+            raise InputError("outcomes that are shares of the event need rows: cells would count a row twice")
+        return self.pooled(check_grid(grid))
+
+    def pooled(self, grid: int) -> Sample:
+        """The same as `compress`, for what does not depend on which rows belong together."""
         self.refuse_several()
         return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
 

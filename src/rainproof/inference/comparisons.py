@@ -120,7 +120,7 @@ class Comparison(Shown):
 
 def compare(
     y_true: ArrayLike | Sample,
-    y_prob_a: ArrayLike | Sample,
+    y_prob_a: ArrayLike | Sample | None = None,
     y_prob_b: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -247,7 +247,7 @@ def compare(
 
 
 def _independent(
-    first: ArrayLike | Sample, second: ArrayLike | Sample, third: ArrayLike | None, paired: bool, *rows: Any
+    first: ArrayLike | Sample, second: ArrayLike | Sample | None, third: ArrayLike | None, paired: bool, *rows: Any
 ) -> tuple[Sample, Sample]:
     if not isinstance(first, Sample) or not isinstance(second, Sample) or third is not None:
         raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")

@@ -181,6 +181,7 @@ def minimum_detectable(
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+    sample.refuse_draws("minimum_detectable")
     tested, shown, size = as_test_statistic(statistic), as_statistic(measure), check_resamples(n_resamples)
     power, alpha = check_share(power, "power"), check_share(alpha, "alpha")
     if alternative not in _FAMILIES:

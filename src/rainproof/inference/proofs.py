@@ -367,6 +367,8 @@ class _Pairs:
             old, new = sample.pair_cells()
             weight, m = sample._cells.count.astype(np.float64), sample.grid
         else:
+            if sample.sample_weight is not None and (some := sample.sample_weight > 0).sum() < len(some):
+                sample = sample._at(some)  # rows of weight zero are no draws
             old, new = ((_GRID * sample.predictions(name)).astype(np.int32) for name in sample.forecasts)
             weight, m = sample.mass, _GRID
         largest = weight if sample._group is None else np.bincount(sample._group, weight)

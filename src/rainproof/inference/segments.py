@@ -278,6 +278,7 @@ def segment_tests(
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
     size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
+    segments[keys[0]].refuse_draws("segment_tests")
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
     with warnings.catch_warnings():

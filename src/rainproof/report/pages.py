@@ -123,7 +123,8 @@ def _has_map(a: Assessment) -> bool:
 
 
 def _rows(a: Assessment) -> str:
-    weighted = f", weighted ({count(a.summary.effective_n)} effective rows)" if a.summary.weighted else ""
+    what = "rows" if a.evidence.groups is None else "groups"
+    weighted = f", weighted ({count(a.summary.effective_n)} effective {what})" if a.summary.weighted else ""
     alone = a.evidence.groups in (None, a.summary.n)  # a group for each row
     groups = "" if alone else f" in {count(a.evidence.groups or 0)} groups"
     return f"{rows_text(a.summary.n)}{groups}{weighted}; event rate {percent(a.summary.event_rate)}."

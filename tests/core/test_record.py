@@ -1,0 +1,211 @@
+"""The one record: what it owns, what it counts, and that every function reads it once and keeps no rows."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rainproof
+from rainproof.core import cells, distinct, door
+from rainproof.core.sample import Sample
+
+RNG = np.random.default_rng(5)
+N = 3000
+P = RNG.random(N)
+Q = np.clip(P**1.3, 0, 1)
+Y = (RNG.random(N) < Q).astype(int)
+W = RNG.choice([0.5, 1.0, 2.0, 0.0], N)
+G = np.arange(N) // 3
+S = np.array(["a", "b", "c"])[RNG.integers(0, 3, N)]
+TASK = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=5)
+
+
+def counted(monkeypatch):
+    """Count the conversions of rows, the passes over them by grid, and the sorts."""
+    calls: dict[str, int] = {}
+
+    def counting(name, function):
+        def call(*args, **options):
+            key = name
+            if name == "pass":
+                key = f"pass of {len(args[0].prob)} rows at {args[1]}"
+            elif name == "pool":
+                key = f"pool of {len(args[1])} rows"
+            calls[key] = calls.get(key, 0) + 1
+            return function(*args, **options)
+
+        return call
+
+    monkeypatch.setattr("rainproof.core.sample.as_rows", counting("read", door.as_rows))
+    monkeypatch.setattr("rainproof.core.sample.sum_cells", counting("pass", cells.sum_cells))
+    pool = distinct.DistinctTable.from_rows
+    monkeypatch.setattr(distinct.DistinctTable, "from_rows", counting("pool", lambda *a: pool(*a)))
+    return calls
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": G}, {"sample_weight": W + 1}])
+def test_an_assessment_reads_sums_and_pools_the_rows_once(monkeypatch, options):
+    calls = counted(monkeypatch)
+    str(rainproof.assess(Y, P, task=TASK, rng=0, **options))
+    assert calls["read"] == 1
+    whole = {key: times for key, times in calls.items() if f" of {N} rows" in key}
+    assert set(whole.values()) == {1}, whole
+
+
+@pytest.mark.parametrize("make", ["plain", "grouped", "several", "by", "shares", "cells", "weighted"])
+def test_copies_and_pickles_keep_every_number(make):
+    made = {
+        "plain": lambda: Sample(Y, P),
+        "grouped": lambda: Sample(Y, P, groups=G),
+        "several": lambda: Sample(Y, {"a": P, "b": Q}, groups=G),
+        "by": lambda: Sample(Y, P, by={"s": S}),
+        "shares": lambda: Sample(np.round(2 * Q) / 2, P, fractional=True),
+        "cells": lambda: Sample(Y, P).compress(256),
+        "weighted": lambda: Sample(Y, P, sample_weight=W, groups=G),
+    }[make]()
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert repr(other) == repr(made)
+        for name in ("n", "n_draws", "groups", "effective_n", "event_rate", "total_weight", "forecasts", "grid"):
+            assert getattr(other, name) == getattr(made, name)
+        if make == "several":
+            assert (
+                rainproof.switch_guarantee(other, rng=0).harm_bound
+                == rainproof.switch_guarantee(made, rng=0).harm_bound
+            )
+            assert rainproof.brier_score(other["b"]) == rainproof.brier_score(made["b"])
+        elif make == "by":
+            assert other.by_segment().counts == made.by_segment().counts
+        else:
+            assert rainproof.guarantee(other).bound == rainproof.guarantee(made).bound
+
+
+def test_what_is_counted():
+    grouped = Sample(Y, P, groups=G)
+    assert (grouped.n, grouped.n_draws, grouped.groups, grouped.effective_n) == (N, 1000, 1000, pytest.approx(1000))
+    halves = Sample([0.5] * 400, RNG.random(400), fractional=True)
+    assert (halves.n, halves.n_draws, halves.groups, halves.effective_n) == (400, 400, None, pytest.approx(400))
+    assert rainproof.guarantee(halves).effective_n == pytest.approx(400)
+    weighted = Sample(Y, P, sample_weight=W, groups=G)
+    together = np.bincount(G, W)
+    assert weighted.n == np.count_nonzero(W)
+    assert weighted.n_draws == np.count_nonzero(together)
+    assert weighted.effective_n == pytest.approx(together.sum() ** 2 / (together @ together))
+
+
+def test_groups_in_the_sample_are_those_of_the_argument():
+    sample = Sample(Y, P, groups=G)
+    assert rainproof.guarantee(sample).bound == rainproof.guarantee(Y, P, groups=G).bound
+    assert rainproof.assess(sample, rng=0).to_dict() == rainproof.assess(Y, P, groups=G, rng=0).to_dict()
+    with pytest.raises(rainproof.InputError, match="the Sample has groups already"):
+        rainproof.guarantee(sample, groups=G)
+
+
+def test_several_forecasts():
+    both = Sample(Y, {"old": P, "new": Q}, sample_weight=W, groups=G, by={"s": S})
+    one = rainproof.switch_guarantee(both, rng=0)
+    assert one.to_dict() == rainproof.switch_guarantee(Y, P, Q, sample_weight=W, groups=G, rng=0).to_dict()
+    assert rainproof.brier_score(both["new"]) == rainproof.brier_score(Y, Q, sample_weight=W)
+    again = rainproof.compare(both, measure="brier_score", n_resamples=39, rng=0)
+    expected = rainproof.compare(Y, P, Q, sample_weight=W, groups=G, measure="brier_score", n_resamples=39, rng=0)
+    assert again.to_dict() == expected.to_dict()
+    part = both.by_segment()["b"]
+    assert part.forecasts == ("old", "new")
+    assert rainproof.brier_score(part["new"]) == rainproof.brier_score(
+        Y[S == "b"], Q[S == "b"], sample_weight=W[S == "b"]
+    )
+    with pytest.raises(rainproof.InputError, match="several forecasts, 'old', 'new': choose one, as sample\\['old'\\]"):
+        rainproof.brier_score(both)
+    with pytest.raises(rainproof.InputError, match=r"must name at least one forecast, and each once.*'1', '1'"):
+        Sample(Y, {1: P, "1": Q})
+
+
+def test_rows_that_belong_together_are_not_taken_as_more():
+    shares, grouped = Sample([0.5, 1, 0], [0.2, 0.6, 0.4], fractional=True), Sample([0, 1], [0.2, 0.6], groups=[1, 1])
+    with pytest.raises(rainproof.InputError, match="shares of the event need rows"):
+        shares.compress()
+    with pytest.raises(rainproof.InputError, match=r"compress ungrouped\(\), if rows may be taken as independent"):
+        grouped.compress()
+    assert grouped.ungrouped().compress().n == 2
+    for function in (rainproof.calibration_test, rainproof.null_band, rainproof.reliability_curve):
+        with pytest.raises(rainproof.InputError, match="cannot take outcomes that are shares"):
+            function(shares)
+        with pytest.raises(rainproof.InputError, match="takes no groups"):
+            function(grouped)
+    with pytest.raises(rainproof.InputError, match="by cannot be combined with outcomes that are shares"):
+        rainproof.assess(Sample([0.5, 1, 0], [0.2, 0.6, 0.4], fractional=True, by=[1, 1, 2]))
+
+
+SHUFFLED = np.r_[1:N, 0]
+SERIES = {name: pd.Series(values) for name, values in (("y", Y), ("p", P), ("g", G), ("s", S), ("w", W), ("q", Q))}
+
+
+@pytest.mark.parametrize("moved", ["y", "p", "w", "g", "s", "q"])
+def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
+    """One check at the door, for every function and every column."""
+    c = {name: series.iloc[SHUFFLED] if name == moved else series for name, series in SERIES.items()}
+    calls = {
+        "w": lambda: rainproof.brier_score(c["y"], c["p"], sample_weight=c["w"]),
+        "g": lambda: [
+            function(c["y"], c["p"], groups=c["g"])
+            for function in (rainproof.guarantee, rainproof.assess, rainproof.discrimination, rainproof.net_benefit)
+        ],
+        "s": lambda: rainproof.assess(c["y"], c["p"], by={"s": c["s"]}),
+        "q": lambda: rainproof.compare(c["y"], c["p"], c["q"]),
+    }
+    with pytest.raises(rainproof.InputError, match="have the same index in another order: align them first"):
+        calls.get(moved, calls["w"])()
+    if moved == "g":
+        for function in (
+            rainproof.confidence_interval,
+            rainproof.clinical_performance,
+            rainproof.loss_at_least,
+            lambda y, p, groups: rainproof.compare(y, p, p, groups=groups),
+            lambda y, p, groups: rainproof.switch_guarantee(y, p, p, groups=groups),
+            lambda y, p, groups: rainproof.Recalibrator().fit(p, y, groups=groups),
+        ):
+            with pytest.raises(rainproof.InputError, match="another order"):
+                function(c["y"], c["p"], groups=c["g"])
+
+
+def test_two_indexes_that_differ_pair_by_position_only_if_one_is_the_default():
+    dated = pd.Series(P, index=pd.date_range("2026-01-01", periods=N))
+    assert rainproof.Sample(SERIES["y"], dated).n == N
+    other = pd.Series(Y, index=np.arange(N) + 7)
+    with pytest.raises(rainproof.InputError, match=r"have different indexes: .* pass y_prob.to_numpy\(\)"):
+        rainproof.Sample(other, dated)
+
+
+def test_fitted_objects_hold_no_rows():
+    """Neither a prediction nor an outcome of the training rows can be read from a pickle, whatever was asked for."""
+    rng = np.random.default_rng(0)
+    p = rng.random(100_000)
+    y = (rng.random(100_000) < p**1.3).astype(int)
+    recalibrator = rainproof.Recalibrator(rng=0).fit(p, y)
+    assessment = rainproof.assess(y, p, task=TASK, rng=0)
+    str(assessment)
+    for made, most in ((recalibrator, 60_000), (assessment, 1_000_000)):
+        found = pickle.dumps(made)
+        assert len(found) < most
+        for start in range(0, 100_000, 997):
+            assert p[start : start + 4].tobytes() not in found
+        assert np.sort(p)[1000:1004].tobytes() not in found
+        assert largest_array(pickle.loads(found)) < 10_000
+
+
+def largest_array(found, seen=None):
+    """The number of entries of the largest array that can be reached from an object."""
+    seen = set() if seen is None else seen
+    if id(found) in seen:
+        return 0
+    seen.add(id(found))
+    if isinstance(found, np.ndarray):
+        return found.size
+    parts = list(found.values()) if isinstance(found, dict) else list(found) if isinstance(found, tuple | list) else []
+    parts += list(getattr(found, "__dict__", {}).values())
+    names = [name for kind in type(found).__mro__ for name in getattr(kind, "__slots__", ())]
+    parts += [getattr(found, name) for name in names if hasattr(found, name)]
+    return max((largest_array(part, seen) for part in parts), default=0)
