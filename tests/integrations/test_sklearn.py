@@ -234,3 +234,15 @@ def test_without_scikit_learn_the_extra_is_named():
     code = "import sys; sys.modules['sklearn'] = None; import rainproof.integrations.sklearn"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install scikit-learn" in found.stderr
+
+
+def test_a_recalibrator_is_cloned_with_its_parameters():
+    made = rainproof.Recalibrator(["logistic", "none"], confidence_level=0.9, rng=3).fit([0.2, 0.8] * 30, [0, 1] * 30)
+    again = clone(made)
+    assert (
+        again.get_params() == made.get_params() == {"methods": ["logistic", "none"], "confidence_level": 0.9, "rng": 3}
+    )
+    assert not hasattr(again, "map_")
+    assert again.set_params(rng=5).rng == 5
+    with pytest.raises(rainproof.InputError, match="has the parameters methods, confidence_level and rng, not seed"):
+        again.set_params(seed=1)

@@ -183,6 +183,18 @@ class Recalibrator(Shown):
         self.confidence_level = confidence_level
         self.rng = rng
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - as scikit-learn calls it
+        """Return the parameters by name, as scikit-learn's estimators do."""
+        return {"methods": self.methods, "confidence_level": self.confidence_level, "rng": self.rng}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn's estimators do."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise InputError(f"a Recalibrator has the parameters methods, confidence_level and rng, not {name}")
+            setattr(self, name, value)
+        return self
+
     def fit(
         self,
         p: ArrayLike | Sample | Segments,
