@@ -291,11 +291,13 @@ def test_help_is_readable(capsys):
         assert max(map(len, out.splitlines())) <= 82
 
 
-def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys):
+def test_unequal_weights_are_refused_where_rows_are_pooled(rain, capsys, monkeypatch):
     _, p, side = rain
     rows = (f"{a},{k % 2},{s},{k % 4 + 1}\n" for k, (a, s) in enumerate(zip(p, side, strict=True)))
     Path("rain.csv").write_text("p,y,side,w\n" + "".join(rows))
-    assert main([*RECALIBRATE, "--weight", "w", "--quiet"]) == 0
+    for by in ([], ["--by", "side"]):
+        assert main([*RECALIBRATE, "--weight", "w", "--quiet", *by]) == 0
+    monkeypatch.setattr("rainproof.assessment.assessing.MANY_ROWS", 100)
     assert main([*RECALIBRATE, "--weight", "w", "--by", "side"]) == 2
     assert capsys.readouterr().err == (
         "rainproof: error: --weight must have the same value in every row here, as rows of files are pooled before "

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import numpy as np
 import pytest
 
 import rainproof
+from rainproof.io.frames import aggregate
 from rainproof.io.rows import keep_rows
+from rainproof.io.where import Complete
 
 ROWS = {
     "p": [0.25, 0.5, 1.0, 0.0, 0.75],
@@ -53,9 +57,63 @@ def test_batches_and_files_are_joined(tmp_path):
 
 def test_no_more_than_allowed():
     numbers = {"p": ROWS["p"], "y": [0, 1, 1, 0, 0]}
-    assert keep_rows(numbers, "p", "y", at_most=4) is None
-    assert keep_rows(numbers, "p", "y", at_most=5).n == 5
+    assert keep_rows(numbers, "p", "y", at_most=5).grid is None
     assert keep_rows(numbers, "p", "y").groups is None
+    rows = {**numbers, "q": ROWS["p"], "who": ROWS["who"]}
+    for always in ({"groups": "who"}, {"fractional": True}, {"prob": ["p", "q"]}):
+        assert keep_rows(rows, **{"prob": "p", "outcome": "y", "at_most": 4, **always}).grid is None
+
+
+@pytest.mark.parametrize("by", [(), ("site",), ("site", "year")])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_too_many_are_compressed_in_the_same_pass(tmp_path, by, weight):
+    """Those of the first file are kept when the second one makes them too many."""
+    rng = np.random.default_rng(2)
+    for name in "abc":
+        rows = (f"{rng.random()},{k % 2},{k % 5},{'xyz'[k % 3] if k % 7 else ''},{k % 4}\n" for k in range(50))
+        (tmp_path / f"{name}.csv").write_text("p,y,w,site,year\n" + "".join(rows))
+    files, options = str(tmp_path / "*.csv"), {"weight": weight, "by": list(by)}
+    found = keep_rows(files, "p", "y", at_most=70, **options)
+    expected = rainproof.scan(files, **{**options, "by": list(by) or None})
+    assert type(found) is type(expected)
+    pairs = [(found[key], expected[key]) for key in expected] if by else []
+    pairs.append((found.pooled, expected.pooled) if by else (found, expected))
+    for one, other in pairs:
+        assert one.grid == other.grid == 1 << 16
+        for column in ("y_true", "y_prob", "sample_weight", "counts"):
+            np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+    kept = keep_rows(files, "p", "y", at_most=150, **options)
+    assert kept.segmented == bool(by)
+    if by:
+        assert kept.by_segment().counts == expected.counts
+
+
+def test_errors_are_counted_over_rows_that_are_kept_and_others(tmp_path):
+    for name, bad in (("a", "0.5"), ("b", "2"), ("c", "3")):
+        (tmp_path / f"{name}.csv").write_text(f"p,y\n0.1,1\n{bad},0\n")
+    for at_most in (1, 3, 5, 6):
+        error = r"p must lie in \[0, 1\]; 2 values do not, the first is p\[1\] of .*b.csv = 2.0"
+        with pytest.raises(rainproof.InputError, match=error):
+            keep_rows(str(tmp_path / "*.csv"), "p", "y", at_most=at_most)
+
+
+def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
+    numbers = {"p": ROWS["p"], "y": [0, 1, 1, 0, 0], "who": ROWS["who"]}
+    with sqlite3.connect(tmp_path / "rows.db") as db:
+        db.execute("CREATE TABLE rows (p REAL, y INTEGER, who TEXT)")
+        db.executemany("INSERT INTO rows VALUES (?, ?, ?)", zip(*numbers.values(), strict=True))
+    db.close()
+    address, asked = f"sqlite:///{tmp_path / 'rows.db'}#rows", []
+    monkeypatch.setattr(
+        "rainproof.io.reading.frames.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args)
+    )
+    for at_most, engine in ((5, 0), (4, 1)):
+        found = keep_rows([address], "p", "y", by=["who"], at_most=at_most)
+        assert len(asked) == engine
+    assert found.counts == {"ann": 2, "bob": 2, "eve": 1}
+    complete = Complete(["p"], "y = 1")  # which is for rows in this process
+    assert keep_rows(address, "p", "y", where=complete, at_most=1).n == 2
+    assert (len(asked), complete.counts) == (1, (0, 2))
 
 
 @pytest.mark.parametrize(

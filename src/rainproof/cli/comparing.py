@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rainproof import __version__
 from rainproof.cli.options import COSTS, RESULT, ROWS, add_shared, check_outputs, new_command, task_of
@@ -20,7 +20,7 @@ from rainproof.cli.output import (
     write_json,
     written,
 )
-from rainproof.cli.reading import keep, note_repeated_ids, reading
+from rainproof.cli.reading import keep, note_repeated_ids, read
 from rainproof.core.result import wrapped
 from rainproof.errors import InputError
 
@@ -152,17 +152,6 @@ def run_switch(arguments: argparse.Namespace) -> int:
 def _guarantee(arguments: argparse.Namespace) -> SwitchGuarantee:
     """The bounds; rows in groups are kept, others are compressed while they are read."""
     from rainproof.inference.switches import switch_guarantee
-    from rainproof.io.reading import scan
 
-    options: dict[str, Any] = {"confidence_level": arguments.confidence_level, "rng": arguments.seed}
-    if arguments.groups is not None:
-        return switch_guarantee(keep(arguments, [arguments.old, arguments.new]), **options)
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-        sample = scan(
-            arguments.file,
-            [arguments.old, arguments.new],
-            arguments.outcome,
-            progress=progress,
-            **reading(arguments),
-        )
-    return switch_guarantee(sample, **options)
+    sample = (read if arguments.groups is None else keep)(arguments, [arguments.old, arguments.new])
+    return switch_guarantee(sample, confidence_level=arguments.confidence_level, rng=arguments.seed)

@@ -92,7 +92,7 @@ def run_measure(arguments: argparse.Namespace) -> int:
     if arguments.fail_above is not None and not arguments.fail_above >= 0:
         raise InputError(f"--fail-above must be a number that is not negative; it is {arguments.fail_above}")
     check_outputs(arguments)
-    found = read(arguments, by=arguments.by)
+    found = read(arguments, arguments.prob, by=arguments.by)
     sample = found.pooled if isinstance(found, Segments) else found
     with collect_warnings() as notes:
         profile, values = soft_binned_profile(sample, rounding=arguments.rounding), measure_all(sample)
@@ -204,7 +204,7 @@ def _document(
         "outcome": arguments.outcome,
         "weight": arguments.weight,
         "pos_label": arguments.pos_label,
-        "where": arguments.where,
+        "where": None if arguments.where is None else str(arguments.where),
         "event_rate": sample.event_rate,
         "effective_n": sample.effective_n,
         **profile.to_dict(),
@@ -281,7 +281,7 @@ def run_store(arguments: argparse.Namespace) -> int:
     folder = arguments.output.parent
     if folder.exists():
         check_outputs(arguments)
-    sample = read(arguments)
+    sample = read(arguments, arguments.prob)
     with write_errors(arguments.output):
         folder.mkdir(parents=True, exist_ok=True)
     save_sample(sample, arguments.output)
@@ -401,7 +401,7 @@ def _periods(arguments: argparse.Namespace) -> dict[str, Sample]:
     """Read the rows of each period, in order of time."""
     from rainproof.core.segments import Segments
 
-    found = read(arguments, by=[arguments.by])
+    found = read(arguments, arguments.prob, by=[arguments.by])
     assert isinstance(found, Segments)
     missing = found.counts.get(None, 0)
     if missing:

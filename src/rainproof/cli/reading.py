@@ -138,25 +138,28 @@ def _complete(arguments: argparse.Namespace) -> None:
             arguments.prob = guess.prob
         arguments.outcome = guess.outcome
     if getattr(arguments, "drop_missing", False):
-        _drop_missing(arguments)
+        from rainproof.io.where import Complete
+
+        needed = (dest(name) for name, option in SHARED.items() if option.needed)
+        columns = [column for name in needed for column in as_list(getattr(arguments, name, None))]
+        arguments.where = Complete(columns, arguments.where)
 
 
-def _drop_missing(arguments: argparse.Namespace) -> None:
-    """Add to the condition on rows that none of the columns is missing, and say how many rows are."""
-    need_pyarrow()
-    from rainproof.io.rows import count_missing, without_missing
-
-    needed = (dest(name) for name, option in SHARED.items() if option.needed)
-    columns = [column for name in needed for column in as_list(getattr(arguments, name, None))]
-    dropped, total = count_missing(arguments.file, columns, arguments.where, sep=arguments.sep)
-    if not arguments.quiet:
-        rows = "row has" if dropped == 1 else "rows have"
-        say(
-            sys.stderr,
-            f"rainproof: note: {dropped:,} of {total:,} {rows} a missing value and {'is' if dropped == 1 else 'are'} "
-            "left out\n",
-        )
-    arguments.where = without_missing(columns, arguments.where)
+@contextmanager
+def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
+    """Show progress on a terminal while rows are read, and then say how many were left out."""
+    try:
+        with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+            yield progress
+    finally:
+        left_out = getattr(arguments.where, "counts", None)
+        if left_out is not None and not arguments.quiet:
+            dropped, total = left_out
+            have, are = ("row has", "is") if dropped == 1 else ("rows have", "are")
+            say(
+                sys.stderr,
+                f"rainproof: note: {dropped:,} of {total:,} {have} a missing value and {are} left out\n",
+            )
 
 
 def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
@@ -193,60 +196,49 @@ def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
 
 
 @overload
-def read(arguments: argparse.Namespace) -> Sample: ...
+def read(arguments: argparse.Namespace, prob: str | Sequence[str]) -> Sample: ...
 @overload
-def read(arguments: argparse.Namespace, *, by: list[str] | None) -> Sample | Segments: ...
-def read(arguments: argparse.Namespace, *, by: list[str] | None = None) -> Sample | Segments:
-    """Read the rows of the files named, with progress on a terminal."""
+def read(arguments: argparse.Namespace, prob: str, *, by: list[str] | None) -> Sample | Segments: ...
+def read(arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[str] | None = None) -> Sample | Segments:
+    """Read the rows of the files named and compress them, with progress on a terminal; `prob` may be two forecasts."""
     from rainproof.io.reading import scan
 
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+    with _progress(arguments) as progress:
         found: Sample | Segments = scan(
-            arguments.file, arguments.prob, arguments.outcome, by=by, progress=progress, **reading(arguments)
+            arguments.file, prob, arguments.outcome, by=by, progress=progress, **reading(arguments)
         )
     return found
 
 
-def read_rows(arguments: argparse.Namespace, *, divide: bool = False) -> Sample | Segments:
-    """Return the rows as `rainproof.assess` would get them in Python, with their groups: many are compressed.
-
-    To `divide` them, whole groups at a time, those of segments must be kept: a group may have rows in several.
-    """
+def read_rows(arguments: argparse.Namespace) -> Sample | Segments:
+    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments: many are compressed."""
     from rainproof.assessment.assessing import MANY_ROWS
-    from rainproof.core.segments import Segments
 
-    by, grouped = getattr(arguments, "by", None), arguments.groups is not None
-    kept = _keep(arguments, arguments.prob, None if grouped else MANY_ROWS, by=(by or ()) if divide and grouped else ())
-    if kept is None or by is None or kept.segmented:
-        return read(arguments, by=by) if kept is None else kept
-    found = read(arguments, by=by)
-    assert isinstance(found, Segments)
-    return Segments(found.by, found.counts, found.__getitem__, lambda: kept)
+    return _keep(arguments, arguments.prob, at_most=MANY_ROWS, by=getattr(arguments, "by", None) or ())
 
 
 def keep(arguments: argparse.Namespace, prob: Sequence[str]) -> Sample:
     """Return all rows with the predictions in several columns."""
-    kept = _keep(arguments, prob, None)
-    assert kept is not None
+    from rainproof.core.sample import Sample
+
+    kept = _keep(arguments, prob)
+    assert isinstance(kept, Sample)
     return kept
 
 
-def _keep(
-    arguments: argparse.Namespace, prob: str | Sequence[str], at_most: int | None, *, by: Sequence[str] = ()
-) -> Sample | None:
+def _keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Sample | Segments:
     need_pyarrow()
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
-    with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+    with _progress(arguments) as progress:
         return keep_rows(
             arguments.file,
             prob,
             arguments.outcome,
             groups=as_list(arguments.groups),
-            by=by,
-            at_most=at_most,
             fractional=getattr(arguments, "fractional", False),
             progress=progress,
+            **options,
             **reading(arguments),
         )
 

@@ -73,7 +73,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     from rainproof.recalibration.recalibrator import Recalibrator
 
     check_outputs(arguments)
-    found = read_rows(arguments, divide=True)
+    found = read_rows(arguments)
     _check_weights(found)
     note_repeated_ids(arguments)
     recalibrator = Recalibrator(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
 _PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
-_GRID = 1 << 16
+GRID = 1 << 16
 
 
 class _Options(TypedDict, total=False):
@@ -209,7 +209,7 @@ def scan(
         confidence_words=confidence_words,
         trials=trials,
     )
-    grid = check_grid((_PAIR_GRID if pair else _GRID) if grid is None else grid)
+    grid = check_grid((_PAIR_GRID if pair else GRID) if grid is None else grid)
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are
     here = view is not None or labels is not None or not spec.is_plain
@@ -254,11 +254,11 @@ def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress:
     """Pass all rows to `ingest`, and raise what is wrong with them."""
     from rainproof.io.columns import without_views
 
-    if spec.where is not None:
+    if spec.where is not None or spec.complete is not None:
         from rainproof.io.filters import filter_batch
 
     total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
-    read = 0
+    read = met = 0
     for one in sources:
         if len(sources) > 1:
             ingest.begin(one.name)
@@ -267,10 +267,15 @@ def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress:
             rows = without_views(batch)
             if spec.where is not None:
                 rows = filter_batch(spec.where, rows)
+            met += rows.num_rows
+            if spec.complete is not None and rows.num_rows:
+                rows = filter_batch(spec.complete.there, rows)
             if rows.num_rows:
                 ingest.add(rows)
             if progress is not None:
                 progress(read, total)
+    if spec.complete is not None:
+        spec.complete.counts = met - ingest.rows, met
     if not ingest.rows:
         names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
         filtered = " that meet where" if read or spec.native is not None else ""

@@ -22,10 +22,12 @@ from rainproof.core.door import (
     SegmentIndex,
     explain_probabilities,
     explain_shares,
+    label_order,
     places_of_segments,
 )
 from rainproof.core.files import atomic_output, write_errors
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.segments import Segments
 from rainproof.errors import InputError
 from rainproof.io.columns import (
     Array,
@@ -34,48 +36,27 @@ from rainproof.io.columns import (
     as_mask,
     is_text,
     split_nulls,
-    without_views,
 )
+from rainproof.io.databases import is_database
 from rainproof.io.files import Location, TableWriter, check_writable, file_batches, format_of, open_writer
-from rainproof.io.filters import filter_batch
 from rainproof.io.ingest import (
     BatchIngest,
     BinaryIngest,
+    RowAccumulator,
     SampleAccumulator,
     encoded_labels,
+    make_accumulator,
     prob_violations,
     read_column,
     read_values,
 )
-from rainproof.io.reading import Progress, feed
+from rainproof.io.reading import GRID, Progress, feed, scan
 from rainproof.io.sources import local_sources
-from rainproof.io.where import ColumnSpec, columns_of, parse
-
-
-def without_missing(columns: list[str], where: str | None) -> str:
-    """Return the condition that none of the columns is missing, beside another condition."""
-    quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
-    parts = [f"{column} is not null and {column} is not nan" for column in quoted]
-    return " and ".join([*([] if where is None else [f"({where})"]), *parts])
-
-
-def count_missing(source: Any, columns: list[str], where: str | None, *, sep: str | None = None) -> tuple[int, int]:
-    """Return how many of the rows that meet `where` miss a value in one of the columns, and how many there are."""
-    given = None if where is None else parse(where)
-    complete = parse(without_missing(columns, None))
-    needed = list(dict.fromkeys([*columns, *(() if given is None else sorted(columns_of(given)))]))
-    total = kept = 0
-    for one in local_sources(source, needed, None, sep=sep):
-        for batch in one.batches():
-            rows = without_views(batch)
-            rows = rows if given is None else filter_batch(given, rows)
-            total += rows.num_rows
-            kept += filter_batch(complete, rows).num_rows if rows.num_rows else 0
-    return total - kept, total
+from rainproof.io.where import ColumnSpec
 
 
 class _TooManyError(Exception):
-    """There are more rows than may be kept."""
+    """There are more rows than may be kept, and a database has them."""
 
 
 def keep_rows(
@@ -95,7 +76,7 @@ def keep_rows(
     fractional: bool = False,
     sep: str | None = None,
     progress: Progress | None = None,
-) -> Sample | None:
+) -> Sample | Segments:
     """Read the rows of a source as `scan` does, and keep them: about 20 bytes each.
 
     Parameters
@@ -107,7 +88,8 @@ def keep_rows(
     by : sequence of str
         The columns of segments.
     at_most : int, optional
-        With more rows than this, stop and return None.
+        With more rows than this, return what `scan` returns: they are compressed in the same pass, and those of a
+        database by the database. Rows with groups, with several forecasts or with shares are always kept.
     fractional : bool
         Whether outcomes are shares of the event.
     """
@@ -134,16 +116,19 @@ def keep_rows(
         NumberColumn(name, parse=sources[0].parse, percent=percent, confidence_words=confidence_words)
         for name in others
     ]
-    keeper = _Keeper(spec, groups, by, None if fractional else at_most, readers, fractional=fractional)
+    at_most = None if groups or others or fractional else at_most
+    elsewhere = spec.is_plain and is_database(source[0] if isinstance(source, list) else source)
+    keeper = _Keeper(spec, groups, by, at_most, readers, fractional=fractional, elsewhere=elsewhere)
     try:
         feed(sources, spec, _KeepingIngest(spec, keeper, parse=sources[0].parse), progress)
     except _TooManyError:
-        return None
-    return keeper.kept()
+        options: dict[str, Any] = {"weight": weight, "where": where, "pos_label": pos_label, "progress": progress}
+        return scan(source, first, outcome, by=spec.by or None, **options)
+    return keeper.result()
 
 
 class _Keeper(SampleAccumulator):
-    """The rows of all batches; a coarse grid is enough to check their values."""
+    """The rows of all batches, or the sums of too many; a coarse grid is enough to check values that are kept."""
 
     def __init__(
         self,
@@ -154,20 +139,26 @@ class _Keeper(SampleAccumulator):
         readers: Sequence[NumberColumn] = (),
         *,
         fractional: bool,
+        elsewhere: bool,
     ) -> None:
         super().__init__(spec, 2)
+        self._spec, self._elsewhere = spec, elsewhere
+        self._sums: RowAccumulator | None = None
         self.readers = readers  # of further forecasts
         self._others: dict[str, list[Array]] = {reader.name: [] for reader in readers}
         self.fractional = fractional
-        self.columns = groups  # of groups
+        self.columns = groups
         self._at_most = at_most
-        self._index = SegmentIndex()
         self._parts: list[Rows] = []
-        self._groups: list[Ints] = []
-        self._labels: dict[str, list[NDArray[Any]]] = {name: [] for name in by}
+        self._groups = _Numbers(groups)
+        self._segments = _Numbers(by)
+        self._replayed: list[pa.RecordBatch] = []  # the columns of segments, while there may be too many rows
         self._n = 0
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
+        if self._sums is not None:
+            self._sums.add(rows, batch)
+            return
         if self.fractional:
             error = explain_shares(rows.label, rows.names)
             if error is not None:
@@ -176,34 +167,71 @@ class _Keeper(SampleAccumulator):
         else:
             super().add(rows, batch)
         self._n += len(rows)
-        if self._at_most is not None and self._n > self._at_most:
-            raise _TooManyError
         self._parts.append(rows)
+        if self._at_most is not None:
+            self._replayed.append(batch.select(self._segments.columns))
+            if self._n > self._at_most:
+                self._compress()
+                return
         for reader in self.readers:
             self._others[reader.name].append(read_column(reader, batch, replace(rows.names, prob=reader.name)))
-        if self.columns:
-            codes = [encoded_labels(batch.column(name), name) for name in self.columns]
-            self._groups.append(self._index.number_rows(codes, batch.num_rows))
-        for name, labels in self._labels.items():
-            number, distinct = encoded_labels(batch.column(name), name)
-            labels.append(np.array(distinct, object)[number])
+        self._groups.add(batch)
+        self._segments.add(batch)
 
-    def kept(self) -> Sample:
-        """All rows."""
+    def _compress(self) -> None:
+        """Go over from rows to sums."""
+        if self._elsewhere:
+            raise _TooManyError
+        self._sums = make_accumulator(self._spec, GRID)
+        for rows, batch in zip(self._parts, self._replayed, strict=True):
+            self._sums.add(rows, batch)
+        self._parts, self._replayed = [], []
+
+    def result(self) -> Sample | Segments:
+        """All rows, or their sums."""
+        if self._sums is not None:
+            return self._sums.grouped().result()
 
         def column(name: str) -> Any:
             found = [getattr(part, name) for part in self._parts]
             return None if found[0] is None else np.concatenate(found)
 
-        groups = np.concatenate(self._groups) if self.columns else None
-        by = {name: np.concatenate(labels) for name, labels in self._labels.items()} or None
+        groups, by = self._groups.all(), self._segments.all()
+        self._groups = _Numbers(())  # their labels take more memory than the rows
         label, prob, weight = column("label"), column("prob"), column("weight")
         if self.fractional or self._others:
             others = {name: np.concatenate(values) for name, values in self._others.items()}
             several = {self._parts[0].names.prob: prob, **others} if others else prob
-            return Sample(label, several, sample_weight=weight, groups=groups, by=by, fractional=self.fractional)
-        rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
-        return as_sample(Sample._from_rows(rows), groups=groups, by=by)
+            found = Sample(label, several, sample_weight=weight, groups=groups, by=by, fractional=self.fractional)
+        else:
+            rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
+            found = as_sample(Sample._from_rows(rows), groups=groups, by=by)
+        if found._segments is not None:
+            found._segments = tuple(self._segments.columns), self._segments.named(found._segments[1])
+        return found
+
+
+class _Numbers:
+    """What rows are divided by, as numbers: 4 bytes a row, whatever the labels are."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = list(columns)
+        self._index = SegmentIndex()
+        self._parts: list[NDArray[np.int32]] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        if self.columns:
+            codes = [encoded_labels(batch.column(name), name) for name in self.columns]
+            self._parts.append(self._index.number_rows(codes, batch.num_rows).astype(np.int32))
+
+    def all(self) -> NDArray[np.int32] | None:
+        """The number of each row, if there are columns."""
+        return np.concatenate(self._parts) if self.columns else None
+
+    def named(self, places: Mapping[Any, Ints]) -> dict[Any, Ints]:
+        """Places by label instead of number, in the order of labels."""
+        labels = {key if len(key) > 1 else key[0]: number for number, key in enumerate(self._index.keys)}
+        return {label: places[labels[label]] for label in sorted(labels, key=label_order)}
 
 
 class _KeepingIngest(BinaryIngest):

@@ -225,6 +225,29 @@ class _Parser:
         )
 
 
+class Complete:
+    """A condition on rows, or None, beside which rows that miss a value in one of some columns are left out.
+
+    Attributes
+    ----------
+    where : str or None
+        The condition.
+    there : Condition
+        That no value is missing.
+    counts : tuple of int or None
+        How many of the rows that meet the condition were left out, and how many meet it, once they are read.
+    """
+
+    def __init__(self, columns: Sequence[str], where: str | None) -> None:
+        quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
+        self._text = " and ".join(f"{column} is not null and {column} is not nan" for column in quoted)
+        self.where, self.there = where, parse(self._text)
+        self.counts: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        return self._text if self.where is None else f"({self.where}) and {self._text}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSpec:
     """The columns and rows to read from a source.
@@ -245,6 +268,8 @@ class ColumnSpec:
         The condition on rows, where it was given as text.
     native : object
         The condition on rows, where it was given as an expression of the source's own library.
+    complete : Complete or None
+        The columns of which no value may be missing, if rows that miss one are left out.
     pos_label : object
         The label of the event, or None for labels 0 and 1.
     percent : bool
@@ -262,6 +287,7 @@ class ColumnSpec:
     by: tuple[str, ...] = ()
     where: Condition | None = None
     native: Any = None
+    complete: Complete | None = None
     pos_label: Any = None
     percent: bool = False
     confidence_words: Mapping[str, float] | None = None
@@ -302,6 +328,8 @@ class ColumnSpec:
         predictions = _names("prob", prob)
         if pair and segments:
             raise InputError("by cannot be combined with two forecasts: select the rows of a segment with where")
+        complete = where if isinstance(where, Complete) else None
+        where = where if complete is None else complete.where
         text = isinstance(where, str)
         return cls(
             prob=predictions[-1] if pair or isinstance(prob, str) else predictions,
@@ -311,6 +339,7 @@ class ColumnSpec:
             by=segments,
             where=parse(where) if text else None,
             native=None if text else where,
+            complete=complete,
             pos_label=plain(pos_label),
             percent=percent,
             confidence_words=confidence_words,
@@ -326,7 +355,8 @@ class ColumnSpec:
     @property
     def is_plain(self) -> bool:
         """Whether the values are read as they are, which every engine can do."""
-        return not self.percent and self.confidence_words is None and self.trials is None
+        special = (self.confidence_words, self.trials, self.complete)
+        return not self.percent and all(one is None for one in special)
 
     @property
     def has_other_labels(self) -> bool:
@@ -345,8 +375,9 @@ class ColumnSpec:
 
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""
-        conditions = () if self.where is None else sorted(columns_of(self.where))
-        return list(dict.fromkeys([*self.value_columns(), *self.by, *conditions]))
+        conditions = (self.where, None if self.complete is None else self.complete.there)
+        asked = (name for one in conditions if one is not None for name in sorted(columns_of(one)))
+        return list(dict.fromkeys([*self.value_columns(), *self.by, *asked]))
 
 
 def _names(argument: str, value: Any) -> tuple[str, ...]:
