@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,6 +44,7 @@ are known, 1 if another one did not hold, 2 if there is an error (one line on
 stderr).
 """
 _FAILED = 2
+_GRACE = 5.0  # seconds that an end may take
 _NOBODY_READS = 141  # 128 + SIGPIPE, as shells count
 _PATIENCE = 2.0  # seconds that need no explanation
 _PAUSE = 0.2  # seconds between two lines, each over the last
@@ -155,7 +158,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         if argv is None:  # a process of its own
-            signal.signal(signal.SIGTERM, _stop)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, _stop)
         return _run(_parser().parse_args(argv))
     except SystemExit:  # --help has said what was asked
         return 0
@@ -252,8 +256,18 @@ class _Bar:
         self._shown = text
 
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+def _stop(number: int, _: FrameType | None) -> NoReturn:
+    """Stop like Ctrl-C; if something holds the process up, it ends after a moment all the same."""
+    watch = threading.Timer(_GRACE, _leave, [number])
+    watch.daemon = True
+    watch.start()
     raise KeyboardInterrupt(number)
+
+
+def _leave(number: int) -> None:
+    for worker in multiprocessing.active_children():
+        worker.terminate()
+    os._exit(128 + number)
 
 
 def _fail(message: str) -> int:

@@ -134,6 +134,9 @@ def test_a_run_can_be_stopped(home, number, jobs):
         while process.poll() is None and not list((home / "out").rglob("*.json")):
             time.sleep(0.05)
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()  # which does nothing once it has ended
     assert (process.returncode, out, err) == (128 + number, "", "")
     assert not list((home / "out").rglob("*.tmp"))
