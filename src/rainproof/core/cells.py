@@ -47,25 +47,16 @@ def mean_prediction(m: int, cell: Ints, rise: Floats, weight: Floats) -> Floats:
     return cell / m + (rise / weight) / m
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CellSums:
-    """Weight and rise by slot, in increasing order of cells: the input of the soft-binned measures.
-
-    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
-    ``w (m p - k)``, how far they lie above the lower edge of the cell.
-    """
-
-    m: int
-    slot: Ints
-    weight: Floats
-    rise: Floats
+Sums = tuple[int, Ints, Floats, Floats]
+"""A grid m, its slots in increasing order, and weight and rise of each: the input of the soft-binned measures."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would cost a small sample more time than its rows
 class CellTable(Frozen):
-    """The sums of the rows in each occupied slot of the grid ``1/m`` (see `CellSums`).
+    """The sums of the rows in each occupied slot of the grid ``1/m``.
 
-    Weight and rise are pairs (see `rainproof.core.arrays`), so tables merge without rounding error, in any
+    Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
+    ``w (m p - k)``, how far they lie above the lower edge of the cell. Weight and rise are pairs (see `rainproof.core.arrays`), so tables merge without rounding error, in any
     order.
     """
 
@@ -172,9 +163,9 @@ class CellTable(Frozen):
         slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
 
-    def sums(self) -> CellSums:
+    def sums(self) -> Sums:
         """Return the sums as plain doubles."""
-        return CellSums(m=self.m, slot=self.slot, weight=self.weight[0], rise=self.rise[0])
+        return self.m, self.slot, self.weight[0], self.rise[0]
 
     def rows(self) -> tuple[NDArray[np.uint8], Floats, Floats, Ints]:
         """Return one row per slot: outcome, mean prediction, weight and number of rows."""
@@ -331,8 +322,9 @@ class RoundedSample:
         freeze(self.index, self.weight, self.positive)
 
     @classmethod
-    def from_sums(cls, sums: CellSums, m: int, rounding: Rounding = "soft") -> RoundedSample:
+    def from_sums(cls, sums: Sums, m: int, rounding: Rounding = "soft") -> RoundedSample:
         """Round to the grid ``1/m``, which must not be finer than that of the sums."""
-        shift = sums.m.bit_length() - m.bit_length()
-        index, weight, positive = bins(sums.slot, sums.weight, sums.rise, m, shift, check_rounding(rounding))
+        grid, slot, weight, rise = sums
+        shift = grid.bit_length() - m.bit_length()
+        index, weight, positive = bins(slot, weight, rise, m, shift, check_rounding(rounding))
         return cls(m=m, index=index, weight=weight, positive=positive)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rainproof.core._distinct import pool, sorted_keys
 from rainproof.core._scan import absorb, collect
 from rainproof.core.arrays import Floats, Frozen, freeze
-from rainproof.core.cells import CellSums, CellTable, mean_prediction, scan_in_threads
+from rainproof.core.cells import CellTable, Sums, mean_prediction, scan_in_threads
 from rainproof.core.door import Rows
 from rainproof.errors import InputError
 
@@ -63,16 +63,14 @@ class DistinctTable(Frozen):
             prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
         )
 
-    def sums(self) -> CellSums:
+    def sums(self) -> Sums:
         """Return weight and rise by slot on the finest grid, from which those of every coarser grid follow."""
         scaled = self.prob * FINEST_GRID
         cell = np.floor(scaled)
         slot = np.repeat(2 * cell.astype(np.int64), 2)
         slot[1::2] += 1
         weight = np.stack([self.negative, self.positive], axis=1)
-        return CellSums(
-            m=FINEST_GRID, slot=slot, weight=weight.ravel(), rise=(weight * (scaled - cell)[:, None]).ravel()
-        )
+        return FINEST_GRID, slot, weight.ravel(), (weight * (scaled - cell)[:, None]).ravel()
 
 
 def _sorted(prob: NDArray[Any], label: NDArray[Any]) -> NDArray[np.uint64]:

@@ -18,10 +18,10 @@ from rainproof.core.arrays import Floats, Ints, read_only
 from rainproof.core.cells import (
     LARGEST_GRID,
     CellAccumulator,
-    CellSums,
     CellTable,
     RoundedSample,
     Rounding,
+    Sums,
     check_grid,
     slot_count,
     sum_cells,
@@ -141,7 +141,7 @@ class Sample:
     _first_grid: int
     _passes: dict[int, CellTable]
     _distinct: DistinctTable | None
-    _sums: dict[int, CellSums]
+    _sums: dict[int, Sums]
     _by_grid: dict[tuple[int, Rounding], GridLoss]
     _losses: dict[tuple[int, bool], tuple[float, int]]
     _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
@@ -742,7 +742,7 @@ class Sample:
         finer = {*(_grid(fineness, self.n, LARGEST_GRID) for fineness in (5, 16)), LARGEST_GRID, FINEST_GRID}
         return [self._first_grid, *sorted(grid for grid in finer if grid > self._first_grid)]
 
-    def _cell_sums(self, m: int) -> CellSums:
+    def _cell_sums(self, m: int) -> Sums:
         """Return the sums on a grid at least as fine as ``1/m``, the cheapest to compute.
 
         The grid depends on `m` and the rows alone, so that no earlier call, nor one in another thread, can
@@ -769,9 +769,13 @@ class Sample:
         """Return the same loss as `on_grid`'s `GridLoss.worst`, without the rounded sample; it is kept."""
         found = self._losses.get((m, soft))
         if found is None:
-            # The first row of a table's pairs is the sum itself.
-            sums = self._cells if m <= self._first_grid else self._cell_sums(m)
-            found = self._losses[m, soft] = worst_on_grid(sums.slot, sums.weight, sums.rise, sums.m, m, soft)
+            if m <= self._first_grid:  # without `sums`: the first row of a table's pairs is the sum itself
+                cells = self._cells
+                found = worst_on_grid(cells.slot, cells.weight, cells.rise, cells.m, m, soft)
+            else:
+                grid, slot, weight, rise = self._cell_sums(m)
+                found = worst_on_grid(slot, weight, rise, grid, m, soft)
+            self._losses[m, soft] = found
         return found
 
     def _cell_table(self, m: int) -> CellTable:

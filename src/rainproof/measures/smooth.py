@@ -197,9 +197,9 @@ def _pointwise_error(sample: Sample) -> float:
     """Return ECE, or its upper bound E|y - p| for large samples (which are not sorted) and compressed ones."""
     if sample.grid is None and sample.n < _FEW_ROWS:
         return expected_calibration_error(sample)
-    sums = sample._cell_sums(1)
-    predicted = ((sums.slot >> 1) * sums.weight + sums.rise) / sums.m
-    return float(np.where(sums.slot & 1, sums.weight - predicted, predicted).sum()) / sample.total_weight
+    m, slot, weight, rise = sample._cell_sums(1)
+    predicted = ((slot >> 1) * weight + rise) / m
+    return float(np.where(slot & 1, weight - predicted, predicted).sum()) / sample.total_weight
 
 
 def _split_error(g: int, s: float, error: float) -> float:
