@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.core import segments as hashed_cells
 from rainproof.core.door import as_rows
-from rainproof.core.segments import GroupedCells, HashedCells, Segments
+from rainproof.core.segments import Segments, SegmentSums
 
 rng = np.random.default_rng(61)
 
@@ -40,11 +40,11 @@ def rows(n, segments, *, weighted):
 
 
 def grouped(m, parts, *, weighted, by=("s",), keys=None):
-    one = HashedCells(m, weighted=weighted)
+    one = SegmentSums(m, weighted=weighted)
     for y, p, w, s in parts:
         one.add(as_rows(y, p, w), s)
     top = max(int(s.max()) for *_, s in parts) + 1
-    return GroupedCells(by=by, keys=keys or [(k,) for k in range(top)], store=one.packed()).result()
+    return Segments.from_sums(by, keys or [(k,) for k in range(top)], one)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -93,10 +93,11 @@ def test_sums_that_came_as_a_table_are_the_same():
     m = 16
     cell, count = np.floor(m * p).astype(int), (w > 0).astype(int)
     order = rng.permutation(len(p))[: len(p)]
-    columns = (s, cell, y, count, w, w * (m * p - cell), w * w)
+    sums = {"cell": cell, "outcome": y, "count": count, "weight": w, "rise": w * (m * p - cell), "squares": w * w}
     kept = order[count[order] > 0]
-    names = [(f"k{k}", None if k == 3 else k) for k in range(5)]
-    found = GroupedCells.from_columns(m, ["name", "k"], names, *(column[kept] for column in columns)).result()
+    columns = {f"rainproof_{name}": column[kept] for name, column in {"grid": np.full(900, m), **sums}.items()}
+    labels = {"name": [f"k{k}" for k in s[kept]], "k": [None if k == 3 else int(k) for k in s[kept]]}
+    found = Segments.from_table({**columns, **labels}, by=["name", "k"])
     assert found.by == ("name", "k")
     for k in range(5):
         expected = rainproof.Sample(y[s == k], p[s == k], sample_weight=w[s == k]).compress(m)
@@ -105,15 +106,12 @@ def test_sums_that_came_as_a_table_are_the_same():
         np.testing.assert_allclose(sample.y_prob, expected.y_prob, rtol=1e-12)
         np.testing.assert_allclose(sample.sample_weight, expected.sample_weight, rtol=1e-12)
     np.testing.assert_allclose(found.pooled.total_weight, w.sum(), rtol=1e-12)
-    one = GroupedCells.from_columns(
-        m, [], [()], np.zeros(len(kept)), *(column[kept] for column in columns[1:])
-    ).result()
-    assert isinstance(one, rainproof.Sample)
+    one = rainproof.Sample.from_table(columns)
     assert one.n == found.pooled.n
 
 
 def test_a_bad_row_changes_nothing():
-    one = HashedCells(8, weighted=True)
+    one = SegmentSums(8, weighted=True)
     good, s = as_rows([0, 1], [0.2, 0.7], [1.0, 2.0]), np.array([0, 1])
     one.add(good, s)
     for y, p, w, message in (
@@ -131,13 +129,13 @@ def test_a_bad_row_changes_nothing():
             one.add(as_rows(y, p, w), s)
     assert one.rows == 2
     one.add(as_rows([], [], []), np.zeros(0, np.int64))
-    found = GroupedCells(by=("s",), keys=[(0,), (1,)], store=one.packed()).result()
+    found = Segments.from_sums(("s",), [(0,), (1,)], one)
     assert found.counts == {0: 1, 1: 1}
 
 
 def test_more_rows_than_can_be_counted(monkeypatch):
     monkeypatch.setattr(hashed_cells, "_FULL", 3)
-    one = HashedCells(8, weighted=False)
+    one = SegmentSums(8, weighted=False)
     one.add(as_rows([0, 1], [0.2, 0.7], None), np.array([0, 1]))
     with pytest.raises(
         rainproof.InputError, match=r"^segments take up to 3 rows in one pass: split the data, or do with"

@@ -33,7 +33,7 @@ NAN = float("nan")
 def one_sample(source, m=256, where=None, **spec):
     """By the expression, also for frames that `scan` reads in this process."""
     condition = None if where is None else parse(where)
-    return pushdown.aggregate(source, ColumnSpec(prob="p", outcome="y", where=condition, **spec), m).result()
+    return pushdown.aggregate(source, ColumnSpec(prob="p", outcome="y", where=condition, **spec), m)
 
 
 def lazy_frames(tmp_path, **columns):
@@ -190,7 +190,7 @@ def test_what_an_expression_is_refused(options, message):
 def test_a_label_is_read_as_the_column(label, kind):
     sample = pushdown.aggregate(
         pl.LazyFrame({"p": P, "y": Y.astype(kind)}), ColumnSpec(prob="p", outcome="y", pos_label=label), 256
-    ).result()
+    )
     assert sample.event_rate == (1 - Y.mean() if label == "0" else Y.mean())
 
 

@@ -56,8 +56,8 @@ class CellTable(Frozen):
     """The sums of the rows in each occupied slot of the grid ``1/m``.
 
     Slot ``2 k + y`` holds the rows of outcome ``y`` with ``floor(m p) = k``. Their rise is the sum of
-    ``w (m p - k)``, how far they lie above the lower edge of the cell. Weight and rise are pairs (see `rainproof.core.arrays`), so tables merge without rounding error, in any
-    order.
+    ``w (m p - k)``, how far they lie above the lower edge of the cell. Weight and rise are pairs
+    (see `rainproof.core.arrays`), so tables merge without rounding error, in any order.
     """
 
     m: int

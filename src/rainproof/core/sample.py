@@ -362,10 +362,10 @@ class Sample:
         """
         from rainproof.core.segments import read_table  # which imports this module
 
-        sums = read_table(rows)
-        if sums.by:
-            raise InputError(f"rows are of segments by {', '.join(sums.by)}: read them with Segments.from_table")
-        return cls._from_cells(sums.store.cells(0))
+        found = read_table(rows)
+        if not isinstance(found, Sample):
+            raise InputError(f"rows are of segments by {', '.join(found.by)}: read them with Segments.from_table")
+        return cls._from_cells(found._cells)
 
     def _hold(self, cells: CellTable, rows: Rows | None, weight_name: str) -> None:
         if rows is not None and rows.weight is None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +36,13 @@ _CHUNK = 1 << 18  # entries added at a time when all segments are pooled
 _COUNT = np.uint64((1 << 40) - 1)  # the bits of an unweighted entry that count rows
 
 
-class HashedCells:
-    """The sums of rows by segment; a batch with a bad row adds none of its rows.
+class SegmentSums:
+    """The sums of numbered segments on one grid.
 
-    An occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that is between 40%
-    and 80% full. Thread k of n has the segments whose number is k modulo n. Unweighted sums are exact, so they
-    equal those of a `CellAccumulator` for each segment.
+    While rows are added, an occupied (segment, cell, outcome) takes 24 bytes, with weights 56, in a hash table that
+    is between 40% and 80% full. Thread k of n has the segments whose number is k modulo n. The first question about the
+    sums sorts them, after which no more rows can be added. Unweighted sums are exact, so they equal those of a
+    `CellAccumulator` for each segment.
     """
 
     def __init__(self, m: int, *, weighted: bool) -> None:
@@ -52,9 +52,19 @@ class HashedCells:
         threads = available_threads()
         self._tables = [np.zeros((_START, self._fields), np.uint64) for _ in range(threads)]
         self._used = [0] * threads
+        self._sorted: list[tuple[Ints, CellTable | NDArray[Any]]] = []
+
+    @classmethod
+    def from_table(cls, table: CellTable) -> SegmentSums:
+        """Make them from one table, whose slots are ``segment * slot_count(m) + slot``."""
+        self = object.__new__(cls)
+        self.m = table.m
+        self._tables, self._sorted = [], [(table.slot, table)]
+        return self
 
     def add(self, rows: Rows, segment: Ints) -> None:
         """Check the rows and add each to the segment of that number, or raise and change nothing."""
+        assert self._tables, "the sums are sorted already"
         if self.rows + len(rows) > _FULL:
             raise InputError(f"segments take up to {_FULL:,} rows in one pass: split the data, or do without by")
         slot, offset = np.empty(len(rows), np.int32), np.empty(len(rows), np.uint64)
@@ -94,77 +104,59 @@ class HashedCells:
             self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
             _hashed_cells.rehash(table, self._tables[part])
 
-    def packed(self) -> PackedCells:
-        """Return the sums so far, in order; the hash tables are dropped one by one, to save memory."""
-        parts = []
-        while self._tables:
+    @property
+    def _parts(self) -> list[tuple[Ints, CellTable | NDArray[Any]]]:
+        """Of each thread the keys ``segment * slot_count(m) + slot`` in order, and the sums as the kernel has them."""
+        while self._tables:  # dropped one by one, to save memory
             table = self._tables.pop(0)
             table = table[table[:, 0] != 0]
             order = np.argsort(table[:, 0])
             key = table[:, 0][order].astype(np.int64) - 1
             sums = table[order, 1:]
-            parts.append((key, sums if self._fields == 3 else sums.view(np.float64)))
-        return PackedCells(self.m, parts)
-
-
-class PackedCells:
-    """The sums of `HashedCells`: for each thread those of its segments, sorted by segment and slot."""
-
-    def __init__(self, m: int, parts: list[tuple[Ints, NDArray[Any]]]) -> None:
-        self.m = m
-        self._parts = parts
+            self._sorted.append((key, sums if self._fields == 3 else sums.view(np.float64)))
+        return self._sorted
 
     def cells(self, segment: int) -> CellTable:
         """Return the sums of one segment."""
-        key, sums = self._parts[segment % len(self._parts)]
+        parts = self._parts
+        key, sums = parts[segment % len(parts)]
         first = segment * slot_count(self.m)
-        low, high = np.searchsorted(key, [first, first + slot_count(self.m)])
-        return self._table(key[low:high] - first, sums[low:high])
+        at = slice(*np.searchsorted(key, [first, first + slot_count(self.m)]))
+        return self._table(sums, at, key[at] - first)
 
     def counts(self, segments: int) -> Ints:
-        """Return the number of rows of each segment."""
+        """Return the number of rows (of positive weight) in each segment."""
         found = np.zeros(segments, np.int64)
         for key, sums in self._parts:
-            rows = sums[:, 0] & _COUNT if sums.dtype == np.uint64 else sums[:, 0]
+            rows: NDArray[Any] = sums.count if isinstance(sums, CellTable) else sums[:, 0]
+            rows = rows & _COUNT if rows.dtype == np.uint64 else rows
             found += np.bincount(key // slot_count(self.m), rows, segments).astype(np.int64)
         return found
 
-    def chunks(self) -> Iterator[CellTable]:
-        """Yield the sums of all segments together, in tables that are to be merged."""
+    def joined(self, numbers: Sequence[int]) -> CellTable:
+        """Return one table of all segments, as `from_table` takes it, after giving them these numbers."""
+        tables = [self.cells(segment) for segment in range(len(numbers))]
+        slots = [slot_count(self.m) * number + table.slot for number, table in zip(numbers, tables, strict=True)]
+        return CellTable.join(self.m, tables, slots)
+
+    def pooled(self) -> CellTable:
+        """Return the sums of all segments together."""
+        found = CellTable.empty(self.m)
         for key, sums in self._parts:
-            for low in range(0, len(key), _CHUNK):
-                chunk = slice(low, low + _CHUNK)
+            step = max(1, len(key)) if isinstance(sums, CellTable) else _CHUNK  # what the kernel has is to be unpacked
+            for low in range(0, len(key), step):
+                at = slice(low, low + step)
                 # Coarsening to the same grid adds up equal slots.
-                yield self._table(key[chunk] % slot_count(self.m), sums[chunk]).coarsen(self.m)
+                found = found.merge(self._table(sums, at, key[at] % slot_count(self.m)).coarsen(self.m))
+        return found
 
-    def _table(self, slot: Ints, sums: NDArray[Any]) -> CellTable:
-        _, count, weight, rise, squares = collect(sums)
+    def _table(self, sums: CellTable | NDArray[Any], at: slice, slot: Ints) -> CellTable:
+        if isinstance(sums, CellTable):
+            count, squares = sums.count[at], sums.squares[at]
+            weight, rise = (np.ascontiguousarray(pair[:, at]) for pair in (sums.weight, sums.rise))  # for the kernels
+        else:
+            _, count, weight, rise, squares = collect(sums[at])
         return CellTable(m=self.m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
-
-
-class SlicedCells:
-    """The same from one table, whose slots are ``segment * slot_count(m) + slot``."""
-
-    def __init__(self, table: CellTable) -> None:
-        self.m = table.m
-        self._all = table
-
-    def cells(self, segment: int) -> CellTable:
-        width, a = slot_count(self.m), self._all
-        at = slice(*np.searchsorted(a.slot, [segment * width, (segment + 1) * width]))
-        return self._part(at, a.slot[at] - segment * width)
-
-    def counts(self, segments: int) -> Ints:
-        return np.bincount(self._all.slot // slot_count(self.m), self._all.count, segments).astype(np.int64)
-
-    def chunks(self) -> Iterator[CellTable]:
-        yield self._part(slice(None), self._all.slot % slot_count(self.m)).coarsen(self.m)
-
-    def _part(self, at: slice, slot: Ints) -> CellTable:
-        a = self._all
-        # The kernels read contiguous arrays.
-        weight, rise = np.ascontiguousarray(a.weight[:, at]), np.ascontiguousarray(a.rise[:, at])
-        return CellTable(m=a.m, slot=slot, count=a.count[at], weight=weight, rise=rise, squares=a.squares[at])
 
 
 FEW_ROWS = 100
@@ -174,93 +166,6 @@ _POOLED_GRID = 1 << 16
 _SHOWN = 12
 
 Value = TypeVar("Value")
-
-
-class SegmentedCells(Protocol):
-    """The sums of numbered segments on one grid."""
-
-    m: int
-
-    def cells(self, segment: int) -> CellTable:
-        """Return the sums of one segment."""
-
-    def counts(self, segments: int) -> Ints:
-        """Return the number of rows (of positive weight) in each segment."""
-
-    def chunks(self) -> Iterator[CellTable]:
-        """Yield the sums of all segments together, in tables that are to be merged."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class GroupedCells:
-    """The sums of all rows by segment: the result of every engine.
-
-    Attributes
-    ----------
-    by : tuple of str
-        The columns that define the segments; without any there is one segment.
-    keys : sequence of tuple
-        The labels of each segment in those columns, in the order of the numbers in `store`.
-    store : SegmentedCells
-        The sums.
-    weight_name : str
-        What the caller calls the weights, for error messages.
-    """
-
-    by: tuple[str, ...]
-    keys: Sequence[Key]
-    store: SegmentedCells
-    weight_name: str = "sample_weight"
-
-    @classmethod
-    def from_columns(
-        cls,
-        m: int,
-        by: Sequence[str],
-        keys: Sequence[Key],
-        segment: NDArray[Any],
-        cell: NDArray[Any],
-        outcome: NDArray[Any],
-        count: NDArray[Any],
-        weight: NDArray[Any],
-        rise: NDArray[Any],
-        squares: NDArray[Any],
-        *,
-        weight_name: str = "sample_weight",
-    ) -> GroupedCells:
-        """Make them from entries by (segment, cell, outcome) in any order; equal entries are added."""
-        m = check_grid(m)
-        slot = slot_count(m) * segment.astype(np.int64) + 2 * cell.astype(np.int64) + outcome.astype(np.int64)
-        zeros = np.zeros(len(slot))
-        pairs = [np.stack([column.astype(np.float64), zeros]) for column in (weight, rise)]
-        table = CellTable.pooled(m, slot, count.astype(np.int64), *pairs, squares.astype(np.float64))
-        return cls(by=tuple(by), keys=tuple(keys), store=SlicedCells(table), weight_name=weight_name)
-
-    def pairs(self, forecasts: tuple[str, ...]) -> Sample:
-        """Return the sample of two forecasts, where a segment is a cell of the first one."""
-        m, tables = self.store.m, [self.store.cells(number) for number in range(len(self.keys))]
-        slots = [slot_count(m) * int(str(cell)) + table.slot for (cell,), table in zip(self.keys, tables, strict=True)]
-        return Sample._from_cells(CellTable.join(m, tables, slots), self.weight_name, forecasts)
-
-    def result(self) -> Sample | Segments:
-        """Return the segments, or without columns in `by` the sample."""
-        return self.segments() if self.by else self._sample(0)
-
-    def segments(self) -> Segments:
-        """Return one sample for each segment; a segment whose rows all have weight zero is left out."""
-        counts = self.store.counts(len(self.keys))
-        numbers = {_key(self.keys[i]): i for i in np.flatnonzero(counts).tolist()}
-        if not numbers:
-            raise InputError(f"{self.weight_name} must not be zero for every row")
-        return Segments(
-            self.by,
-            {key: int(counts[i]) for key, i in numbers.items()},
-            lambda key: self._sample(numbers[key]),
-            lambda: Sample._from_cells(reduce(CellTable.merge, self.store.chunks(), CellTable.empty(self.store.m))),
-        )
-
-    def _sample(self, segment: int) -> Sample:
-        return Sample._from_cells(self.store.cells(segment), self.weight_name)
 
 
 class Segments(Mapping[Any, Sample]):
@@ -332,6 +237,34 @@ class Segments(Mapping[Any, Sample]):
         return cls(names, {key: s.n for key, s in samples.items()}, samples.__getitem__, pooled)
 
     @classmethod
+    def from_sums(
+        cls, by: tuple[str, ...], keys: Sequence[Key], sums: SegmentSums, weight_name: str = "sample_weight"
+    ) -> Segments:
+        """Make one sample for each segment; a segment whose rows all have weight zero is left out.
+
+        Parameters
+        ----------
+        by : tuple of str
+            The columns that define the segments.
+        keys : sequence of tuple
+            The labels of each segment in those columns, in the order of the numbers in `sums`.
+        sums : SegmentSums
+            The sums of all rows by segment.
+        weight_name : str
+            What the caller calls the weights, for error messages.
+        """
+        counts = sums.counts(len(keys))
+        numbers = {_key(keys[i]): i for i in np.flatnonzero(counts).tolist()}
+        if not numbers:
+            raise InputError(f"{weight_name} must not be zero for every row")
+        return cls(
+            by,
+            {key: int(counts[i]) for key, i in numbers.items()},
+            lambda key: Sample._from_cells(sums.cells(numbers[key]), weight_name),
+            lambda: Sample._from_cells(sums.pooled()),
+        )
+
+    @classmethod
     def from_places(cls, sample: Sample, by: tuple[str, ...], places: Mapping[Any, Ints]) -> Segments:
         """Divide a sample into segments, given by the places of their rows."""
         weight = sample.sample_weight
@@ -351,10 +284,10 @@ class Segments(Mapping[Any, Sample]):
         by : str or sequence of str, optional
             The columns of the segments; required for plain tuples, whose columns have no names.
         """
-        sums = read_table(rows, (by,) if isinstance(by, str) else by)
-        if not sums.by:
+        found = read_table(rows, (by,) if isinstance(by, str) else by)
+        if isinstance(found, Sample):
             raise InputError("rows have no columns of segments: read them with Sample.from_table")
-        return sums.segments()
+        return found
 
     @property
     def pooled(self) -> Sample:
@@ -399,6 +332,22 @@ class Segments(Mapping[Any, Sample]):
         lines = [f"{_text(key):{width}}  {n:>12,} rows" + ("  (few)" * (n < FEW_ROWS)) for key, n in shown]
         more = [f"and {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
         return "\n".join([repr(self), *lines, *more])
+
+
+def from_sums(
+    by: tuple[str, ...],
+    keys: Sequence[Key],
+    sums: SegmentSums,
+    weight_name: str = "sample_weight",
+    forecasts: tuple[str, ...] = (),
+) -> Sample | Segments:
+    """Return what every engine gives: segments, or without columns in `by` the sample.
+
+    With two `forecasts` a segment is a cell of the first one, and the result is their sample.
+    """
+    if forecasts:
+        return Sample._from_cells(sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts)
+    return Segments.from_sums(by, keys, sums, weight_name) if by else Sample._from_cells(sums.cells(0), weight_name)
 
 
 def _key(labels: Key) -> Any:
@@ -449,7 +398,7 @@ def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
             raise InputError.from_offenders(rule, counts[rule])
 
 
-def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
+def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:
     """Read the result of a `rainproof.sql` statement, in any form that a database or a library returns it."""
     columns = as_columns(rows, by)
     lower = {name.lower(): name for name in columns}  # some databases return names in upper case
@@ -464,8 +413,15 @@ def read_table(rows: Any, by: Sequence[str] | None = None) -> GroupedCells:
     return from_grouped({**known, **keys}, tuple(keys), ColumnNames())
 
 
-def from_grouped(columns: Columns, by: tuple[str, ...], names: ColumnNames, *, pos_label: Any = None) -> GroupedCells:
-    """Check grouped rows, given column by column, and return their sums."""
+def from_grouped(
+    columns: Columns,
+    by: tuple[str, ...],
+    names: ColumnNames,
+    *,
+    pos_label: Any = None,
+    forecasts: tuple[str, ...] = (),
+) -> Sample | Segments:
+    """Check grouped rows, given column by column in any order, and add up equal ones."""
     integers = {name: _integers(name, columns[f"rainproof_{name}"]) for name in ("grid", "cell", "outcome", "count")}
     sums = {name: _doubles(name, columns[f"rainproof_{name}"]) for name in ("weight", "rise", "squares")}
     grids, cell, outcome, count = integers.values()
@@ -488,9 +444,11 @@ def from_grouped(columns: Columns, by: tuple[str, ...], names: ColumnNames, *, p
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
     index = SegmentIndex()
     segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
-    parts = (segment, cell, outcome, count, *sums.values())
-    kept = (part[keep] for part in parts)
-    return GroupedCells.from_columns(grid, by, index.keys, *kept, weight_name=names.weight)
+    slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
+    weight, rise, squares = (column[keep] for column in sums.values())
+    pairs = (np.stack([column, np.zeros(len(slot))]) for column in (weight, rise))
+    table = CellTable.pooled(grid, slot, count[keep], *pairs, squares)
+    return from_sums(by, index.keys, SegmentSums.from_table(table), names.weight, forecasts)
 
 
 def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:

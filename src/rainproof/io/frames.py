@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rainproof.core.segments import (
-    GroupedCells,
-    as_columns,
-    from_grouped,
-)
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments, as_columns, from_grouped
 from rainproof.errors import InputError, MissingExtraError, RainproofError
 from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.files import check_columns, first_line
@@ -23,8 +20,8 @@ def is_remote(source: object) -> bool:
 
 def aggregate(
     source: Any, spec: ColumnSpec, m: int, *, progress: Callable[[int, int], object] | None = None
-) -> GroupedCells:
-    """Return the sums of all rows, grouped by the engine that holds them.
+) -> Sample | Segments:
+    """Return the compressed rows, grouped by the engine that holds them.
 
     Parameters
     ----------
@@ -49,17 +46,17 @@ def aggregate(
     if spec.native is not None:
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
     if isinstance(source, Table) or is_database(source):
-        sums = _checked(read_database(source, spec, m), spec)
+        found = _checked(read_database(source, spec, m), spec)
     else:
-        sums = _FRAMES.get(_package(source), read_frame)(source, spec, m)
+        found = _FRAMES.get(_package(source), read_frame)(source, spec, m)
     if progress is not None:
-        rows = int(sums.store.counts(len(sums.keys)).sum())
+        rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
         progress(rows, rows)
-    return sums
+    return found
 
 
-def read_frame(source: Any, spec: ColumnSpec, m: int) -> GroupedCells:
-    """Return the sums of a lazy frame, by one expression that its own engine runs."""
+def read_frame(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+    """Compress the rows of a lazy frame, by one expression that its own engine runs."""
     try:
         import narwhals.stable.v2 as nw
     except ImportError:
@@ -81,21 +78,21 @@ def read_frame(source: Any, spec: ColumnSpec, m: int) -> GroupedCells:
     return _checked(columns, spec)
 
 
-def _read_dask(source: Any, spec: ColumnSpec, m: int) -> GroupedCells:
+def _read_dask(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
     from rainproof.io.partitions import read_partitions
 
     return read_partitions(source, spec, m)
 
 
-def _checked(columns: dict[str, Any], spec: ColumnSpec) -> GroupedCells:
-    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label)
+def _checked(columns: dict[str, Any], spec: ColumnSpec) -> Sample | Segments:
+    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
 
 
 def _package(source: object) -> str:
     return type(source).__module__.partition(".")[0]
 
 
-_FRAMES: dict[str, Callable[[Any, ColumnSpec, int], GroupedCells]] = {
+_FRAMES: dict[str, Callable[[Any, ColumnSpec, int], Sample | Segments]] = {
     "dask": _read_dask,
     "pyspark": read_frame,
     "ibis": read_frame,

@@ -15,6 +15,7 @@ from rainproof.core.cells import CellAccumulator
 from rainproof.core.door import (
     Codes,
     ColumnNames,
+    Key,
     Rows,
     SegmentIndex,
     as_label,
@@ -26,7 +27,8 @@ from rainproof.core.door import (
     unknown_label,
     violations,
 )
-from rainproof.core.segments import GroupedCells, HashedCells, SlicedCells
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments, SegmentSums, from_sums
 from rainproof.errors import InputError
 from rainproof.io.columns import (
     Array,
@@ -47,28 +49,26 @@ class RowAccumulator(Protocol):
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, whose columns of values were read already."""
 
-    def grouped(self) -> GroupedCells:
-        """Return the sums of all rows."""
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        """Return the labels of the segments, and the sums of all rows by segment."""
 
 
 def make_accumulator(spec: ColumnSpec, m: int) -> RowAccumulator:
     """Return an accumulator on the grid ``1/m``, by segment where `spec` names columns for that."""
-    return SegmentAccumulator(spec, m) if spec.by else SampleAccumulator(spec, m)
+    return SegmentAccumulator(spec, m) if spec.by else SampleAccumulator(m)
 
 
 class SampleAccumulator:
     """The sums of all rows in one sample."""
 
-    def __init__(self, spec: ColumnSpec, m: int) -> None:
-        self._names = spec.names
+    def __init__(self, m: int) -> None:
         self._cells = CellAccumulator(m)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:  # noqa: ARG002 - the rows are enough
         self._cells.add(rows)
 
-    def grouped(self) -> GroupedCells:
-        store = SlicedCells(self._cells.cells())
-        return GroupedCells(by=(), keys=[()], store=store, weight_name=self._names.weight)
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        return [()], SegmentSums.from_table(self._cells.cells())
 
 
 class SegmentAccumulator:
@@ -77,16 +77,13 @@ class SegmentAccumulator:
     def __init__(self, spec: ColumnSpec, m: int) -> None:
         self._spec = spec
         self._index = SegmentIndex()
-        self._cells = HashedCells(m, weighted=spec.weight is not None)
+        self._cells = SegmentSums(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
         self._cells.add(rows, self._segments(batch))
 
-    def grouped(self) -> GroupedCells:
-        spec = self._spec
-        return GroupedCells(
-            by=spec.by, keys=self._index.keys, store=self._cells.packed(), weight_name=spec.names.weight
-        )
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        return self._index.keys, self._cells
 
     def _segments(self, batch: pa.RecordBatch) -> Ints:
         columns = [encoded_labels(batch.column(name), name) for name in self._spec.by]
@@ -180,6 +177,7 @@ class BinaryIngest(BatchIngest):
 
     def __init__(self, spec: ColumnSpec, accumulator: RowAccumulator, *, parse: bool) -> None:
         super().__init__(spec.names)
+        self._spec = spec
         self._accumulator = accumulator
         self._prob: ColumnReader = NumberColumn(
             spec.names.prob, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
@@ -190,9 +188,13 @@ class BinaryIngest(BatchIngest):
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
         self._trials = None if spec.trials is None else NumberColumn(spec.trials, parse=parse, unbounded=True)
 
-    def grouped(self) -> GroupedCells:
-        """Return the sums of all rows."""
-        return self._accumulator.grouped()
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        """Return the labels of the segments, and the sums of all rows by segment."""
+        return self._accumulator.sums()
+
+    def result(self) -> Sample | Segments:
+        """Return the compressed rows."""
+        return from_sums(self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts)
 
     def violations(self, batch: pa.RecordBatch) -> Iterator[InputError]:
         """Yield every rule that a batch breaks, to be counted over the batches of other processes too."""
@@ -301,7 +303,7 @@ class PairAccumulator:
         self.column = NumberColumn(
             str(spec.old), parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
         )
-        self._cells = HashedCells(m, weighted=spec.weight is not None)
+        self._cells = SegmentSums(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
         names = replace(rows.names, prob=self.column.name)
@@ -311,9 +313,8 @@ class PairAccumulator:
             raise error
         self._cells.add(rows, (self._cells.m * old.astype(np.float64)).astype(np.int64))
 
-    def grouped(self) -> GroupedCells:
-        keys = [(cell,) for cell in range(self._cells.m + 1)]
-        return GroupedCells(by=("old",), keys=keys, store=self._cells.packed(), weight_name=self._spec.names.weight)
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        return [(cell,) for cell in range(self._cells.m + 1)], self._cells
 
 
 class PairIngest(BinaryIngest):
@@ -351,11 +352,9 @@ class ClassAccumulator(SegmentAccumulator):
         for k in range(len(self._labels)):
             self._cells.add(as_rows(which == k, prob[:, k], weight, names=names), segment + k)
 
-    def grouped(self) -> GroupedCells:
-        """Return the sums of all rows; a class is the last label of a segment."""
-        sums = super().grouped()
-        keys = [(*key, label) for key in sums.keys for label in self._labels]
-        return replace(sums, by=(*sums.by, "class"), keys=keys)
+    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+        """Return the segments and their sums; a class is the last label of a segment."""
+        return [(*key, label) for key in self._index.keys for label in self._labels], self._cells
 
 
 class MulticlassIngest(BatchIngest):
@@ -383,6 +382,7 @@ class MulticlassIngest(BatchIngest):
     ) -> None:
         super().__init__(spec.names)
         self._accumulator = accumulator
+        self._by = (*spec.by, "class") if isinstance(accumulator, ClassAccumulator) else spec.by
         self._outcome = spec.outcome
         self._labels = labels
         self._parse = parse
@@ -392,9 +392,9 @@ class MulticlassIngest(BatchIngest):
         ]
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
-    def grouped(self) -> GroupedCells:
-        """Return the sums of all rows."""
-        return self._accumulator.grouped()
+    def result(self) -> Sample | Segments:
+        """Return the compressed rows."""
+        return from_sums(self._by, *self._accumulator.sums(), self._names.weight)
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)

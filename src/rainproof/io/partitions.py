@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from rainproof.core.cells import CellTable, slot_count
 from rainproof.core.door import Key, SegmentIndex
-from rainproof.core.segments import GroupedCells, SlicedCells, check_other_label, raise_violation
+from rainproof.core.sample import Sample
+from rainproof.core.segments import Segments, SegmentSums, check_other_label, from_sums, raise_violation
 from rainproof.errors import InputError
 from rainproof.io.columns import is_text
 from rainproof.io.files import check_columns
@@ -30,14 +31,14 @@ class PartialSums:
     """The sums of one or several partitions: small enough to be sent between processes."""
 
     keys: list[Key]
-    table: CellTable  # its slots are those of `SlicedCells`
+    table: CellTable  # its slots are those of `SegmentSums.from_table`
     rows: int = 0
     violations: Counter[str] = field(default_factory=Counter)  # by rule
     other_labels: frozenset[Any] = frozenset()  # besides pos_label
 
 
-def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> GroupedCells:
-    """Return the sums of all rows of a Dask frame, computed by the scheduler that Dask is set to use."""
+def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+    """Compress the rows of a Dask frame, computed by the scheduler that Dask is set to use."""
     from dask.base import compute
     from dask.delayed import delayed
 
@@ -52,9 +53,8 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> GroupedCells:
     check_other_label(part.other_labels, spec.names, spec.pos_label)  # each partition may have seen another one
     if not part.rows:
         raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
-    return GroupedCells(
-        by=spec.group_columns(), keys=part.keys, store=SlicedCells(part.table), weight_name=spec.names.weight
-    )
+    sums = SegmentSums.from_table(part.table)
+    return from_sums(spec.group_columns(), part.keys, sums, spec.names.weight, spec.forecasts)
 
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
@@ -71,11 +71,9 @@ def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
         for batch in _batches(frame, spec):
             counts.update({e.rule or "": e.count for e in ingest.violations(batch)})
         return PartialSums(keys=[], table=CellTable.empty(m), violations=counts, other_labels=ingest.other_labels())
-    sums = ingest.grouped()
-    tables = [sums.store.cells(number) for number in range(len(sums.keys))]
-    slots = [slot_count(m) * number + table.slot for number, table in enumerate(tables)]
-    table = CellTable.join(m, tables, slots)
-    return PartialSums(keys=[*sums.keys], table=table, rows=ingest.rows, other_labels=ingest.other_labels())
+    keys, sums = ingest.sums()
+    table = sums.joined(range(len(keys)))
+    return PartialSums(keys=[*keys], table=table, rows=ingest.rows, other_labels=ingest.other_labels())
 
 
 def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:

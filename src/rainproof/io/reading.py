@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
 from rainproof.core.sample import Sample
-from rainproof.core.segments import GroupedCells, Segments
+from rainproof.core.segments import Segments
 from rainproof.errors import InputError
 from rainproof.io import frames
 from rainproof.io.databases import is_database
@@ -219,18 +219,14 @@ def scan(
                 "view, labels, percent, confidence_words and trials are for rows in this process, "
                 "not for those of another engine"
             )
-        return _result(frames.aggregate(source, spec, grid, progress=progress), spec)
+        return frames.aggregate(source, spec, grid, progress=progress)
     need_pyarrow()
     from rainproof.io.sources import local_sources
 
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
     ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
     feed(sources, spec, ingest, progress)
-    return _result(ingest.grouped(), spec)
-
-
-def _result(sums: GroupedCells, spec: ColumnSpec) -> Sample | Segments:
-    return sums.result() if spec.old is None else sums.pairs((spec.old, str(spec.prob)))
+    return ingest.result()
 
 
 def _is_path(source: Any) -> bool:

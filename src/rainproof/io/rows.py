@@ -27,7 +27,7 @@ from rainproof.core.door import (
 )
 from rainproof.core.files import atomic_output, write_errors
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.segments import Segments
+from rainproof.core.segments import Segments, from_sums
 from rainproof.errors import InputError
 from rainproof.io.columns import (
     Array,
@@ -141,7 +141,7 @@ class _Keeper(SampleAccumulator):
         fractional: bool,
         elsewhere: bool,
     ) -> None:
-        super().__init__(spec, 2)
+        super().__init__(2)
         self._spec, self._elsewhere = spec, elsewhere
         self._sums: RowAccumulator | None = None
         self.readers = readers  # of further forecasts
@@ -190,7 +190,7 @@ class _Keeper(SampleAccumulator):
     def result(self) -> Sample | Segments:
         """All rows, or their sums."""
         if self._sums is not None:
-            return self._sums.grouped().result()
+            return from_sums(self._spec.by, *self._sums.sums(), self._spec.names.weight)
 
         def column(name: str) -> Any:
             found = [getattr(part, name) for part in self._parts]

@@ -369,6 +369,11 @@ class ColumnSpec:
         others = [name for name in (self.weight, self.old, self.trials) if name is not None]
         return [*prob, self.outcome, *others]
 
+    @property
+    def forecasts(self) -> tuple[str, ...]:
+        """The names of the two forecasts, if there are two."""
+        return () if self.old is None else (self.old, str(self.prob))
+
     def group_columns(self) -> tuple[str, ...]:
         """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
         return self.by if self.old is None else (OLD_CELL,)
