@@ -25,7 +25,7 @@ import numpy as np
 
 import rainproof
 from rainproof.inference.intervals import PopulationPath
-from rainproof.inference.resampling import as_atoms, quantile
+from rainproof.inference.resampling import as_resampler, quantile
 from rainproof.inference.statistics import as_statistic
 from studies.populations import Population, populations
 
@@ -89,7 +89,7 @@ def held(
     resamples: int = RESAMPLES,
 ) -> list[bool]:
     """Whether the intervals by inversion, at each of the levels, contain the true value."""
-    statistic, atoms = as_statistic(measure), as_atoms(sample)
+    statistic, atoms = as_statistic(measure), as_resampler(sample)
     path = PopulationPath(sample, atoms, statistic)
     low, high = 0.0, 1.0
     if path.value(0.0) < truth:

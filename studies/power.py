@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rainproof
-from rainproof.inference.resampling import Atoms, as_atoms
+from rainproof.inference.resampling import Resampler, as_resampler
 from rainproof.inference.statistics import Evaluate, as_test_statistic
 from studies.populations import logit_scaled, populations
 
@@ -83,7 +83,7 @@ def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[di
         chance: dict[bytes, Floats] = {}  # values of calibrated forecasters, by their predictions
         for strength in STRENGTHS:
             for name, (p, rate) in alternatives(strength).items():
-                atoms = as_atoms(rainproof.Sample(np.zeros(ROWS, int), p))
+                atoms = as_resampler(rainproof.Sample(np.zeros(ROWS, int), p))
                 evaluate = as_test_statistic(measure).on(atoms)
                 if p.tobytes() not in chance:
                     chance[p.tobytes()] = np.sort(_values(atoms, evaluate, p, null, np.random.default_rng(2)))
@@ -96,7 +96,7 @@ def power_lines(share: float, measures: Sequence[str] = MEASURES) -> Iterator[di
                 }  # fmt: skip
 
 
-def _values(atoms: Atoms, evaluate: Evaluate, rate: Floats, size: int, rng: np.random.Generator) -> Floats:
+def _values(atoms: Resampler, evaluate: Evaluate, rate: Floats, size: int, rng: np.random.Generator) -> Floats:
     """The statistic of samples with these event probabilities."""
     coin = atoms.coin(np.clip(rate, 0.0, 1.0))
     return np.array([evaluate(atoms.redraw(rng, coin)) for _ in range(size)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference.resampling import Atoms, as_atoms
+from rainproof.inference.resampling import Resampler, as_resampler
 from rainproof.inference.statistics import Combined, as_test_statistic, with_fewer_cells
 from rainproof.inference.tests import quick_test
 from rainproof.measures.catalogue import CATALOGUE
@@ -191,7 +191,7 @@ def alternatives(p):
 def test_the_default_statistic_finds_errors_of_every_kind(kind):
     """400 rows, 60 samples: scores find none of the second and last, SCDL little of the first three."""
     p = np.sort(np.random.default_rng(0).random(400))
-    atoms = as_atoms(rainproof.Sample(np.zeros(400), p))
+    atoms = as_resampler(rainproof.Sample(np.zeros(400), p))
     evaluate, rng = Combined(atoms), np.random.default_rng(1)
     coin, wrong = atoms.coin(p), atoms.coin(alternatives(p)[kind])
     critical = np.quantile([evaluate(atoms.redraw(rng, coin)) for _ in range(400)], 0.95)
@@ -211,7 +211,7 @@ def test_residuals_along_the_functions_have_variance_1(kind):
     p = p if kind in ("ties", "certain") else rng.random(n)
     w = rng.exponential(size=n) if kind in ("weights", "uneven cells") else None
     sample = rainproof.Sample((rng.random(n) < p).astype(int), p, sample_weight=w)
-    atoms = as_atoms(sample.compress(64) if "cells" in kind else sample)
+    atoms = as_resampler(sample.compress(64) if "cells" in kind else sample)
     combined, coin = Combined(atoms), atoms.coin(atoms.prob)
     z = []
     for _ in range(3000):
@@ -225,7 +225,7 @@ def test_residuals_along_the_functions_have_variance_1(kind):
 def test_few_predictions_are_looked_at_in_every_direction():
     """Three predictions, symmetric: the log odds and the first cosine say the same, the next one does not."""
     p = np.repeat([0.2, 0.5, 0.8], 50)
-    atoms = as_atoms(rainproof.Sample(np.zeros(150), p))
+    atoms = as_resampler(rainproof.Sample(np.zeros(150), p))
     assert Combined(atoms)._along.shape == (3, 3)
     y = np.concatenate([np.arange(50) < 17, np.arange(50) < 14, np.arange(50) < 47]).astype(int)  # up, down, up
     assert rainproof.calibration_test(y, p, rng=0).p_value < 0.01
@@ -277,7 +277,7 @@ def test_cells_are_pooled_where_the_default_statistic_cannot_tell(kind):
     prob = (cell + np.where(cell > 0 if kind == "certain" else True, 0.5, 0.0)) / 2**16
     rows = rng.multinomial(10**7, np.full(len(cell), 1 / len(cell)))
     events = rng.binomial(rows, prob)
-    atoms = Atoms(prob, rows, events, None, None)
+    atoms = Resampler(prob, rows, events, None, None)
     fewer = with_fewer_cells(atoms)
     assert len(fewer.prob) < 2400 < len(prob)
     assert (fewer.prob == 0).sum() == (prob == 0).sum()
@@ -300,7 +300,7 @@ def test_atoms_that_cannot_be_pooled_are_kept():
     uneven, even = rng.exponential(size=20_000), np.full(20_000, 2.0)
     for weight, grid in ((None, None), (uneven, 2**12), (even, 2**12), (None, 64)):
         sample = rainproof.Sample((rng.random(20_000) < p).astype(int), p, sample_weight=weight)
-        atoms = as_atoms(sample if grid is None else sample.compress(grid))
+        atoms = as_resampler(sample if grid is None else sample.compress(grid))
         assert with_fewer_cells(atoms) is atoms
 
 

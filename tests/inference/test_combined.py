@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaincc, logit
 
 import rainproof
-from rainproof.inference.resampling import Coin, as_atoms
+from rainproof.inference.resampling import Coin, as_resampler
 from rainproof.inference.statistics import Combined, sequential_p_value, with_fewer_cells
 
 
@@ -82,7 +82,7 @@ def test_the_statistic_by_its_definition(kind, n, grid):
     p, weight = rows(kind, n, rng)
     for y in (rng.random(n) < p, rng.random(n) < np.minimum(1, 2 * p + 0.02), np.ones(n, bool)):
         sample = rainproof.Sample(y.astype(int), p, sample_weight=weight)
-        atoms = as_atoms(sample if grid is None else sample.compress(grid))
+        atoms = as_resampler(sample if grid is None else sample.compress(grid))
         prob, draw = atoms.distinct, atoms.observed()
         expected = slowly(prob, atoms.squares * prob * (1 - prob), atoms.weight, draw.positive, n)
         found = Combined(atoms)(draw)
@@ -95,7 +95,7 @@ def test_orders_that_are_odd_have_their_tails():
     for many in range(1, 41):
         p = np.repeat((np.arange(many) + 0.5) / many, 4)
         y = (rng.random(len(p)) < p**1.5).astype(int)
-        atoms = as_atoms(rainproof.Sample(y, p))
+        atoms = as_resampler(rainproof.Sample(y, p))
         prob, draw = atoms.distinct, atoms.observed()
         combined = Combined(atoms)
         assert combined._along.shape[1] == max(2, min(many, len(p) // 2)) - (many == 1)
@@ -123,7 +123,7 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
         p, weight = rows(kind, 60, rng)
         wrong = p if seed % 2 else p**2
         sample = rainproof.Sample((rng.random(60) < wrong).astype(int), p, sample_weight=weight)
-        atoms = as_atoms(sample if grid is None else sample.compress(grid))
+        atoms = as_resampler(sample if grid is None else sample.compress(grid))
         p_value = sequential_p_value(atoms, 400, np.random.default_rng(seed))
         if isinstance(atoms.coin(atoms.prob), Coin):
             assert p_value == by_draws(atoms, 400, np.random.default_rng(seed))
@@ -134,7 +134,7 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
 @pytest.mark.parametrize("weight", [None, [2.0, 1.0, 0.5, 3.0]])
 def test_an_impossible_outcome_has_the_smallest_p_value(weight):
     """And takes no draws."""
-    atoms = as_atoms(rainproof.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
+    atoms = as_resampler(rainproof.Sample([1, 0, 1, 1], [0.0, 0.3, 0.6, 0.7], sample_weight=weight))
     assert sequential_p_value(atoms, 10**7, np.random.default_rng(0)) == 1 / (10**7 + 1)
 
 
@@ -149,9 +149,9 @@ def test_what_has_next_to_no_variance_is_not_certain(tiny):
         weight = np.append(1e-170, np.ones(299))  # its square is 0
     sample = rainproof.Sample(y.astype(int), p, sample_weight=weight)
     rest = rainproof.Sample(y[1:].astype(int), p[1:], sample_weight=None if weight is None else weight[1:])
-    combined, without = (Combined(as_atoms(one))(as_atoms(one).observed()) for one in (sample, rest))
+    combined, without = (Combined(as_resampler(one))(as_resampler(one).observed()) for one in (sample, rest))
     assert combined == pytest.approx(without, rel=1e-6)
-    assert sequential_p_value(as_atoms(sample), 199, np.random.default_rng(0)) > 0.05
+    assert sequential_p_value(as_resampler(sample), 199, np.random.default_rng(0)) > 0.05
 
 
 @pytest.mark.parametrize("kind", ["rows", *KINDS[2:6], "weights", "cells", "many rows a cell", "uneven cells"])
@@ -163,7 +163,7 @@ def test_sequential_p_values_are_valid(kind):
     found = []
     for _ in range(times):
         sample = rainproof.Sample((rng.random(len(p)) < p).astype(int), p, sample_weight=weight)
-        atoms = as_atoms(sample.compress(1024) if "cell" in kind else sample)
+        atoms = as_resampler(sample.compress(1024) if "cell" in kind else sample)
         found.append(sequential_p_value(with_fewer_cells(atoms), 999, rng))
     for x in (0.002, 0.01, 0.05, 0.2, 0.5):
         assert np.mean(np.array(found) <= x) <= x + 3.3 * np.sqrt(x * (1 - x) / times)
@@ -173,6 +173,6 @@ def test_p_values_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
     rng = np.random.default_rng(8)
     p = rng.random(50)
     samples = [rainproof.Sample((rng.random(50) < p).astype(int), p, sample_weight=w) for w in (None, p + 0.5)]
-    before = [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples]
+    before = [sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0)) for sample in samples]
     monkeypatch.setattr("rainproof.inference.statistics._AT_ONCE", 150)
-    assert [sequential_p_value(as_atoms(sample), 999, np.random.default_rng(0)) for sample in samples] == before
+    assert [sequential_p_value(as_resampler(sample), 999, np.random.default_rng(0)) for sample in samples] == before

@@ -9,7 +9,7 @@ import pytest
 
 import rainproof
 from rainproof.inference.intervals import METHODS, Basic, Inversion, Percentile, PopulationPath, Resampling
-from rainproof.inference.resampling import as_atoms
+from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import as_statistic
 from studies import coverage
 
@@ -123,7 +123,7 @@ def test_samples_of_clusters_have_the_correlation_of_the_sample():
     found = []
     for y in (equal, (rng.random(1200) < p).astype(int)):
         sample = rainproof.Sample(y, p, groups=groups)
-        atoms = as_atoms(sample)
+        atoms = as_resampler(sample)
         path = PopulationPath(sample, atoms, as_statistic("brier_score"))
         found.append(path._alike)
     assert found[0] > 0.9
@@ -168,7 +168,7 @@ def test_the_path_goes_on_until_samples_have_more_than_was_observed():
 
 
 def path_of(sample, measure="cutoff_calibration_error"):
-    atoms = as_atoms(sample)
+    atoms = as_resampler(sample)
     statistic = as_statistic(measure)
     return atoms, PopulationPath(sample, atoms, statistic)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.core.sample import as_sample
 from rainproof.inference._draws import binomials, multinomial, repeats, tosses
-from rainproof.inference.resampling import Chances, Coin, Draw, UnevenCells, as_atoms
+from rainproof.inference.resampling import Chances, Coin, Draw, _UnevenResampler, as_resampler
 
 
 def random_rows(n=400, seed=0, decimals=None, weighted=False):
@@ -52,7 +52,7 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 @every_kind
 def test_atoms_hold_the_sample(kind):
     sample = KINDS[kind]()
-    atoms, table = as_atoms(sample), sample.distinct()
+    atoms, table = as_resampler(sample), sample.distinct()
     assert atoms.n == sample.n == atoms.units
     np.testing.assert_allclose(atoms.distinct, table.prob, rtol=1e-15)
     np.testing.assert_allclose(atoms.weight, table.negative + table.positive, rtol=1e-12)
@@ -64,7 +64,7 @@ def test_atoms_hold_the_sample(kind):
 def test_redrawn_outcomes_have_the_mean_and_the_variance_of_coins(kind):
     """Var of the weight of events is p (1 - p) times the sum of the squared weights, at each prediction."""
     sample = KINDS[kind]()
-    atoms, rng = as_atoms(sample), np.random.default_rng(1)
+    atoms, rng = as_resampler(sample), np.random.default_rng(1)
     chance = 0.2 + 0.5 * atoms.prob
     coin = atoms.coin(chance)
     mean, variance = means([atoms.redraw(rng, coin) for _ in range(1500)])
@@ -88,7 +88,7 @@ def squared_weights(sample):
 @every_kind
 def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
     sample = KINDS[kind]()
-    atoms, rng = as_atoms(sample), np.random.default_rng(2)
+    atoms, rng = as_resampler(sample), np.random.default_rng(2)
     draws = [atoms.resample(rng) for _ in range(1500)]
     table = sample.distinct()
     weight = np.array([draw.weight for draw in draws], float)
@@ -104,7 +104,7 @@ def test_the_bootstrap_keeps_means_and_has_the_variance_of_drawn_rows(kind):
 @every_kind
 def test_repeated_predictions_with_drawn_outcomes(kind):
     sample = KINDS[kind]()
-    atoms, rng = as_atoms(sample), np.random.default_rng(3)
+    atoms, rng = as_resampler(sample), np.random.default_rng(3)
     chance = 0.9 - 0.6 * atoms.prob
     draws = [outcomes(atoms, rng, atoms.repeat(rng), chance) for _ in range(1500)]
     positive, _ = means(draws)
@@ -114,7 +114,7 @@ def test_repeated_predictions_with_drawn_outcomes(kind):
 
 def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
     y, p, _ = random_rows(n=5000, decimals=1)
-    atoms, rng = as_atoms(rainproof.Sample(y, p)), np.random.default_rng(4)
+    atoms, rng = as_resampler(rainproof.Sample(y, p)), np.random.default_rng(4)
     assert len(atoms.prob) == 11
     repeated = atoms.repeat(rng)
     assert repeated.sum() == 5000
@@ -126,7 +126,7 @@ def test_many_repetitions_are_drawn_as_binomial_and_multinomial_numbers():
 def test_groups_come_whole():
     y, p, w = random_rows(60, weighted=True)
     groups = np.repeat(list("edcba"), 12)
-    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w, groups=groups))
+    atoms = as_resampler(rainproof.Sample(y, p, sample_weight=w, groups=groups))
     assert atoms.units == 5
     rng = np.random.default_rng(0)
     position = np.argsort(p)
@@ -143,7 +143,7 @@ def test_rows_without_weight_and_their_groups_are_left_out():
     y, p, w = random_rows(20, weighted=True)
     w[::2] = 0
     groups = np.array([7, 8] * 5 + [7, 9] * 5)  # the rows of 7 have no weight
-    atoms = as_atoms(rainproof.Sample(y, p, sample_weight=w, groups=groups))
+    atoms = as_resampler(rainproof.Sample(y, p, sample_weight=w, groups=groups))
     assert atoms.n == 10
     assert atoms.units == 2
 
@@ -159,7 +159,7 @@ def test_rows_without_weight_and_their_groups_are_left_out():
 )
 def test_groups_that_cannot_be(groups, message):
     with pytest.raises(rainproof.InputError, match=message):
-        as_atoms(rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], groups=groups))
+        as_resampler(rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], groups=groups))
 
 
 def test_compressed_samples_have_no_groups():
@@ -192,9 +192,9 @@ def test_a_coin_looks_past_its_first_bits():
 
 def test_uneven_cells_are_told_from_even_ones():
     y, p, w = random_rows(weighted=True)
-    assert isinstance(as_atoms(rainproof.Sample(y, p, sample_weight=w).compress(16)), UnevenCells)
-    even = as_atoms(rainproof.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
-    assert not isinstance(even, UnevenCells)
+    assert isinstance(as_resampler(rainproof.Sample(y, p, sample_weight=w).compress(16)), _UnevenResampler)
+    even = as_resampler(rainproof.Sample(y, p, sample_weight=np.where(p < 0.5, 1.0, 3.0)).compress(16))
+    assert not isinstance(even, _UnevenResampler)
     assert set(even.unit.tolist()) == {1.0, 3.0}
 
 
@@ -203,7 +203,7 @@ def test_uneven_cells_are_told_from_even_ones():
 def test_any_sample_can_be_redrawn(sample, m):
     y, p, w = sample
     made = rainproof.Sample(y, p, sample_weight=w)
-    atoms = as_atoms(made if m is None else made.compress(m))
+    atoms = as_resampler(made if m is None else made.compress(m))
     rng = np.random.default_rng(0)
     draws = [atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)]
     draws.append(outcomes(atoms, rng, atoms.repeat(rng), atoms.prob))

@@ -15,7 +15,7 @@ from scipy.stats import false_discovery_control
 import rainproof
 from rainproof.core.segments import Segments
 from rainproof.inference import segments as module
-from rainproof.inference.resampling import as_atoms
+from rainproof.inference.resampling import as_resampler
 from rainproof.inference.segments import adjusted
 from rainproof.inference.statistics import as_statistic, sequential_p_value
 from rainproof.inference.tests import redrawn
@@ -116,7 +116,7 @@ def test_p_values_are_those_of_the_sequential_test():
     segments = {k: rainproof.Sample(y[k], p[k]) for k in range(40)}
     found = rainproof.segment_tests(segments, rng=5, n_resamples=1999)
     streams = np.random.default_rng(5).spawn(2)
-    expected = [sequential_p_value(as_atoms(segments[k]), 1999, streams[k // 32]) for k in range(40)]
+    expected = [sequential_p_value(as_resampler(segments[k]), 1999, streams[k // 32]) for k in range(40)]
     assert found.p_value.tolist() == expected
     assert len(set(expected)) > 20
     default = rainproof.segment_tests({k: segments[k] for k in range(3)}, rng=5)

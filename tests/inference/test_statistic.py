@@ -12,8 +12,8 @@ import rainproof
 from rainproof.core.cells import split, sum_on_grid
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import placed, soft_sums
-from rainproof.inference.resampling import Chances, Draw, as_atoms, draw_many
-from rainproof.inference.statistics import SoftBinned, as_statistic, as_test_statistic, resampler
+from rainproof.inference.resampling import Chances, Draw, as_resampler, draw_many
+from rainproof.inference.statistics import SoftBinned, as_statistic, as_test_statistic, bootstrapped
 from rainproof.measures.catalogue import CATALOGUE
 
 close = {"abs": 1e-12, "rel": 1e-9}
@@ -34,7 +34,7 @@ def rows_of(atoms, draw):
 @settings(max_examples=25)
 def test_a_redrawn_sample_has_the_value_of_its_rows(name, sample, seed):
     y, p, w = sample
-    atoms, rng = as_atoms(rainproof.Sample(y, p, sample_weight=w)), np.random.default_rng(seed)
+    atoms, rng = as_resampler(rainproof.Sample(y, p, sample_weight=w)), np.random.default_rng(seed)
     evaluate = as_statistic(name).on(atoms)
     for draw in (atoms.observed(), atoms.redraw(rng, atoms.coin(atoms.prob)), atoms.resample(rng)):
         label, prob, weight = rows_of(atoms, draw)
@@ -51,7 +51,7 @@ def test_the_short_way_to_scdl_balances_on_every_grid(name, n, scale):
     rng = np.random.default_rng(n)
     p = rng.random(n) * scale
     y = (rng.random(n) < 0.5 * p).astype(int)
-    atoms = as_atoms(rainproof.Sample(y, p))
+    atoms = as_resampler(rainproof.Sample(y, p))
     evaluate = as_statistic(name).on(atoms)
     for draw in [atoms.observed(), *(atoms.resample(rng) for _ in range(3))]:
         label, prob, weight = rows_of(atoms, draw)
@@ -65,7 +65,7 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
     p = rng.random(n)
     y = (rng.random(n) < p**power).astype(int)
     sample = rainproof.Sample(y, p)
-    one = resampler(as_statistic(name).on(as_atoms(sample)), as_atoms(sample))
+    one = bootstrapped(as_statistic(name).on(as_resampler(sample)), as_resampler(sample))
     order = np.lexsort([p, y])
     for seed in range(30):
         source = np.random.default_rng(seed)
@@ -78,8 +78,8 @@ def test_rows_drawn_by_outcome_have_the_value_of_the_rows(name, n, power):
 def test_resamples_without_the_only_event_need_a_finer_grid(name, monkeypatch):
     n, rng = 2000, np.random.default_rng(0)
     p, y = np.sort(rng.random(n)) * 1e-4, np.arange(n) == 700
-    atoms = as_atoms(rainproof.Sample(y, p))
-    one, order = resampler(as_statistic(name).on(atoms), atoms), np.argsort(y, kind="stable")
+    atoms = as_resampler(rainproof.Sample(y, p))
+    one, order = bootstrapped(as_statistic(name).on(atoms), atoms), np.argsort(y, kind="stable")
     finer, evaluate = [], SoftBinned.__call__
     monkeypatch.setattr(SoftBinned, "__call__", lambda self, draw: finer.append(draw) or evaluate(self, draw))
     for seed in range(10):
@@ -113,12 +113,12 @@ def test_amounts_are_shared_out_by_outcome_as_rows_are_rounded(dtype, n, m, soft
 @pytest.mark.parametrize("y", [[0, 1], [0, 0], [1, 1], [0]])
 def test_few_rows_and_one_class_are_resampled(y):
     sample = rainproof.Sample(np.array(y * 40), np.linspace(0, 1, 40 * len(y)))
-    one = resampler(as_statistic("soft_binned_cdl").on(as_atoms(sample)), as_atoms(sample))
+    one = bootstrapped(as_statistic("soft_binned_cdl").on(as_resampler(sample)), as_resampler(sample))
     assert all(0 <= one(np.random.default_rng(seed)) <= 1 for seed in range(20))
 
 
 def test_a_calibrated_draw_has_scdl_0():
-    atoms = as_atoms(rainproof.Sample([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5]))
+    atoms = as_resampler(rainproof.Sample([0, 1, 1, 0], [0.0, 1.0, 0.5, 0.5]))
     assert as_statistic("soft_binned_cdl").on(atoms)(atoms.observed()) == 0.0
 
 
@@ -128,7 +128,7 @@ def test_functions_and_measures_are_statistics_too():
 
     assert as_statistic(mine).name == "mine"
     assert as_statistic(CATALOGUE["smooth_ece"]).name == "smooth_ece"
-    atoms = as_atoms(rainproof.Sample([0, 1, 1], [0.2, 0.4, 0.6]))
+    atoms = as_resampler(rainproof.Sample([0, 1, 1], [0.2, 0.4, 0.6]))
     assert as_statistic(mine).on(atoms)(atoms.observed()) == pytest.approx(2 / 3)
 
 
@@ -143,7 +143,7 @@ def test_an_unknown_measure_is_refused():
 def test_redrawn_values_do_not_depend_on_the_number_of_threads(threads):
     rng = np.random.default_rng(0)
     p = rng.random(2000)
-    atoms = as_atoms(rainproof.Sample((rng.random(2000) < p).astype(int), p))
+    atoms = as_resampler(rainproof.Sample((rng.random(2000) < p).astype(int), p))
     evaluate, told = as_statistic("soft_binned_cdl").on(atoms), []
 
     def one(stream):
@@ -180,7 +180,7 @@ def test_samples_that_share_rows_have_the_values_of_each(name):
     """Five populations at once, from calibrated to far from it: as one sample after the other."""
     rng = np.random.default_rng(8)
     p = np.append(rng.random(2998), [0.0, 1.0])
-    atoms = as_atoms(rainproof.Sample((rng.random(3000) < p).astype(int), p))
+    atoms = as_resampler(rainproof.Sample((rng.random(3000) < p).astype(int), p))
     chances = Chances([np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1) for step in (0, 0.01, 0.1, 0.5, -0.2)])
     evaluate = as_statistic(name).on(atoms)
     (draw,) = atoms.outcomes(rng, atoms.repeat(rng), chances)
@@ -194,7 +194,7 @@ def test_a_batch_of_draws_has_the_values_of_each(name):
     """To the last bit, from the same random numbers: the size of a batch must not decide a tie."""
     rng = np.random.default_rng(9)
     p = rng.random(700)
-    atoms = as_atoms(rainproof.Sample((rng.random(700) < p).astype(int), p))
+    atoms = as_resampler(rainproof.Sample((rng.random(700) < p).astype(int), p))
     evaluate, coin = as_test_statistic(name).on(atoms), atoms.coin(atoms.prob)
     together = evaluate.many(atoms.redraws(np.random.default_rng(1), coin, 10))
     same = np.random.default_rng(1)

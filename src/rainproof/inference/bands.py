@@ -18,11 +18,11 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference.resampling import (
-    Atoms,
     Progress,
+    Resampler,
     Rng,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_resamples,
     check_share,
@@ -319,7 +319,7 @@ def band_of_chance(
 ) -> NullBand:
     """Draw the bands from given streams of random numbers; the arguments are checked already."""
     k = len(mu)
-    some = _curves(as_atoms(sample), mu, grid, swaps, bins)
+    some = _curves(as_resampler(sample), mu, grid, swaps, bins)
     draws = draw_batches(some, size, streams, progress, width=2 * k + bins + 1)
     tails = np.quantile(draws, [(1 - confidence_level) / 2, (1 + confidence_level) / 2], axis=0)
     low, high = (np.split(tail, [k, 2 * k]) for tail in tails)
@@ -344,7 +344,7 @@ def band_of_chance(
 
 
 def _curves(
-    atoms: Atoms, mu: Floats, grid: int | None, swaps: Swaps, bins: int
+    atoms: Resampler, mu: Floats, grid: int | None, swaps: Swaps, bins: int
 ) -> Callable[[Rng, int], NDArray[np.float64]]:
     """Return a function that redraws outcomes and evaluates everything: one resample a row."""
     prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)

@@ -21,7 +21,7 @@ from rainproof.inference.resampling import (
     Progress,
     Rng,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_resamples,
     check_share,
@@ -263,7 +263,7 @@ def _independent(
 
 def _check_testable(statistic: Statistic, *samples: Sample) -> None:
     """Refuse measures whose value on a sample need not come close to that of the population."""
-    if statistic.pools and not all(repeats_often(sample, as_atoms(sample)) for sample in samples):
+    if statistic.pools and not all(repeats_often(sample, as_resampler(sample)) for sample in samples):
         raise InputError(
             f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
             "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
@@ -330,7 +330,7 @@ def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng
 
 def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng], list[float]], int]:
     """Differences of two samples without common rows, and the number of rows of the smaller."""
-    atoms_a, atoms_b = as_atoms(a), as_atoms(b)
+    atoms_a, atoms_b = as_resampler(a), as_resampler(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
 
     def one(stream: Rng) -> list[float]:

@@ -18,20 +18,20 @@ from rainproof.core.result import Shown, finite
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.resampling import (
-    Atoms,
     Chances,
     Draw,
     Progress,
+    Resampler,
     Rng,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_share,
     draw_many,
     interval_resamples,
     quantile,
 )
-from rainproof.inference.statistics import Measuring, Statistic, as_statistic, resampler
+from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,7 +143,7 @@ class Resampling:
     """A sample to resample, the number of draws, and the statistic."""
 
     sample: Sample
-    atoms: Atoms
+    atoms: Resampler
     statistic: Statistic
     size: int
     rng: Rng
@@ -178,7 +178,7 @@ class Percentile:
     def fit(cls, of: Resampling) -> Self:
         """Draw rows (or clusters) with replacement."""
         evaluate = of.statistic.on(of.atoms)
-        one = resampler(evaluate, of.atoms)
+        one = bootstrapped(evaluate, of.atoms)
         draws = of.draws(lambda stream: [one(stream)])
         return cls(evaluate(of.atoms.observed()), np.sort(draws[:, 0]))
 
@@ -283,7 +283,7 @@ _UPHILL = 3  # steps along the gradient
 _TINY = 1e-300
 
 
-def repeats_often(sample: Sample, atoms: Atoms) -> bool:
+def repeats_often(sample: Sample, atoms: Resampler) -> bool:
     """Return whether distinct predictions have so many rows that the event rate of each can be seen."""
     return len(atoms.distinct) * ENOUGH_ROWS <= sample.ungrouped().effective_n
 
@@ -302,7 +302,7 @@ class PopulationPath:
     their outcomes the correlation seen in the sample.
     """
 
-    def __init__(self, sample: Sample, atoms: Atoms, statistic: Statistic) -> None:
+    def __init__(self, sample: Sample, atoms: Resampler, statistic: Statistic) -> None:
         self._atoms, self._statistic, self._keep = atoms, statistic, statistic.pools
         self._evaluate = statistic.on(atoms)
         self.observed = self._evaluate(atoms.observed())
@@ -439,7 +439,7 @@ class PopulationPath:
         return np.repeat(by_prediction, np.diff(np.append(start, len(self._atoms.prob))))
 
 
-def estimated_bias(sample: Sample, atoms: Atoms) -> tuple[NDArray[np.int64], Floats, Floats]:
+def estimated_bias(sample: Sample, atoms: Resampler) -> tuple[NDArray[np.int64], Floats, Floats]:
     """The two nodes next to each distinct prediction, its share of each, and the bias (event rate less prediction).
 
     A bias r whose noise has the variance v is shrunk to ``r (1 - v/r^2)+`` (James and Stein, a node at a time).
@@ -647,7 +647,7 @@ def confidence_interval(
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng)
-    of = Resampling(sample, as_atoms(sample), statistic, size, generator, progress)
+    of = Resampling(sample, as_resampler(sample), statistic, size, generator, progress)
     notes = _doubts(of)
     for note in notes:
         warnings.warn(note, stacklevel=2)

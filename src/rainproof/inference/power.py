@@ -20,7 +20,7 @@ from rainproof.inference.guarantees import default_grids
 from rainproof.inference.resampling import (
     Progress,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_resamples,
     check_share,
@@ -190,7 +190,7 @@ def minimum_detectable(
     if largest < 1:
         raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
     generator, seed = as_seed(rng)
-    atoms = as_atoms(sample)
+    atoms = as_resampler(sample)
     evaluate = tested.on(atoms)
     key, done = int(generator.integers(2**63)), 0
 

@@ -211,7 +211,7 @@ class Coin:
 
 
 class Chances:
-    """The event probabilities of several populations, prepared for repeated calls of `Atoms.outcomes`."""
+    """The event probabilities of several populations, prepared for repeated calls of `Resampler.outcomes`."""
 
     def __init__(self, rates: Sequence[Floats]) -> None:
         self.rates = rates
@@ -228,9 +228,10 @@ def _whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Atoms:
-    """Rows with the same prediction (and weight), or single rows if there are weights or groups.
+class Resampler:
+    """The units of the resampling kernels: what `as_resampler` makes of a `Sample`, for drawing and nothing else.
 
+    A unit (an atom) is the rows with the same prediction, or a single row if there are weights or groups.
     `prob` is nondecreasing; `start` has the first atom of each distinct prediction, None if all are distinct.
     """
 
@@ -287,6 +288,11 @@ class Atoms:
         return Coin(chance, self.count) if self.tossed else chance
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights other than 1."""
+        return self.unit is not None
+
+    @property
     def tossed(self) -> bool:
         """Whether outcomes are drawn row by row; otherwise as one binomial number for each atom."""
         return self.single is not None or self.n <= _EXPANDED * len(self.prob)
@@ -327,7 +333,7 @@ class Atoms:
         """The number of rows, or of clusters."""
         return self.n if self.group is None else int(self.group.max()) + 1
 
-    def pooled(self, most: int) -> tuple[Atoms, Ints]:
+    def pooled(self, most: int) -> tuple[Resampler, Ints]:
         """Pool neighbours to at most so many predictions of equal weight; and the pool of each distinct prediction."""
         if len(self.distinct) <= most:
             return self, np.arange(len(self.distinct))
@@ -336,7 +342,7 @@ class Atoms:
         pool = np.unique((share * most).astype(np.int64), return_inverse=True)[1].reshape(-1)
         return self.merged(pool), pool
 
-    def merged(self, pool: Ints) -> Atoms:
+    def merged(self, pool: Ints) -> Resampler:
         """Pool the predictions by the number of the pool of each distinct one, which never decreases."""
         weight = self.weight
         of_row = pool if self.start is None else np.repeat(pool, np.diff(np.append(self.start, len(self.prob))))
@@ -344,7 +350,7 @@ class Atoms:
         held = np.bincount(pool, weight)
         prob = np.bincount(pool, weight * self.distinct) / held
         unit = held / count
-        return Atoms(prob, count, events, None if (unit == 1.0).all() else unit, None)
+        return Resampler(prob, count, events, None if (unit == 1.0).all() else unit, None)
 
     def times(self, times: NDArray[Any]) -> Draw:
         """The sample with each atom repeated that often, if every atom is one row."""
@@ -364,8 +370,8 @@ class Atoms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnevenCells(Atoms):
-    """Cells of a compressed sample whose rows differ in weight: only sums of weights and of squares are known.
+class _UnevenResampler(Resampler):
+    """The units of a compressed sample whose rows differ in weight: only sums of weights and of squares are known.
 
     A cell of weight W with squares S is treated as ``W^2 / S`` rows of equal weight, a number that is rounded at
     random so that the weight of events has the variance ``S q (1 - q)``. In the bootstrap the
@@ -382,6 +388,10 @@ class UnevenCells(Atoms):
     @property
     def squares(self) -> Floats:
         return self.negative[1] + self.positive[1]
+
+    @property
+    def weighted(self) -> bool:
+        return True
 
     @property
     def tossed(self) -> bool:
@@ -423,19 +433,19 @@ class UnevenCells(Atoms):
         return share
 
 
-def as_atoms(sample: Sample) -> Atoms:
-    """Return the units to resample."""
+def as_resampler(sample: Sample) -> Resampler:
+    """Return the units of the resampling kernels: cells, distinct predictions, or single rows."""
     if sample.grid is not None:
         return _from_cells(sample._cells)
     if sample.sample_weight is None and sample._group is None:
         table = sample.distinct()
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
-        return Atoms(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
+        return Resampler(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
     return by_row(sample)
 
 
-def by_row(sample: Sample) -> Atoms:
+def by_row(sample: Sample) -> Resampler:
     """Return single rows, in the order of their predictions; without rows of weight zero."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
@@ -444,7 +454,7 @@ def by_row(sample: Sample) -> Atoms:
     prob, some = prob[order], some[order]
     event = sample.y_true[some] == 1
     start = np.flatnonzero(np.concatenate([[True], prob[1:] > prob[:-1]]))
-    return Atoms(
+    return Resampler(
         prob=prob,
         count=np.ones(len(some), np.int64),
         events=event.astype(np.int64),
@@ -465,7 +475,7 @@ def drawn_together(sample: Sample, rows: Ints) -> Ints:
     return found
 
 
-def _from_cells(cells: CellTable) -> Atoms:
+def _from_cells(cells: CellTable) -> Resampler:
     """One atom for each occupied cell, at the mean of its predictions."""
     cell, event = cells.slot >> 1, cells.slot & 1
     new = np.ones(len(cell), np.bool_)  # slots are in increasing order
@@ -476,9 +486,9 @@ def _from_cells(cells: CellTable) -> Atoms:
     known = mean_prediction(cells.m, cell[start], rise, weight), rows, events
     unit, even = weight / rows, rows * squares
     if (np.abs(weight**2 - even) <= 1e-12 * even).all():
-        return Atoms(*known, None if (unit == 1.0).all() else unit, None)
+        return Resampler(*known, None if (unit == 1.0).all() else unit, None)
     sums = [[np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)] for y in (0, 1)]
-    return UnevenCells(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
+    return _UnevenResampler(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:

@@ -24,7 +24,7 @@ from rainproof.inference.resampling import (
     Progress,
     Rng,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_resamples,
     check_share,
@@ -335,7 +335,7 @@ def _tests(
     for at, (key, sample) in enumerate(segments.items()):
         columns[0, at] = statistic.function(sample)
         if tested[at]:
-            atoms = with_fewer_cells(as_atoms(sample))
+            atoms = with_fewer_cells(as_resampler(sample))
             columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
             cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
             if sample.grid is None:

@@ -17,7 +17,7 @@ from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._combined import evidence, functions, until
 from rainproof.inference._soft_sums import balance, balance_repeated, placed, soft_sums, soft_sums_with, weighted_sums
-from rainproof.inference.resampling import Atoms, Draw, Rng, UnevenCells, as_atoms
+from rainproof.inference.resampling import Draw, Resampler, Rng, as_resampler
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import balancing_loss, soft_binned_cdl
 from rainproof.measures.scores import LOSSES
@@ -39,7 +39,7 @@ class Combined:
     impossible makes the statistic infinite.
     """
 
-    def __init__(self, atoms: Atoms) -> None:
+    def __init__(self, atoms: Resampler) -> None:
         self._prob, self._weight = atoms.distinct, atoms.weight
         self._start, self._expected, self._certain, self._along = functions(
             self._prob, self._weight, atoms.squares, max(2, atoms.n // 2)
@@ -57,7 +57,7 @@ class Combined:
             expected, due = np.add.reduceat(events, self._start), events[self._certain]
         return evidence(self._start, draw.positive, expected, self._along, self._certain, due)
 
-    def until(self, atoms: Atoms, rng: Rng, hits: int, most: int, likely: int) -> tuple[int, int]:
+    def until(self, atoms: Resampler, rng: Rng, hits: int, most: int, likely: int) -> tuple[int, int]:
         """Draw until so many draws reach the observed value, or `most`; return the number of draws and of hits."""
         if atoms.tossed and atoms.unit is None and atoms.start is None:
             rows, runs = (self._prob, atoms.count, atoms.events), (self._start, self._expected, self._along)
@@ -70,7 +70,7 @@ class Combined:
         return int(where[-1]) + 1 if len(where) == hits else size, len(where)
 
 
-def sequential_p_value(atoms: Atoms, most: int, rng: Rng) -> float:
+def sequential_p_value(atoms: Resampler, most: int, rng: Rng) -> float:
     """The p-value of `Combined` after Besag and Clifford: draw until ten draws reach the observed value, or `most`.
 
     If the tenth is draw number l, the p-value is 10/l; if g < 10 of `most` draws reach it, (g + 1)/(most + 1).
@@ -84,16 +84,15 @@ def sequential_p_value(atoms: Atoms, most: int, rng: Rng) -> float:
     return ENOUGH / drawn if reached == ENOUGH else (reached + 1) / (most + 1)
 
 
-def with_fewer_cells(atoms: Atoms) -> Atoms:
-    """Atoms with many rows each, pooled as far as `Combined` cannot tell: 1e8 rows in 65,536 cells to about 2,000.
+def with_fewer_cells(atoms: Resampler) -> Resampler:
+    """Units of many rows each, pooled as far as `Combined` cannot tell: 1e8 rows in 65,536 cells to about 2,000.
 
     Events of a pool are drawn as one binomial number with its mean prediction. The variance is then too large by the
     share ``var(p) / (p (1 - p))`` of the predictions in it, below 1e-6 where they are closer than 1/2048 of a quarter
     turn on the scale of ``arcsin(sqrt(p))``. No pool reaches over a run, or holds both certain and other predictions.
     """
     prob = atoms.prob
-    uneven = isinstance(atoms, UnevenCells) or atoms.unit is not None
-    if uneven or len(prob) <= _ANGLES or atoms.tossed:
+    if atoms.weighted or len(prob) <= _ANGLES or atoms.tossed:
         return atoms
     new = np.zeros(len(prob), np.bool_)
     new[Combined(atoms)._start] = True
@@ -125,7 +124,7 @@ class Statistic:
     name: str
     function: Measuring
     measure: Measure | None
-    on: Callable[[Atoms], Evaluate]  # makes the function that evaluates resampled atoms
+    on: Callable[[Resampler], Evaluate]  # makes the function that evaluates resampled atoms
     threads: int = 1  # on which evaluation runs in parallel: kernels that release the interpreter
 
     @property
@@ -170,13 +169,13 @@ def as_test_statistic(statistic: str | Measuring) -> Statistic:
     made = STATISTICS[statistic]
 
     def function(sample: Sample) -> float:
-        atoms = as_atoms(sample)
+        atoms = as_resampler(sample)
         return made(atoms)(atoms.observed())
 
     return Statistic(statistic, function, None, made, available_threads())
 
 
-def resampler(evaluate: Evaluate, atoms: Atoms) -> Callable[[Rng], float]:
+def bootstrapped(evaluate: Evaluate, atoms: Resampler) -> Callable[[Rng], float]:
     """Return a function that draws rows (or clusters) with replacement, as many as there are, and evaluates them."""
     by_outcome = evaluate.by_outcome() if isinstance(evaluate, SoftBinned) else None
     return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
@@ -185,7 +184,7 @@ def resampler(evaluate: Evaluate, atoms: Atoms) -> Callable[[Rng], float]:
 class Pooled:
     """Any measure: it gets the resample pooled and in order, so that nothing is sorted again."""
 
-    def __init__(self, atoms: Atoms, function: Measuring) -> None:
+    def __init__(self, atoms: Resampler, function: Measuring) -> None:
         self._function, self._n = function, atoms.n
         self._prob, self._weight = atoms.distinct, atoms.weight
         self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
@@ -224,7 +223,7 @@ class Pooled:
 class Score:
     """A score: the sum of losses, which are computed once for each prediction and outcome."""
 
-    def __init__(self, atoms: Atoms, measure: Measure) -> None:
+    def __init__(self, atoms: Resampler, measure: Measure) -> None:
         prob = atoms.distinct
         losses = [LOSSES[measure.function](prob, np.full(len(prob), event)) for event in (False, True)]
         self._weight = atoms.weight
@@ -255,7 +254,7 @@ class SoftBinned:
     The first grid depends on the predictions alone, so every outcome is evaluated in one way.
     """
 
-    def __init__(self, atoms: Atoms, measure: Measure) -> None:
+    def __init__(self, atoms: Resampler, measure: Measure) -> None:
         self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
         self._atoms, self._pooled = atoms, Pooled(atoms, measure)
         total = float(self._weight.sum())
@@ -285,7 +284,7 @@ class SoftBinned:
         return value
 
     def by_outcome(self) -> Callable[[Rng], float] | None:
-        """Return a faster `resampler` for rows without weights and groups.
+        """Return a faster `bootstrapped` for rows without weights and groups.
 
         Rows are drawn in the order of their outcomes: each is added up once, with those of its own outcome. The first
         grid is four times as fine as that of the observed rows: few resamples need another.
@@ -361,5 +360,5 @@ FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {
 }
 """Measures that are evaluated on resampled atoms by a class of their own."""
 
-STATISTICS: dict[str, Callable[[Atoms], Evaluate]] = {"combined": Combined}
+STATISTICS: dict[str, Callable[[Resampler], Evaluate]] = {"combined": Combined}
 """Test statistics that are no measures: they depend on the number of rows."""

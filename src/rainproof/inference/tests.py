@@ -25,7 +25,7 @@ from rainproof.inference.resampling import (
     Progress,
     Rng,
     Seed,
-    as_atoms,
+    as_resampler,
     as_seed,
     check_resamples,
     check_share,
@@ -362,7 +362,7 @@ def redrawn(
     sample: Sample, statistics: Sequence[Statistic], size: int, rng: Rng | list[Rng], progress: Progress | None = None
 ) -> tuple[Floats, Floats]:
     """The statistics of the sample, and of calibrated forecasters with its predictions: one a row, the same for all."""
-    atoms = as_atoms(sample)
+    atoms = as_resampler(sample)
     if all(map(_is_built_in, statistics)):
         atoms = with_fewer_cells(atoms)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
