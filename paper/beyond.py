@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from paper.constructions import Floats, cutoff_gap, random_distribution, ratio
 from paper.model import ExampleModel
 from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
+from paper.swap_classes import cutoff_error, interval_loss
 from paper.tables import ALPHAS, FITTED
 from rainproof import (
     Measure,
@@ -19,7 +20,6 @@ from rainproof import (
     Sample,
     calibration_decision_loss,
     choose_grid,
-    cutoff_calibration_error,
     list_measures,
     measure_all,
     regret_curve,
@@ -106,8 +106,8 @@ def swap_classes(epsilons: tuple[float, ...] = (1e-3, 1e-4, 1e-5, 1e-6)) -> list
         points, law = cutoff_gap(eps)
         sample = law.sample()
         row: dict[str, Cell] = {"eps": eps, "points": points}
-        row |= {f"Cutoff / eps, r = {r}": cutoff_calibration_error(sample, intervals=r) / eps for r in _INTERVALS}
-        row |= {f"CDL / eps, r = {r}": calibration_decision_loss(sample, swaps=r) / eps for r in _INTERVALS}
+        row |= {f"Cutoff / eps, r = {r}": cutoff_error(sample, r) / eps for r in _INTERVALS}
+        row |= {f"CDL / eps, r = {r}": interval_loss(sample, r).value / eps for r in _INTERVALS}
         rows.append({**row, "CDL / eps, all swaps": calibration_decision_loss(sample) / eps})
     return rows
 

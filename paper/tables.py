@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from paper.constructions import Floats, middle_third
 from paper.model import ExampleModel, population_value
 from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
+from paper.swap_classes import loss_of_three
 from rainproof import Measure, Sample, list_measures, soft_binned_profile
 
 CATALOGUE = list_measures()
@@ -56,13 +57,14 @@ class Rate:
     power: float = 1.0
     cube_root_bins: bool = False
     every: int = 1  # evaluate every so many samples: each is a linear program
-    options: tuple[tuple[str, Any], ...] = ()
+    function: Callable[[Sample], float] | None = None  # in place of the measure's own
     most: int = SIZES[-1]  # rows, beyond which it is not evaluated
 
     @property
     def entry(self) -> Measure:
-        """The measure with these options."""
-        return replace(CATALOGUE[self.measure], options={**CATALOGUE[self.measure].options, **dict(self.options)})
+        """The measure."""
+        found = CATALOGUE[self.measure]
+        return found if self.function is None else replace(found, function=self.function, options={})
 
     def __call__(self, sample: Sample) -> float:
         bins = {"n_bins": max(1, math.ceil(sample.n ** (1 / 3)))} if self.cube_root_bins else {}
@@ -85,7 +87,7 @@ RATES: dict[str, Rate] = {
     "SCDL, hard rounding": Rate("soft_binned_cdl[hard]", -1 / 2, "O(T^-1/2 log T)"),
     "CDL, monotone swaps": Rate("calibration_decision_loss[monotone]", -1 / 2, ""),
     "CDL, r = 3 intervals": Rate(
-        "calibration_decision_loss", -1 / 2, "", every=10, options=(("swaps", 3),), most=100_000
+        "calibration_decision_loss", -1 / 2, "", every=10, function=loss_of_three, most=100_000
     ),
     "ATB": Rate("two_bin_calibration_error", -1.0, ""),
     "U-cal": Rate("u_calibration_error", -1 / 2, ""),
@@ -153,10 +155,10 @@ def measure_samples(seed: int, population: str, size: int, start: int, stop: int
 
 def _truth() -> dict[str, float]:
     model = ExampleModel(_ALPHA)
-    entries = {(rate.measure, rate.options): rate.entry for rate in RATES.values()}
+    entries = {(rate.measure, rate.function): rate.entry for rate in RATES.values()}
     values = {key: population_value(model, model.limit(), one, cells=1 << 15).value for key, one in entries.items()}
     return {
-        name: math.nan if rate.cube_root_bins else values[rate.measure, rate.options] ** rate.power
+        name: math.nan if rate.cube_root_bins else values[rate.measure, rate.function] ** rate.power
         for name, rate in RATES.items()
     }
 

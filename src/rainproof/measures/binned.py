@@ -14,7 +14,6 @@ from rainproof.core.door import as_rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
 from rainproof.measures._interval import mean_window_biases, running_sums
-from rainproof.measures.cdl import check_count
 
 
 def residuals(table: DistinctTable) -> Floats:
@@ -96,7 +95,6 @@ def cutoff_calibration_error(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-    intervals: int = 1,
 ) -> float:
     r"""Compute the cutoff calibration error: the largest total bias over all ranges of predictions.
 
@@ -118,9 +116,6 @@ def cutoff_calibration_error(
         The weight of each row (default: all equal).
     pos_label : object, optional
         The label of the event, if labels are not 0 and 1.
-    intervals : int
-        The number of ranges: the sum of the biases of at most so many disjoint ranges, each without its sign. 1 is
-        the cutoff calibration error; with as many as there are distinct predictions it is ECE.
 
     Returns
     -------
@@ -136,11 +131,6 @@ def cutoff_calibration_error(
     where the extrema include the empty sum 0. It is exact, O(n log n) for the sort that all measures of a sample
     share and O(n) after it. Equal predictions are pooled: no cutoff separates them, so the value does not depend on
     the order of the rows. (Kuiper statistics that add row by row do.)
-
-    With r `intervals` it is :math:`\sup \sum_k |C(b_k) - C(a_k)|` over :math:`a_1 \le b_1 \le a_2 \le \dots \le b_r`,
-    by r running maxima, O(n r). Twice this bounds the loss of every decision against swaps that fall through no level
-    more than r - 1 times (`calibration_decision_loss` with ``swaps=r``): at each threshold such a swap changes the
-    action on at most r ranges of predictions, and gains on each no more than its bias.
 
     It is the *cutoff calibration error* of Rossellini et al., which the paper identifies with the *step
     calibration error* of Qiao and Zhao. (Taken over the one-sided ranges :math:`p \le b` alone, a step error is
@@ -167,19 +157,9 @@ def cutoff_calibration_error(
     >>> import rainproof
     >>> rainproof.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
     0.0625
-    >>> rainproof.cutoff_calibration_error([1, 0, 1, 0], [0.25, 0.5, 0.5, 0.75], intervals=2)
-    0.375
     """
-    check_count(intervals, "intervals")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    prefix = running_sums(residuals(sample.distinct()))
-    if intervals == 1:
-        return float(np.ptp(prefix)) / sample.total_weight
-    most = np.zeros(len(prefix))  # the largest sum over ranges that end by each place
-    for _ in range(min(intervals, len(prefix))):
-        up, down = np.maximum.accumulate(most - prefix) + prefix, np.maximum.accumulate(most + prefix) - prefix
-        most = np.maximum.accumulate(np.maximum(up, down))
-    return float(most[-1]) / sample.total_weight
+    return float(np.ptp(running_sums(residuals(sample.distinct())))) / sample.total_weight
 
 
 Strategy = Literal["uniform", "quantile"]

@@ -10,11 +10,15 @@ from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-import rainproof
-from paper.constructions import cutoff_gap
-from rainproof import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
-from rainproof.core.distinct import DistinctTable
-from rainproof.measures.cdl import best_set, interval_loss
+from paper.constructions import cutoff_gap, weighted
+from paper.swap_classes import best_set, bridge, cutoff_error, interval_loss, loss_of_three
+from rainproof import (
+    InputError,
+    Sample,
+    calibration_decision_loss,
+    cutoff_calibration_error,
+    expected_calibration_error,
+)
 
 
 def allowed_sets(n, r):
@@ -25,8 +29,9 @@ def allowed_sets(n, r):
             yield np.array(bits, bool)
 
 
-def by_enumeration(table, r):
+def by_enumeration(sample, r):
     """The largest mixture of two thresholds over all pairs of nested sets: every task and every swap of the class."""
+    table = sample.distinct()
     p, total = table.prob, table.negative.sum() + table.positive.sum()
     sets = list(allowed_sets(len(p), r))
     corners = sorted({0.0, 0.5, 1.0, *p.tolist()})
@@ -46,11 +51,11 @@ def by_enumeration(table, r):
     return 2 * best
 
 
-def random_table(rng, n):
+def random_sample(rng, n):
     p = np.sort(rng.random(n)) if rng.random() < 0.7 else np.sort(0.45 + rng.random(n) / 10)
     q = rng.random(n) if rng.random() < 0.6 else rng.choice([0, 0.3, 0.5, 1], n)
     w = rng.dirichlet(np.full(n, 10 ** rng.uniform(-1, 1))) + 1e-9
-    return DistinctTable(p, w * (1 - q), w * q)
+    return weighted(p, w * (1 - q), w * q)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -65,8 +70,8 @@ def test_the_best_set_is_the_best_of_all(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_the_loss_against_every_task_and_every_pair_of_nested_sets(seed):
     rng = np.random.default_rng(seed)
-    table, r = random_table(rng, int(rng.integers(1, 8))), int(rng.integers(1, 4))
-    found, true = interval_loss(table, r), by_enumeration(table, r)
+    sample, r = random_sample(rng, int(rng.integers(1, 8))), int(rng.integers(1, 4))
+    found, true = interval_loss(sample, r), by_enumeration(sample, r)
     assert found.attained - 1e-12 <= true <= found.value + 1e-12
     if found.attained == found.value:
         assert found.value == pytest.approx(true, abs=1e-12)
@@ -77,28 +82,44 @@ def test_sets_that_do_not_nest_give_bounds():
     p = [0.05786853, 0.26532764, 0.3183844, 0.50357996, 0.62425198, 0.97021369]
     w = np.array([0.00622564, 0.01470053, 0.2736976, 0.259716, 0.38618645, 0.05947377])
     q = np.array([0.42142475, 0.50250423, 0.75662902, 0.38262821, 0.82595053, 0.11865773])
-    table = DistinctTable(np.array(p), w * (1 - q), w * q)
-    found, true = interval_loss(table, 2), by_enumeration(table, 2)
+    sample = weighted(np.array(p), w * (1 - q), w * q)
+    found, true = interval_loss(sample, 2), by_enumeration(sample, 2)
     assert found.attained < found.value - 0.005
     assert found.attained - 1e-12 <= true < found.value
-    y, at, weight = np.repeat([0, 1], 6), np.tile(p, 2), np.concatenate([w * (1 - q), w * q])
-    assert calibration_decision_loss(y, at, sample_weight=weight, swaps=2) == pytest.approx(found.value)
 
 
 @given(samples(), st.integers(1, 40))
-def test_between_monotone_and_all_swaps(sample, r):
-    y, p, w = sample
-    losses = [calibration_decision_loss(y, p, sample_weight=w, swaps=swaps) for swaps in ("monotone", r, r + 1, "all")]
+def test_between_monotone_and_all_swaps(rows, r):
+    y, p, w = rows
+    sample = Sample(y, p, sample_weight=w)
+    least, most = (calibration_decision_loss(sample, swaps=swaps) for swaps in ("monotone", "all"))
+    losses = [least, interval_loss(sample, r).value, interval_loss(sample, r + 1).value, most]
     assert min(np.diff(losses)) > -1e-12
-    assert calibration_decision_loss(y, p, sample_weight=w, swaps=1) == pytest.approx(losses[0], abs=1e-12)
-    assert calibration_decision_loss(y, p, sample_weight=w, swaps=len(p)) == losses[-1]
+    assert interval_loss(sample, 1).value == pytest.approx(least, abs=1e-12)
+    assert interval_loss(sample, len(p)).value == most
 
 
 @given(samples(), st.integers(1, 5))
-def test_at_most_twice_the_biases_of_as_many_ranges(sample, r):
-    y, p, w = sample
-    loss = calibration_decision_loss(y, p, sample_weight=w, swaps=r)
-    assert loss <= 2 * cutoff_calibration_error(y, p, sample_weight=w, intervals=r) + 1e-12
+def test_at_most_twice_the_biases_of_as_many_ranges(rows, r):
+    y, p, w = rows
+    sample = Sample(y, p, sample_weight=w)
+    assert interval_loss(sample, r).value <= 2 * cutoff_error(sample, r) + 1e-12
+    assert cutoff_error(sample, 1) == pytest.approx(cutoff_calibration_error(sample), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_bridge_is_the_highest_chord_over_one_half(seed):
+    rng = np.random.default_rng(seed)
+    inner = rng.random(int(rng.integers(0, 30))).round(int(rng.integers(1, 4)))
+    mu = np.array([0, *np.sort([*inner, *([0.5] if seed % 2 else [])]), 1.0])
+    value = rng.random(len(mu)).round(2)
+
+    def height(a, b):
+        return value[a] if mu[a] == mu[b] else np.interp(0.5, mu[[a, b]], value[[a, b]])
+
+    left, right = (np.flatnonzero(side) for side in (mu <= 0.5, mu >= 0.5))
+    highest = max(height(a, b) for a, b in product(left, right) if mu[a] < mu[b] or a == b)
+    assert height(*bridge(mu, value)) == pytest.approx(highest, abs=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -115,8 +136,8 @@ def test_ranges_against_all_choices_of_cutoffs(seed):
         ends = [(a, b) for a in range(start, len(prefix)) for b in range(a, len(prefix))]
         return max(abs(prefix[b] - prefix[a]) + (best(b, ranges - 1) if b > a else 0) for a, b in ends)
 
-    assert cutoff_calibration_error(y, p, intervals=r) == pytest.approx(best(0, r), abs=1e-12)
-    assert cutoff_calibration_error(y, p, intervals=n) == pytest.approx(expected_calibration_error(y, p), abs=1e-12)
+    assert cutoff_error(Sample(y, p), r) == pytest.approx(best(0, r), abs=1e-12)
+    assert cutoff_error(Sample(y, p), n) == pytest.approx(expected_calibration_error(y, p), abs=1e-12)
 
 
 def test_theorem_b_1_grows_with_the_number_of_intervals():
@@ -126,8 +147,8 @@ def test_theorem_b_1_grows_with_the_number_of_intervals():
     sample = law.sample()
     assert m == 10
     for r in (1, 2, 5, 10):
-        assert cutoff_calibration_error(sample, intervals=r) == pytest.approx(r * eps, rel=1e-6)
-    losses = [calibration_decision_loss(sample, swaps=r) for r in (1, 2, 3, 4, 5, 6, "all")]
+        assert cutoff_error(sample, r) == pytest.approx(r * eps, rel=1e-6)
+    losses = [*(interval_loss(sample, r).value for r in range(1, 7)), calibration_decision_loss(sample)]
     assert losses == pytest.approx([eps * k for k in (2, 3.8, 5.4, 6.8, 8, 8, 8)], rel=1e-6)
 
 
@@ -138,16 +159,12 @@ def test_of_a_calibrated_forecaster_it_vanishes_for_fixed_r():
         draws = []
         for _ in range(20):
             p = rng.random(n)
-            draws.append(calibration_decision_loss(rng.random(n) < p, p, swaps=3))
+            draws.append(loss_of_three(Sample(rng.random(n) < p, p)))
         means.append(np.mean(draws))
     assert 1 / 6 < means[1] / means[0] < 1 / 2.7  # T^-1/2 would be 1/4
-    assert calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5, swaps=1) == 0.0
+    assert interval_loss(Sample([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5), 1).value == 0.0
 
 
-@pytest.mark.parametrize("value", [0, -1, 2.0, True, None])
-def test_a_number_of_intervals_is_a_positive_integer(value):
-    with pytest.raises(rainproof.InputError, match="swaps must be a positive integer; it is"):
-        calibration_decision_loss([0, 1], [0.1, 0.9], swaps=value)
-    with pytest.raises(rainproof.InputError, match="intervals must be a positive integer; it is"):
-        cutoff_calibration_error([0, 1], [0.1, 0.9], intervals=value)
-    assert calibration_decision_loss([0, 1], [0.1, 0.9], swaps=np.int32(2)) == pytest.approx(0.1)
+def test_the_measure_of_the_package_takes_no_number():
+    with pytest.raises(InputError, match="swaps"):
+        calibration_decision_loss([0, 1], [0.1, 0.9], swaps=2)
