@@ -106,7 +106,7 @@ class CellTable(Frozen):
 
     def fault(self) -> str | None:
         """Return what is wrong with a table from outside, which no rows could have given; None if it is sound."""
-        weight, rise, slots = self.weight[0], self.rise[0], 2 * (self.m + 1)
+        weight, rise, slots = self.weight[0], self.rise[0], slot_count(self.m)
         top = self.slot >> 1 == self.m
         seen = (weight / np.maximum(self.count, 1)) ** 2 > 0  # the squares of tiny weights underflow to 0
         tiny = self.count * np.finfo(float).tiny  # below it squares lose their digits
@@ -162,6 +162,12 @@ class CellTable(Frozen):
         order = np.argsort(slot, kind="stable")  # two sorted runs, merged in linear time
         slot, count, weight, rise, squares = pool(slot[order], *(np.take(c, order, axis=-1) for c in columns))
         return cls(m=m, slot=slot, count=count, weight=weight, rise=rise, squares=squares)
+
+    @classmethod
+    def from_doubles(cls, m: int, slot: Ints, count: Ints, weight: Floats, rise: Floats, squares: Floats) -> CellTable:
+        """Make it from entries in any order, some of them of the same slot, whose sums are plain doubles."""
+        zero = np.zeros_like(weight)
+        return cls.pooled(m, slot, count, np.stack([weight, zero]), np.stack([rise, zero]), squares)
 
     def sums(self) -> Sums:
         """Return the sums as plain doubles."""

@@ -63,13 +63,17 @@ class DistinctTable(Frozen):
             prob=mean_prediction(cells.m, occupied, rise, negative + positive), negative=negative, positive=positive
         )
 
+    def by_outcome(self) -> Floats:
+        """Return the weight without and with the event, one row per prediction."""
+        return np.stack([self.negative, self.positive], axis=1)
+
     def sums(self) -> Sums:
         """Return weight and rise by slot on the finest grid, from which those of every coarser grid follow."""
         scaled = self.prob * FINEST_GRID
         cell = np.floor(scaled)
         slot = np.repeat(2 * cell.astype(np.int64), 2)
         slot[1::2] += 1
-        weight = np.stack([self.negative, self.positive], axis=1)
+        weight = self.by_outcome()
         return FINEST_GRID, slot, weight.ravel(), (weight * (scaled - cell)[:, None]).ravel()
 
 

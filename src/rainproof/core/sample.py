@@ -322,7 +322,7 @@ class Sample:
         entry of the table is one row.
         """
         if label is None:
-            weight = np.stack([table.negative, table.positive], axis=1).ravel()
+            weight = table.by_outcome().ravel()
             outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
             rows = Rows(label=outcome, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
         else:
@@ -339,9 +339,7 @@ class Sample:
         """Make a sample of rows that were checked and counted already; passes over them wait until they are needed."""
         self = object.__new__(cls)
         self.n, self.total_weight = n, total
-        self._first_grid, self._rows, self._passes = first_grid(rows), rows, {}
-        self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
-        self._show(rows)
+        self._begin(first_grid(rows), {}, rows)
         return self
 
     @classmethod
@@ -372,12 +370,14 @@ class Sample:
             self.n, self.total_weight = len(rows), float(len(rows))
         else:
             self.n, self.total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
-        self._first_grid = cells.m
-        self._passes = {cells.m: cells}
-        self._rows = rows
+        self._begin(cells.m, {cells.m: cells}, rows)
+
+    def _begin(self, grid: int, passes: dict[int, CellTable], rows: Rows | None) -> None:
+        """Start with what is known of the rows, or with the sums alone."""
+        self._first_grid, self._passes, self._rows = grid, passes, rows
         self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
         if rows is None:
-            self.grid, self.sample_weight, self.counts = cells.m, cells.weight[0], cells.count
+            self.grid, self.sample_weight, self.counts = grid, passes[grid].weight[0], passes[grid].count
         else:
             self._show(rows)
 
@@ -586,10 +586,15 @@ class Sample:
         """The same rows, each taken as a draw of its own."""
         if self._group is None:
             return self
+        found = self._for_other_draws()
+        found._group, found._has_groups, found._second = None, False, None
+        return found
+
+    def _for_other_draws(self) -> Self:
+        """A copy without what was counted over draws."""
         found = copy.copy(self)
         for name in ("n_draws", "draw_weight", "effective_n"):
             vars(found).pop(name, None)
-        found._group, found._has_groups, found._second = None, False, None
         return found
 
     def by_segment(self) -> Segments:
@@ -618,10 +623,8 @@ class Sample:
         event, _, weight, count = self._cells.rows()
         value = m * prob
         cell = np.floor(value).astype(np.int64)
-        zero = np.zeros_like(weight)
-        rise = np.stack([weight * (value - cell), zero])
-        table = CellTable.pooled(m, 2 * cell + event, count, np.stack([weight, zero]), rise, self._cells.squares)
-        return Sample._from_cells(table)
+        rise = weight * (value - cell)
+        return Sample._from_cells(CellTable.from_doubles(m, 2 * cell + event, count, weight, rise, self._cells.squares))
 
     def curve(self, old: str | Floats, new: str | Floats) -> SwitchCurve:
         """What acting on one forecast in place of another loses at each threshold; each is a name, or predictions."""
@@ -673,9 +676,7 @@ class Sample:
         if not len(count):
             found = object.__new__(Sample)
             found.n, found.total_weight, found.event_rate = 0, 0.0, math.nan
-            found._first_grid, found._passes, found._rows = cells.m, {cells.m: table}, None
-            found._distinct, found._sums, found._by_grid, found._losses = None, {}, {}, {}
-            found.grid, found.sample_weight, found.counts = cells.m, weight[0], count
+            found._begin(cells.m, {cells.m: table}, None)
             return found
         return Sample._from_cells(table)
 
@@ -912,9 +913,7 @@ def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mappin
     if sample.grid is not None:
         what = "by needs" if groups is None else "groups need"
         raise InputError(f"{what} rows: a compressed sample does not keep them")
-    found = copy.copy(sample)
-    for name in ("n_draws", "draw_weight", "effective_n"):
-        vars(found).pop(name, None)
+    found = sample._for_other_draws()
     found._attach(groups, by)
     return found
 

@@ -445,9 +445,7 @@ def from_grouped(
     index = SegmentIndex()
     segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
     slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
-    weight, rise, squares = (column[keep] for column in sums.values())
-    pairs = (np.stack([column, np.zeros(len(slot))]) for column in (weight, rise))
-    table = CellTable.pooled(grid, slot, count[keep], *pairs, squares)
+    table = CellTable.from_doubles(grid, slot, count[keep], *(column[keep] for column in sums.values()))
     return from_sums(by, index.keys, SegmentSums.from_table(table), names.weight, forecasts)
 
 

@@ -20,7 +20,7 @@ from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Shown, rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
-from rainproof.decisions.tasks import DecisionTask, as_finite
+from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -343,8 +343,7 @@ class RoundingPolicy(Shown):
         seed: int = 0,
         recalibration: PiecewiseMap | None = None,
     ) -> None:
-        if not isinstance(task, DecisionTask):
-            raise InputError(f"task must be a DecisionTask; it is {task!r}")
+        check_task(task)
         check_rounding(rounding)
         if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
             raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
@@ -621,7 +620,7 @@ def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:
     task = as_finite(policy.task, "policy_cost")
     table = sample.distinct()
     total = table.negative.sum() + table.positive.sum()
-    share = np.stack([table.negative, table.positive], axis=1) / total
+    share = table.by_outcome() / total
     cost = (task.matrix.max(axis=0) - task.matrix).T  # by outcome and action
     paid = share @ cost  # by prediction and action
     unrounded, random = without_rounding(policy, table.prob)

@@ -14,7 +14,7 @@ from rainproof.core.cells import check_grid
 from rainproof.core.curve import Acted, Chord, DecisionCurve, SwapCurve, Swaps
 from rainproof.core.result import Shown, rows
 from rainproof.core.sample import Sample, as_sample
-from rainproof.decisions.tasks import DecisionTask, FiniteTask, Per, Response, Swap, decision_with
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, Per, Response, Swap, check_task, decision_with
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -434,8 +434,7 @@ def swap_regret(
     """
     if isinstance(y_prob, DecisionTask):
         raise InputError("y_prob is a task: with a Sample, pass it by name, swap_regret(sample, task=task)")
-    if not isinstance(task, DecisionTask):
-        raise InputError(f"task must be a DecisionTask; it is {task!r}")
+    task = check_task(task)
     if per not in ("action", "prediction"):
         raise InputError(f"per must be 'action' or 'prediction'; it is {per!r}")
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)

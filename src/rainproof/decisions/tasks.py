@@ -704,3 +704,10 @@ class QuadraticTask(DecisionTask):
 
     def __str__(self) -> str:
         return "The action is a number in [0, 1], 1 at stake: its payoff is 1 - (action - outcome)^2."
+
+
+def check_task(task: object) -> DecisionTask:
+    """Accept a task."""
+    if not isinstance(task, DecisionTask):
+        raise InputError(f"task must be a DecisionTask; it is {task!r}")
+    return task

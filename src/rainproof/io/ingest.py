@@ -162,6 +162,11 @@ class BatchIngest(ABC):
         """Yield every rule that a batch breaks; values that break one are left out for the next."""
 
 
+def _predictions(name: str, spec: ColumnSpec, *, parse: bool) -> NumberColumn:
+    """Return what reads a column of predictions."""
+    return NumberColumn(name, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words)
+
+
 class BinaryIngest(BatchIngest):
     """Rows with one column of predictions, passed on to an accumulator.
 
@@ -179,9 +184,7 @@ class BinaryIngest(BatchIngest):
         super().__init__(spec.names)
         self._spec = spec
         self._accumulator = accumulator
-        self._prob: ColumnReader = NumberColumn(
-            spec.names.prob, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
-        )
+        self._prob: ColumnReader = _predictions(spec.names.prob, spec, parse=parse)
         self._outcome: ColumnReader = NumberColumn(spec.outcome, parse=parse, outcome=True)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
@@ -300,9 +303,7 @@ class PairAccumulator:
 
     def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         self._spec = spec
-        self.column = NumberColumn(
-            str(spec.old), parse=parse, percent=spec.percent, confidence_words=spec.confidence_words
-        )
+        self.column = _predictions(str(spec.old), spec, parse=parse)
         self._cells = SegmentSums(m, weighted=spec.weight is not None)
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
@@ -386,10 +387,7 @@ class MulticlassIngest(BatchIngest):
         self._outcome = spec.outcome
         self._labels = labels
         self._parse = parse
-        self._columns = [
-            NumberColumn(name, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words)
-            for name in spec.prob
-        ]
+        self._columns = [_predictions(name, spec, parse=parse) for name in spec.prob]
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
     def result(self) -> Sample | Segments:

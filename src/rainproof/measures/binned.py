@@ -23,6 +23,14 @@ def residuals(table: DistinctTable) -> Floats:
     return np.subtract(table.positive, sums, out=sums)  # in one array: a new one costs more than the arithmetic
 
 
+def _biases(sample: Sample) -> tuple[DistinctTable, Floats]:
+    """Return the distinct predictions, and the bias ``E[(y - p) 1{p = v}]`` at each."""
+    table = sample.distinct()
+    residual = residuals(table)
+    residual /= sample.total_weight
+    return table, residual
+
+
 def expected_calibration_error(
     y_true: ArrayLike | Sample,
     y_prob: ArrayLike | None = None,
@@ -385,9 +393,7 @@ def two_bin_calibration_error(
     0.046875
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample.distinct()
-    residual = residuals(table)
-    residual /= sample.total_weight
+    table, residual = _biases(sample)
     below = running_sums(residual)
     above = below[-1] - below
     squares = np.multiply(below, below, out=below)
@@ -479,9 +485,7 @@ def interval_calibration_error(
     0.375
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    table = sample.distinct()
-    residual = residuals(table)
-    residual /= sample.total_weight
+    table, residual = _biases(sample)
     prefix = running_sums(residual)
     best = float(np.abs(residual, out=residual).sum())  # ECE, the limit of narrow bins; a width of 1 cannot be better
     start = min(_FINEST, 1 + round(np.log2(sample.n) / 3))  # the best width of a calibrated forecaster, about
