@@ -171,6 +171,42 @@ def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
                 function(c["y"], c["p"], groups=c["g"])
 
 
+def test_tables_classes_and_ids_are_aligned_too():
+    c, task = SERIES, rainproof.DecisionTask.threshold(0.3)
+    moved = {name: series.iloc[SHUFFLED] for name, series in c.items()}
+    calls = [
+        lambda: rainproof.grade_table(c["y"], c["p"], by=moved["s"]),
+        lambda: rainproof.grade_table(c["y"], c["p"], trials=moved["y"]),
+        lambda: rainproof.RoundingPolicy(task, 8).decide(c["p"], ids=moved["g"]),
+        lambda: Sample.from_multiclass(moved["y"], pd.DataFrame({0: 1 - P, 1: P}), view="top-label"),
+        lambda: Sample(c["y"], moved["p"], fractional=True),
+    ]
+    for call in calls:
+        with pytest.raises(rainproof.InputError, match="have the same index in another order: align them first"):
+            call()
+
+
+def test_shares_are_checked_as_whole_rows():
+    with pytest.raises(rainproof.InputError, match=r"must lie in \[0, 1\]; 1 value does not, the first is y_prob\[2\]"):
+        Sample([0.5] * 3, [0.1, 0.2, 1.5], fractional=True)
+    with pytest.raises(rainproof.InputError, match="y_true and b must have the same length; they have 3 and 6"):
+        Sample([0.5] * 3, {"a": [0.1, 0.2, 0.5], "b": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, fractional=True)
+    both = Sample([0.5, 1, 0], {"a": [0.1, 0.2, 0.5], "b": [0.4, 0.6, 0.3]}, fractional=True)
+    assert rainproof.brier_score(both["b"]) == rainproof.brier_score(
+        Sample([0.5, 1, 0], [0.4, 0.6, 0.3], fractional=True)
+    )
+
+
+def test_compressed_rows_of_unequal_weight():
+    cells = Sample(Y, P, sample_weight=W + P).compress(64)
+    with pytest.warns(rainproof.ResolutionWarning):
+        both = rainproof.assess_many({"a": cells, "b": cells}, task=TASK, rng=0)
+    assert all(standing.cost is None for standing in both.standings)
+    with pytest.warns(rainproof.FewRowsWarning, match="nothing is fitted to fewer than 20"):
+        few = rainproof.Recalibrator(rng=0).fit(Sample(Y[:10], P[:10], sample_weight=P[:10]).compress(64))
+    assert few.method_ == "none"
+
+
 def test_two_indexes_that_differ_pair_by_position_only_if_one_is_the_default():
     dated = pd.Series(P, index=pd.date_range("2026-01-01", periods=N))
     assert rainproof.Sample(SERIES["y"], dated).n == N

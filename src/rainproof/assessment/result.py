@@ -144,8 +144,8 @@ class Assessment:
     histogram : Histogram
         The distribution of the predictions.
     value : ForecastValue
-        What the forecast is worth at each threshold on these rows, as it is and recalibrated. In a pickle it has as
-        many points as a chart can show.
+        What the forecast is worth at each threshold on these rows, as it is and recalibrated. A pickle or
+        a deep copy has as many points as a chart can show.
     null_band : NullBand
         The gain over no forecast, the regret and the event rates that a perfectly calibrated forecast with these
         predictions shows by chance.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core._scan import scan
 from rainproof.core.arrays import Ints
 from rainproof.errors import InputError
 
@@ -292,6 +293,8 @@ def split_shares(
     error = explain_shares(shares, names)
     if error is not None:
         raise error
+    if not scan(rows.prob, rows.label, rows.weight, 2, None, 0, len(rows)):
+        raise rows.explain()
     both = (shares > 0) & (shares < 1)
     at = np.repeat(np.arange(len(shares)), np.where(both, 2, 1))
     second = np.append(False, at[1:] == at[:-1])

@@ -209,11 +209,11 @@ class Sample:
         several = {names[0]: rows.prob}
         for column, prob in zip(columns[1:], others, strict=True):
             read = as_probabilities(prob, column.prob)
-            read = read if at is None or len(read) != int(at[-1]) + 1 else read[at]
-            check_same_length("y_true", rows.label, column.prob, read)
-            if not scan(read, rows.label, None, 2, None, 0, len(read)):
-                raise Rows(rows.label, read, None, column).explain()
-            several[column.prob] = read
+            whole = rows.label if at is None else np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
+            check_same_length("y_true", whole, column.prob, read)
+            if not scan(read, whole, None, 2, None, 0, len(read)):
+                raise Rows(whole, read, None, column).explain()
+            several[column.prob] = read if at is None else read[at]
         self.forecasts, self._several = tuple(names), several
 
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
@@ -300,6 +300,7 @@ class Sample:
         from rainproof.core.segments import Segments
 
         check_view(view)
+        check_aligned(("y_true", y_true), ("y_prob", y_prob), ("sample_weight", sample_weight))
         which, prob, called = read_classes(y_true, y_prob, labels, ColumnNames())
         if view == "top-label":
             return cls(*top_label(which, prob), sample_weight=sample_weight)
@@ -455,7 +456,7 @@ class Sample:
         """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
         if self._group is not None:
             share = self.draw_weight / self.total_weight
-            return 1 / float(share @ share)
+            return 1 / float((share * share).sum())  # a dot product would start threads
         if (self._rows is not None and self._rows.weight is None) or (self.counts is not None and self.grid is None):
             return float(self.n)
         return self.total_weight**2 / float(self._cells.squares.sum())
@@ -548,7 +549,7 @@ class Sample:
 
     def refuse_several(self) -> None:
         """Refuse several forecasts, for what is about one."""
-        if self.forecasts:
+        if len(self.forecasts) > 1:
             names = ", ".join(map(repr, self.forecasts))
             raise InputError(f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]")
 

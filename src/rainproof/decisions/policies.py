@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Frozen, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
-from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities, refuse_masked
+from rainproof.core.door import ColumnNames, as_probabilities, check_aligned, explain_probabilities, refuse_masked
 from rainproof.core.files import check_document, read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Shown, rows
@@ -479,6 +479,7 @@ class RoundingPolicy(Shown):
         self, p: ArrayLike, ids: ArrayLike | None, table: NDArray[Any], out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """Look up in the table what each p is rounded to, block by block, on several threads."""
+        check_aligned(("p", p), ("ids", ids))
         prob = as_probabilities(p, "p") if self.recalibration is None else self.recalibration(p)
         named = self._ids(ids, len(prob))
         out = np.empty(len(prob), table.dtype) if out is None else _check_out(out, len(prob), table.dtype)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from rainproof.core.arrays import Floats, Frozen, Ints, freeze
-from rainproof.core.door import check_probabilities, code_labels
+from rainproof.core.door import check_aligned, check_probabilities, code_labels
 from rainproof.core.result import aligned, html_rows, percent, rows, short
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -170,6 +170,7 @@ def grade_table(
     3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
     """
     level = check_share(confidence_level, "confidence_level")
+    check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))
     prob = np.atleast_1d(np.array(check_probabilities(y_prob, "y_prob"), np.float64))
     if trials is None:
         sample = Sample(y_true, prob, pos_label=pos_label)

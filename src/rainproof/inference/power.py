@@ -345,6 +345,7 @@ def sample_size(
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
+        like.refuse_several()
         loss = _loss(like)
     if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")

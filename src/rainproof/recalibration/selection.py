@@ -95,7 +95,8 @@ def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
         few = f"p has {rows_text(sample.n)}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
         return FewRowsWarning(few)
     if sample.n_draws < _FEWEST:
-        few = f"groups has {sample.n_draws} groups: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
+        some = f"{sample.n_draws} group{'s' * (sample.n_draws != 1)}"
+        few = f"groups has {some}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
         return FewRowsWarning(few)
     if sample.event_rate in (0, 1):
         return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
