@@ -202,9 +202,9 @@ def test_compressed_rows_of_unequal_weight():
     with pytest.warns(rainproof.ResolutionWarning):
         both = rainproof.assess_many({"a": cells, "b": cells}, task=TASK, rng=0)
     assert all(standing.cost is None for standing in both.standings)
-    with pytest.warns(rainproof.FewRowsWarning, match="nothing is fitted to fewer than 20"):
-        few = rainproof.Recalibrator(rng=0).fit(Sample(Y[:10], P[:10], sample_weight=P[:10]).compress(64))
-    assert few.method_ == "none"
+    one_class = Sample(np.zeros(300), P[:300], sample_weight=P[:300]).compress(64)
+    with pytest.warns(rainproof.OneClassWarning, match="nothing can be fitted to it"):
+        assert rainproof.Recalibrator(rng=0).fit(one_class).method_ == "none"
 
 
 def test_two_indexes_that_differ_pair_by_position_only_if_one_is_the_default():
