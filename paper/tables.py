@@ -57,7 +57,7 @@ class Rate:
     power: float = 1.0
     cube_root_bins: bool = False
     every: int = 1  # evaluate every so many samples: each is a linear program
-    function: Callable[[Sample], float] | None = None  # in place of the measure's own
+    function: Callable[..., float] | None = None  # in place of the measure's own
     most: int = SIZES[-1]  # rows, beyond which it is not evaluated
 
     @property

@@ -159,7 +159,7 @@ def test_of_a_calibrated_forecaster_it_vanishes_for_fixed_r():
         draws = []
         for _ in range(20):
             p = rng.random(n)
-            draws.append(loss_of_three(Sample(rng.random(n) < p, p)))
+            draws.append(loss_of_three(rng.random(n) < p, p))
         means.append(np.mean(draws))
     assert 1 / 6 < means[1] / means[0] < 1 / 2.7  # T^-1/2 would be 1/4
     assert interval_loss(Sample([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5), 1).value == 0.0
