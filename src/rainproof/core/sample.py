@@ -380,11 +380,8 @@ class Sample:
         if rows is None:
             self.grid, self.sample_weight, self.counts = grid, passes[grid].weight[0], passes[grid].count
         else:
-            self._show(rows)
-
-    def _show(self, rows: Rows) -> None:
-        self.grid = self.counts = None
-        self.sample_weight = None if rows.weight is None else read_only(rows.weight)
+            self.grid = self.counts = None
+            self.sample_weight = None if rows.weight is None else read_only(rows.weight)
 
     @cached_property
     def y_true(self) -> NDArray[Any]:
@@ -573,7 +570,7 @@ class Sample:
         rows = self._rows
         weight = None if rows.weight is None else rows.weight.copy()
         kept._rows = Rows(rows.label.copy(), rows.prob.copy(), weight, rows.names, rows.other)
-        kept._show(kept._rows)
+        kept.counts, kept.sample_weight = None, None if weight is None else read_only(weight)
         for name in ("y_true", "y_prob"):
             vars(kept).pop(name, None)
         return kept
