@@ -159,7 +159,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is None:  # a process of its own
             for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, _stop)
+                if signal.getsignal(number) != signal.SIG_IGN:  # what is ignored, as in the background, stays so
+                    signal.signal(number, _stop)
         return _run(_parser().parse_args(argv))
     except SystemExit:  # --help has said what was asked
         return 0

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from helpers.processes import RESET
 
 from paper import claims
 from paper.run import PARTS, _Bar, main
@@ -130,7 +131,9 @@ def test_a_reader_that_is_gone_is_no_error(home):
 def test_a_run_can_be_stopped(home, number, jobs):
     """Without a traceback, with the exit code of the signal, and with what is done stored for the next run."""
     command = [*COMMAND, "table2", "--repeats", "20000", "--jobs", jobs, "-o", str(home / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
+    code = f"{RESET}\nimport sys\nfrom paper.run import main\nsys.exit(main())"
+    with subprocess.Popen([sys.executable, "-c", code, *command[3:]], **options) as process:
         while process.poll() is None and not list((home / "out").rglob("*.json")):
             time.sleep(0.05)
         process.send_signal(number)
