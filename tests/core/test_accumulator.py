@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -143,3 +145,21 @@ def test_many_are_added_by_sum():
         for start in (1, False, 0.0):
             with pytest.raises(TypeError, match="unsupported operand"):
                 start + many
+
+
+def test_threads_that_share_one_lose_no_rows():
+    rng, before = np.random.default_rng(0), sys.getswitchinterval()
+    p = rng.random(1000)
+    y = (rng.random(1000) < p).astype(int)
+    shared = rainproof.Accumulator(1024)
+    shared.update(y, p)  # so that its tables are there, and are added to in place
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=lambda: [shared.update(y, p) for _ in range(50)]) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert (shared.n, shared.sample().n, int(shared.sample().counts.sum())) == (401_000,) * 3

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
@@ -919,8 +920,8 @@ def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mappin
 class Accumulator:
     """Compress rows batch by batch, in memory that depends on `grid` alone.
 
-    Accumulators of the same `grid` can be added, and pickled for other processes. The result does not depend
-    on how the rows were split nor on their order (with weights, except for the last bit).
+    Accumulators of the same `grid` can be added, and pickled for other processes; threads can share one. The result
+    does not depend on how the rows were split nor on their order (with weights, except for the last bit).
 
     Parameters
     ----------
@@ -941,7 +942,7 @@ class Accumulator:
     0.078125
     """
 
-    __slots__ = ("_cells", "_other", "_seen", "grid", "n", "pos_label")
+    __slots__ = ("_cells", "_lock", "_other", "_seen", "grid", "n", "pos_label")
 
     def __init__(self, grid: int = 2**16, *, pos_label: Any = None) -> None:
         self.grid = check_grid(grid)
@@ -950,17 +951,18 @@ class Accumulator:
         self._seen = 0
         self._other: Any = None  # the label besides pos_label, once one was seen
         self._cells = CellAccumulator(self.grid)
+        self._lock = Lock()  # several threads may add their batches
 
     def update(self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
         rows = as_rows(y_true, y_prob, sample_weight, self.pos_label)
-        other = _one_label(
-            self._other, rows.other, f"{rows.names.label} must hold {self.pos_label!r} and one other label"
-        )
-        self._cells.add(rows)
-        self._other = other
-        self._seen += len(rows)
-        self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
+        rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
+        with self._lock:
+            other = _one_label(self._other, rows.other, rule)
+            self._cells.add(rows)
+            self._other = other
+            self._seen += len(rows)
+            self.n += len(rows) if rows.weight is None else int(np.count_nonzero(rows.weight))
         return self
 
     def __add__(self, other: object) -> Accumulator:
@@ -973,7 +975,8 @@ class Accumulator:
             )
         both = Accumulator(self.grid, pos_label=self.pos_label)
         both._other = _one_label(self._other, other._other, "accumulators must have the same other label to be added")
-        both._take(self._cells.cells().merge(other._cells.cells()), self.n + other.n)
+        (mine, n), (theirs, more) = self._now(), other._now()
+        both._take(mine.merge(theirs), n + more)
         return both
 
     def __radd__(self, other: object) -> Accumulator:
@@ -983,7 +986,12 @@ class Accumulator:
         """Return the compressed sample of all rows so far."""
         if not self._seen:
             raise InputError("the accumulator holds no rows yet")
-        return Sample._from_cells(self._cells.cells())
+        return Sample._from_cells(self._now()[0])
+
+    def _now(self) -> tuple[CellTable, int]:
+        """The sums so far, and the number of rows behind them."""
+        with self._lock:
+            return self._cells.cells(), self.n
 
     def _take(self, cells: CellTable, n: int) -> None:
         self._cells.merge(cells)
@@ -991,13 +999,8 @@ class Accumulator:
         self._seen += n
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "grid": self.grid,
-            "pos_label": self.pos_label,
-            "other": self._other,
-            "n": self.n,
-            "cells": self._cells.cells(),
-        }
+        cells, n = self._now()
+        return {"grid": self.grid, "pos_label": self.pos_label, "other": self._other, "n": n, "cells": cells}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Accumulator.__init__(self, state["grid"], pos_label=state["pos_label"])
