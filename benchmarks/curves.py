@@ -181,7 +181,7 @@ def real_install(folder: str) -> tuple[dict[str, str], Path]:
     from rainproof.core import _scan
 
     kernel = Path(_scan.__file__)
-    if kernel.parent.name == "grid":
+    if kernel.parent.name == "core":
         return dict(os.environ), Path(str(rainproof.__file__)).parent
     build = kernel.parents[2]
     subprocess.run(["meson", "install", "-C", build, "--destdir", folder, "--no-rebuild", "--quiet"], check=True)

@@ -13,7 +13,7 @@ import rainproof
 
 NAN, INF = float("nan"), float("inf")
 LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
-SHARES = "; if these are shares (a draw is half a win), say so: fractional=True (--fractional)"
+SHARES = "; if these are shares (a draw is half a win), make a Sample with fractional=True (--fractional)"
 
 CASES = {
     "NaN prediction": (

@@ -24,7 +24,11 @@ def private(source):
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rainproof":
             found += [f"{node.module}.{name.name}" for name in node.names if node.module != "rainproof"]
             found += [name.name for name in node.names if name.name not in rainproof.__all__]
-        elif isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr) and ast.unparse(node.value) != "self":
+        elif (
+            isinstance(node, ast.Attribute)
+            and re.match("_[^_]", node.attr)
+            and ast.unparse(node.value) not in ("self", "os")
+        ):
             found.append(ast.unparse(node))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
             found += [ast.unparse(node) for part in ast.walk(node) if "rainproof" in str(getattr(part, "value", ""))]

@@ -122,8 +122,8 @@ SHARED = {
         more={"nargs": "+"},
     ),
     "--fractional": Shared(
-        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5): a row counts as two weighted rows "
-        "of one group; all rows are kept in memory",
+        help="outcomes are shares of the event, from 0 to 1 (a drawn match is 0.5), each of one row; "
+        "all rows are kept in memory",
     ),
     "--cost-fp": Shared(metavar="COST", help="cost of a false alarm (act, but no event)", more={"type": _cost}),
     "--cost-fn": Shared(metavar="COST", help="cost of a miss (wait, but the event happens)", more={"type": _cost}),

@@ -220,7 +220,7 @@ class Rows:
         if low >= 0 and high <= 1:
             hint = f"; were {names.label} and {names.prob} swapped?"
             if not _holds(self.prob, lambda p: (p == 0) | (p == 1)):
-                hint = "; if these are shares (a draw is half a win), say so: fractional=True (--fractional)"
+                hint = "; if these are shares (a draw is half a win), make a Sample with fractional=True (--fractional)"
         elif low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
             hint = (
                 f"; the labels are {low:g} and {high:g}: if {high:g} is the event, pass pos_label={high:g} "

@@ -219,8 +219,7 @@ class Sample:
 
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
         """Take the group and the segment of each row, as the caller gives them beside other columns."""
-        if self.grid is not None:
-            raise InputError("groups and by need rows: a compressed sample does not keep them")
+        self.refuse_cells("groups and by need")
         whole = self._group if self._second is not None else None  # the row that each part belongs to
         n = len(self.y_true) if whole is None else int(whole[-1]) + 1
         check_aligned(*columns, ("groups", groups), *(() if by is None else named_columns(by)))
@@ -561,7 +560,7 @@ class Sample:
     def refuse_cells(self, what: str) -> None:
         """Refuse a compressed sample, for what needs its rows one by one."""
         if self.grid is not None:
-            raise InputError(f"{what} needs rows: a compressed sample does not keep them")
+            raise InputError(f"{what} rows: a compressed sample does not keep them")
 
     def own(self) -> Self:
         """The same with copies of the rows, for results of which a part is computed later: callers reuse arrays."""
@@ -909,9 +908,7 @@ def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mappin
     """The same rows with groups and segments."""
     if groups is not None and sample._has_groups:
         raise InputError("the Sample has groups already: pass it alone")
-    if sample.grid is not None:
-        what = "by needs" if groups is None else "groups need"
-        raise InputError(f"{what} rows: a compressed sample does not keep them")
+    sample.refuse_cells("by needs" if groups is None else "groups need")
     found = sample._for_other_draws()
     found._attach(groups, by)
     return found

@@ -17,7 +17,6 @@ from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_proba
 from rainproof.core.result import Shown, percent, rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.tasks import show_threshold
-from rainproof.errors import InputError
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
@@ -309,8 +308,7 @@ def value_at(table: DistinctTable, threshold: Floats) -> Floats:
 
 def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     """The rows with other predictions."""
-    if sample.grid is not None:
-        raise InputError("recalibrated needs rows: a compressed sample does not keep them")
+    sample.refuse_cells("recalibrated needs")
     names = ColumnNames(prob="recalibrated")
     read = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
     sum_cells(read, 2)  # which refuses bad values
