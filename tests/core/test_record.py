@@ -197,6 +197,46 @@ def test_shares_are_checked_as_whole_rows():
     )
 
 
+def test_what_a_record_cannot_give_is_said():
+    plain, cells = Sample([0, 1], [0.2, 0.6]), Sample([0, 1], [0.2, 0.6]).compress(8)
+    both = rainproof.scan({"a": [0.2, 0.6], "b": [0.3, 0.5], "y": [0, 1]}, ["a", "b"], grid=8)
+    with pytest.raises(KeyError, match="'c' is not among the forecasts of the sample: one forecast without a name"):
+        plain["c"]
+    refused = {
+        "cannot be combined with pos_label": lambda: Sample([1], [0.5], fractional=True, pos_label=1),
+        "groups and by need rows": lambda: cells._attach([1, 2], None),
+        "keeps pairs of cells: scan each by itself": lambda: both["a"],
+        "recalibrated needs rows": lambda: rainproof.forecast_value(cells, recalibrated=[0.2, 0.6]),
+        "the sample has no segments": plain.by_segment,
+        "must have the same forecasts to be added": lambda: cells + both,
+        "must have two forecasts; it has 1": lambda: rainproof.switch_guarantee(plain),
+        "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2]).compress(8).floor,
+    }
+    for words, call in refused.items():
+        with pytest.raises(rainproof.InputError, match=words):
+            call()
+
+
+def test_draws_are_divided_whole():
+    """Rows by their groups, cells by their counts; a part can be empty."""
+    grouped = Sample(Y, P, groups=G)
+    for parts in (
+        grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0)),
+        grouped.halves(np.random.default_rng(0)),
+    ):
+        assert sum(part.n for part in parts) == N
+        assert sum(part.n_draws for part in parts) == 1000
+        found = [set(part._group.tolist()) for part in parts]
+        assert len(set.union(*found)) == sum(map(len, found))
+    assert [part.n for part in grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0))][-1] == 750
+    cells = Sample(Y, P).compress(64)
+    parts = cells.split(folds=2, held_out=[0.5], rng=np.random.default_rng(0))
+    assert sum(part.n for part in parts) == N
+    assert Sample.join(parts).counts.tolist() == cells.counts.tolist()
+    few = Sample([1], [0.3]).compress(8).halves(np.random.default_rng(0))
+    assert sorted(part.n for part in few) == [0, 1]
+
+
 def test_compressed_rows_of_unequal_weight():
     cells = Sample(Y, P, sample_weight=W + P).compress(64)
     with pytest.warns(rainproof.ResolutionWarning):

@@ -624,8 +624,8 @@ class Sample:
         rise = weight * (value - cell)
         return Sample._from_cells(CellTable.from_doubles(m, 2 * cell + event, count, weight, rise, self._cells.squares))
 
-    def curve(self, old: str | Floats, new: str | Floats) -> SwitchCurve:
-        """What acting on one forecast in place of another loses at each threshold; each is a name, or predictions."""
+    def curve(self, old: str, new: str) -> SwitchCurve:
+        """What acting on one of several forecasts in place of another loses at each threshold."""
         if self.forecasts and self._several is None:
             cells = self._cells
             first, second = self.pair_cells()
@@ -644,12 +644,10 @@ class Sample:
         together = None if group is None else np.bincount(group, weight)[group].astype(np.float64)
         return SwitchCurve._from_rows(event, a, b, weight, together)
 
-    def predictions(self, forecast: str | Floats) -> Floats:
-        """The predictions of a forecast as doubles, by its name."""
-        if isinstance(forecast, str):
-            assert self._several is not None
-            forecast = self._several[forecast]
-        return np.ascontiguousarray(forecast, np.float64)
+    def predictions(self, forecast: str) -> Floats:
+        """The predictions of one of several forecasts, as doubles."""
+        assert self._several is not None
+        return np.ascontiguousarray(self._several[forecast], np.float64)
 
     def pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The cells of the first and of the second forecast, of each entry of a compressed sample of two."""
