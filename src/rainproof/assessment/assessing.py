@@ -361,10 +361,9 @@ def assess(
     generator, seed = as_seed(rng)
     settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
+    sample = compressed_if_many(sample)  # what the rows had computed is not needed any more
     with collect_warnings() as notes:
-        found = compute(
-            compressed_if_many(sample), segments, settings, generator, counter(progress, settings.steps(segments))
-        )
+        found = compute(sample, segments, settings, generator, counter(progress, settings.steps(segments)))
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
     return with_warnings(found, tuple(notes))
