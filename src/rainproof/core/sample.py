@@ -695,18 +695,19 @@ class Sample:
         Returns the folds, then the parts that are held out. Of cells the counts are divided; every part is then at the
         lower edges (see `floor`).
         """
-        rng = np.random.default_rng(rng)
-        if self.grid is not None:
-            fit = (1 - sum(held_out)) / folds
-            numbers = rng.multinomial(self._cells.count, [fit] * folds + list(held_out))
-            return [self._thinned(column) for column in numbers.T]
         part = self.parts(folds=folds, held_out=held_out, rng=rng)
+        if self.grid is not None:
+            return [self._thinned(counts) for counts in part]
         return [self._at(part == number) for number in range(folds + len(held_out))]
 
     def parts(self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None) -> Ints:
-        """The number of the part of each row, as `split` divides them."""
+        """How `split` divides: the number of the part of each row; of cells, the number of rows in each part."""
+        rng = np.random.default_rng(rng)
+        if self.grid is not None:
+            fit = (1 - sum(held_out)) / folds
+            return rng.multinomial(self._cells.count, [fit] * folds + list(held_out)).T
         units = len(self.y_true) if self._group is None else int(self._group.max()) + 1
-        place = np.random.default_rng(rng).permutation(units)
+        place = rng.permutation(units)
         part, start = place % folds, 0
         for number, share in enumerate(held_out):
             size = round(share * units)

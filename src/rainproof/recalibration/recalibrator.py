@@ -24,10 +24,10 @@ from rainproof.recalibration.export import Fitted, as_onnx, as_text, columns_of,
 from rainproof.recalibration.methods import IDENTITY, METHODS
 from rainproof.recalibration.selection import (
     Candidate,
-    CrossValidation,
     Division,
     cannot_fit,
     choose,
+    compared,
     divide,
     read_rows,
 )
@@ -247,8 +247,7 @@ class Recalibrator(Shown):
             self._by, self._maps, self._rates = by, {}, None
             return None
         whole, segments = divide(rows, rng)
-        cross = CrossValidation(whole.folds, methods)
-        candidates = tuple(cross.candidate(k) for k in range(len(methods)))
+        candidates = compared(whole.folds, methods)
         method = choose(candidates).method
         found = METHODS[method](whole.folds.table())
         maps, judged = correct(found, segments, level)

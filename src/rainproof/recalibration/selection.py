@@ -143,15 +143,13 @@ def _pooled(sample: Sample, part: Ints) -> Folds:
 
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
-    folds = sample.split(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
-    cells = sample._cells
-    cell = np.unique(cells.slot >> 1)
+    numbers, cells = sample.parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng), sample._cells
+    cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     table = np.zeros((FOLDS, 2, len(cell)))
-    for fold, part in zip(table, folds[:FOLDS], strict=True):
-        slot = part._cells.slot
-        fold[slot & 1, np.searchsorted(cell, slot >> 1)] = part._cells.count
+    table[:, cells.slot & 1, entry] = numbers[:FOLDS]
     middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
-    return Division(Folds(prob=middle, weight=table), tuple(folds[FOLDS:]))
+    held_out = tuple(sample._thinned(counts) for counts in numbers[FOLDS:])
+    return Division(Folds(prob=middle, weight=table), held_out)
 
 
 def _merged(parts: Sequence[Division]) -> Division:
@@ -240,6 +238,12 @@ class CrossValidation:
             loss = sum(2 * share * (y - mu) * sides for (mu, share), sides in zip(task, crossed, strict=True))
             square += float((loss**2 * self.weight[:, y]).sum())
         return float(np.sqrt(max(square / self.total - mean**2, 0.0) / self.total))
+
+
+def compared(rows: Folds, methods: list[str]) -> tuple[Candidate, ...]:
+    """Compare every method with all others; what that takes in memory is free again."""
+    cross = CrossValidation(rows, methods)
+    return tuple(cross.candidate(k) for k in range(len(methods)))
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:
