@@ -204,7 +204,7 @@ class _Recalibration:
 
 def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Recalibration:
     """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
-    if sample.grid is not None and not sample._cells.has_equal_weights:
+    if not sample.divisible:
         return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
     found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
     division = found._fit(sample)

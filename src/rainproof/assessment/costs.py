@@ -115,7 +115,7 @@ class TaskResult(Shown):
         on = sample.on_grid(grid).rounded
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if not isinstance(task, FiniteTask) or (sample.grid is not None and not sample._cells.has_equal_weights):
+        if not isinstance(task, FiniteTask) or not sample.divisible:
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
         rows = sample.floor()
         simple = simple_actions(task, rows)

@@ -550,7 +550,7 @@ def assess_many(
     step = counter(progress, len(couples) + sum(settings.steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
     # Compressed rows of unequal weight have no costs: the spread of their weights within cells is not known.
-    even = all(sample.grid is None or sample._cells.has_equal_weights for sample in whole.values())
+    even = all(sample.divisible for sample in whole.values())
     everything = {name: sample.floor() if even else sample for name, sample in whole.items()}
     own_task = task if even else None
     for name, sample in whole.items():

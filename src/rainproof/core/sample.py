@@ -654,6 +654,11 @@ class Sample:
         first, slot = np.divmod(self._cells.slot, slot_count(self._cells.m))
         return first.astype(np.int32), (slot >> 1).astype(np.int32)
 
+    @property
+    def divisible(self) -> bool:
+        """Whether its draws can be told apart, to divide them: rows, or cells whose rows have equal weights."""
+        return self.grid is None or self._cells.has_equal_weights
+
     def floor(self) -> Sample:
         """Round the predictions of cells down to the grid, with as many equal draws as rows; rows stay as they are.
 
@@ -858,7 +863,11 @@ _STATE = ("_group", "_has_groups", "_second", "_segments", "_several", "forecast
 
 def _restored(cls: type[Sample], cells: CellTable | None, rows: Rows | None, kept: dict[str, Any]) -> Sample:
     """Make a sample again after pickling."""
-    found = cls._from_rows(rows) if cells is None and rows is not None else cls._from_cells(cells or CellTable.empty(2))
+    if rows is not None:
+        found = cls._from_rows(rows)
+    else:
+        assert cells is not None
+        found = cls._from_cells(cells)
     vars(found).update(kept)
     return found
 
