@@ -64,7 +64,7 @@ def days(table: pd.DataFrame, column: str) -> dict[str, rainproof.Sample]:
     return {day: rainproof.Sample(rows["late"], rows[column]).compress(1024) for day, rows in found}
 
 
-def draw(table: pd.DataFrame, lines: dict[str, rainproof.Timeline]) -> None:
+def draw(table: pd.DataFrame, lines: dict[str, rainproof.MonitoringResult]) -> None:
     """Draw mean prediction and event rate by week, and the two timelines."""
     figure = Figure(figsize=(9, 10), layout="constrained")
     top, *rest = figure.subplots(3, 1)

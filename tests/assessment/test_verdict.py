@@ -12,14 +12,14 @@ import rainproof
 from rainproof.assessment import words as text
 from rainproof.assessment.costs import Cost, TaskResult
 from rainproof.assessment.segments import Segment, SegmentTable
-from rainproof.assessment.verdict import Evidence, Sentence, judge
-from rainproof.core.result import at_most
-from rainproof.inference.proofs import Worth
+from rainproof.assessment.verdict import Evidence, Statement, judge
+from rainproof.core.text import at_most
+from rainproof.inference.proofs import ProvenGain
 from rainproof.recalibration.certificate import Certificate
 
 
 def worth(share, threshold=0.3):
-    return Worth(
+    return ProvenGain(
         relative_at_least=share,
         relative_threshold=threshold if share else None,
         gain_at_least=share / 10,
@@ -458,7 +458,7 @@ def test_groups_are_said():
 
 
 def test_what_else_was_found_comes_before_the_limits():
-    found = judge(evidence(), None, (Sentence(about="segments", text="y"),))
+    found = judge(evidence(), None, (Statement(about="segments", text="y"),))
     about = [s.about for s in found.sentences]
     assert about == ["worth", "loss", "rounded", "recalibration", "test", "segments", "limits"]
     assert found.details.count("\n") > len(about)

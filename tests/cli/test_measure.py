@@ -13,7 +13,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.cli.measuring import description
-from rainproof.core.result import wrapped
+from rainproof.core.text import wrapped
 
 
 def words(y, p, *, m=2**16, rounding="soft"):

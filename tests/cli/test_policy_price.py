@@ -10,7 +10,7 @@ import pytest
 
 import rainproof
 from rainproof.cli import main
-from rainproof.core.result import at_most
+from rainproof.core.text import at_most
 from rainproof.decisions.policies import policy_cost
 
 N = 5000

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from rainproof.core.result import Shown, html_fields, html_text
+from rainproof.core.result import Shown
+from rainproof.core.text import html_fields, html_text
 
 
 @dataclass

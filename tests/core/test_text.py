@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rainproof.core.result import at_least, at_most, finite, json_key, percent, rows, short
+from rainproof.core.text import at_least, at_most, finite, json_key, percent, rows, short
 
 
 def test_bounds_stay_bounds_when_rounded():

@@ -162,7 +162,7 @@ def test_no_decision_loses_anything(swaps):
 def test_the_words_for_one_row_on_a_grid():
     curve = regret_curve([1], [1.0], grid=8)
     assert str(curve) == "No decision loses anything by acting on these predictions rounded to 1/8 (1 row, all swaps)."
-    assert repr(curve) == "RegretProfile(loss=0, worst=(0, 0), swaps='all', grid=8, n=1)"
+    assert repr(curve) == "RegretCurve(loss=0, worst=(0, 0), swaps='all', grid=8, n=1)"
 
 
 def test_net_benefit_is_what_decision_curves_count():
@@ -199,7 +199,7 @@ def test_results_are_read_only_and_json():
     assert_array_equal(data["threshold"], curve.threshold)
     assert (data["grid"], data["swaps"], data["n"], data["loss"]) == (4, "monotone", 4, curve.loss)
     assert data["worst"] == {"threshold": curve.worst.threshold, "regret": curve.worst.regret}
-    assert repr(curve).startswith("RegretProfile(loss=")
+    assert repr(curve).startswith("RegretCurve(loss=")
     assert "grid=4, n=4)" in repr(curve)
 
 

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 import rainproof
 from rainproof import guarantee
-from rainproof.core.result import at_most
+from rainproof.core.text import at_most
 from rainproof.inference.bounds import BoundInputs, loss_at_most
 
 

@@ -152,7 +152,7 @@ def test_it_prints_a_table_with_the_alarms_in_it():
 
 def test_the_result_is_small_and_ready_for_json():
     line = rainproof.monitor(days(3, change=1, n=400), independent_rows=True)
-    assert repr(line).startswith("Timeline(3 periods, 1 changes, last=0.")
+    assert repr(line).startswith("MonitoringResult(3 periods, 1 changes, last=0.")
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
     assert (told["length"], told["alpha"], told["independent_rows"]) == (1, 0.01, True)
     assert told["windows"][0]["evidence"] == line.windows[0].evidence

@@ -18,7 +18,7 @@ from helpers import report_cases
 import rainproof
 from rainproof.assessment import words as verdict_text
 from rainproof.assessment.words import OWN_MAPS, segments
-from rainproof.core.result import at_most
+from rainproof.core.text import at_most
 from rainproof.errors import InputError
 from rainproof.report import to_html
 from rainproof.report.html import embedded

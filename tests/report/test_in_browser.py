@@ -15,7 +15,7 @@ from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
-from rainproof import Recalibrator, RoundingPolicy, Sentence
+from rainproof import Recalibrator, RoundingPolicy, Statement
 from rainproof.assessment.costs import LABELS
 from rainproof.report import to_html
 
@@ -293,7 +293,7 @@ def hostile(a, name):
             reason=HOSTILE[1],
             next_step=HOSTILE[3],
             answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
-            sentences=(Sentence(about="note", text=HOSTILE[2]),),
+            sentences=(Statement(about="note", text=HOSTILE[2]),),
         ),
         _parts=measured(a, replace(a.measures[0], measure=measure), *a.measures[1:]),
     )

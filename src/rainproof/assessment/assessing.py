@@ -23,7 +23,7 @@ from rainproof.assessment.summaries import (
     DataSummary,
     shown_grid,
 )
-from rainproof.assessment.verdict import Evidence, Sentence, judge
+from rainproof.assessment.verdict import Evidence, Statement, judge
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
@@ -33,7 +33,7 @@ from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.performance import auroc
-from rainproof.inference.proofs import Worth, worth, worth_of_choice
+from rainproof.inference.proofs import ProvenGain, worth, worth_of_choice
 from rainproof.inference.resampling import Progress, Seed, as_seed, spawned
 from rainproof.inference.switches import harm_bound
 from rainproof.inference.tests import grouped_p_value, quick_test
@@ -182,7 +182,7 @@ def _rounded(sample: Sample, level: float) -> Guarantee:
 
 def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
     """Return the assessment with warnings, which the verdict states at its end."""
-    sentences = (Sentence(about="note", text=words.note(note)) for note in notes)
+    sentences = (Statement(about="note", text=words.note(note)) for note in notes)
     return replace(a, warnings=notes, verdict=replace(a.verdict, sentences=(*a.verdict.sentences, *sentences)))
 
 
@@ -191,8 +191,8 @@ class _Recalibration:
     """The recalibrator, what the forecast is worth as it is and recalibrated, and the rows in parts."""
 
     recalibrator: Recalibrator | None = None
-    worth: Worth | None = None
-    worth_recalibrated: Worth | None = None
+    worth: ProvenGain | None = None
+    worth_recalibrated: ProvenGain | None = None
     ignored: float | None = None
     division: Division | None = None
 
@@ -246,11 +246,11 @@ def _rarer(summary: DataSummary) -> int | None:
     return None if summary.weighted or share >= RARE else round(share * summary.n)
 
 
-def _more(segments: SegmentTable | None, sample: Sample) -> tuple[Sentence, ...]:
+def _more(segments: SegmentTable | None, sample: Sample) -> tuple[Statement, ...]:
     """What the verdict says about segments."""
     if segments is None:
         return ()
-    return (Sentence(about="segments", text=words.segments(segments, groups=sample.groups is not None)),)
+    return (Statement(about="segments", text=words.segments(segments, groups=sample.groups is not None)),)
 
 
 MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from rainproof.assessment.summaries import BARS, Histogram, Reliability, reliability_curve
 from rainproof.core.arrays import Floats, Frozen
-from rainproof.core.result import html_rows, percent, rows
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import html_rows, percent, rows
 from rainproof.inference.intervals import Influence, IntervalEstimate
 from rainproof.inference.performance import (
     NetBenefit,

@@ -13,8 +13,8 @@ from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.result import Shown
-from rainproof.core.result import rows as count_rows
 from rainproof.core.sample import Sample
+from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.recalibration.selection import Division, Folds

@@ -28,9 +28,10 @@ from rainproof.assessment.costs import Cost, mean_cost, paid, simple_actions
 from rainproof.assessment.result import SCHEMA, Assessment, as_json
 from rainproof.assessment.verdict import Verdict
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown, aligned, at_least, at_most, finite, percent, wrapped
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
+from rainproof.core.text import aligned, at_least, at_most, finite, percent, wrapped
 from rainproof.core.version import VERSION
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import InputError, RainproofWarning
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing(Shown):
+class RankedForecast(Shown):
     """One of several forecasts, on all rows as it is.
 
     Attributes
@@ -70,7 +71,7 @@ class Standing(Shown):
     auroc: float | None
 
     @classmethod
-    def of(cls, a: Assessment, sample: Sample, rows: Sample, task: DecisionTask | None) -> Standing:
+    def of(cls, a: Assessment, sample: Sample, rows: Sample, task: DecisionTask | None) -> RankedForecast:
         """Compute the costs and scores of a forecast."""
         cost = None
         if isinstance(task, FiniteTask):
@@ -132,7 +133,7 @@ def references(task: DecisionTask | None, rows: Sample, confidence_level: float)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pair(Shown):
+class PairwiseComparison(Shown):
     """Two forecasts compared. The intervals of all pairs hold at once, and so do all bounds on switches.
 
     Attributes
@@ -233,10 +234,10 @@ def _costs(task: FiniteTask, rows: Sample) -> Floats:
     return paid(task, task.best_index(rows.prob), rows)
 
 
-def ranked(standings: tuple[Standing, ...], pairs: tuple[Pair, ...]) -> tuple[str, ...]:
+def ranked(standings: tuple[RankedForecast, ...], pairs: tuple[PairwiseComparison, ...]) -> tuple[str, ...]:
     """The names from best to worst: by cost; without costs by proven switches, and then by the Brier score."""
 
-    def place(one: Standing) -> tuple[float, float]:
+    def place(one: RankedForecast) -> tuple[float, float]:
         if one.cost is not None:
             return one.cost.mean, one.brier_score
         wins = sum(pair.better == one.name for pair in pairs)
@@ -247,7 +248,7 @@ def ranked(standings: tuple[Standing, ...], pairs: tuple[Pair, ...]) -> tuple[st
 
 
 def _without_forecast(
-    first: Standing, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+    first: RankedForecast, standings: tuple[RankedForecast, ...], others: tuple[ReferenceCost, ...]
 ) -> str | None:
     """What to say if always or never acting costs no more than the cheapest forecast."""
     without = min(others[:2], key=lambda rule: rule.cost.mean, default=None)
@@ -264,7 +265,7 @@ def _without_forecast(
 
 
 def headline(
-    best: str | None, first: Standing, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+    best: str | None, first: RankedForecast, standings: tuple[RankedForecast, ...], others: tuple[ReferenceCost, ...]
 ) -> str:
     """Which forecast, in a sentence; `first` is the first of the ranking, `others` are rules without a forecast."""
     names = [one.name for one in standings]
@@ -285,7 +286,11 @@ def headline(
 
 
 def next_step(
-    best: str | None, name: str, verdict: Verdict, standings: tuple[Standing, ...], others: tuple[ReferenceCost, ...]
+    best: str | None,
+    name: str,
+    verdict: Verdict,
+    standings: tuple[RankedForecast, ...],
+    others: tuple[ReferenceCost, ...],
 ) -> str | None:
     """What to do with the first forecast of the ranking; None if nothing tells it from the others."""
     own = next(one for one in standings if one.name == name)
@@ -301,7 +306,7 @@ def next_step(
     return f"{found} Recalibrated, {other} may cost less: {cost:.4g} per case (an estimate)."
 
 
-def table(standings: tuple[Standing, ...], ranking: tuple[str, ...], others: tuple[ReferenceCost, ...]) -> str:
+def table(standings: tuple[RankedForecast, ...], ranking: tuple[str, ...], others: tuple[ReferenceCost, ...]) -> str:
     """The standings as lines of text, best first, and below them the rules without a forecast."""
     by_name = {one.name: one for one in standings}
     shown = columns(standings)
@@ -316,7 +321,7 @@ def interval(cost: Cost | None) -> str:
     return "" if cost is None else f"{cost.mean:.4g} ({cost.low:.4g} to {cost.high:.4g})"
 
 
-def columns(standings: tuple[Standing, ...]) -> list[tuple[str, Any]]:
+def columns(standings: tuple[RankedForecast, ...]) -> list[tuple[str, Any]]:
     """The columns of the table beside the names: heads, and how to show a cell; the cost comes first."""
     costs = [
         ("cost per case", lambda s: interval(s.cost)),
@@ -342,20 +347,20 @@ class AssessmentSet(Mapping[str, Assessment]):
     ----------
     assessments : tuple of Assessment
         The assessments in the order given; ``s["name"]`` is one of them.
-    standings : tuple of Standing
+    standings : tuple of RankedForecast
         The cost of the user's decision by each forecast, proper scores, discrimination and grade.
     references : tuple of ReferenceCost
         What always acting, never acting and perfect foresight cost, if all forecasts are of the same rows.
-    pairs : tuple of Pair
+    pairs : tuple of PairwiseComparison
         Every two forecasts compared: the difference in cost, and what anybody gains and loses by switching.
     confidence_level : float
         Of each assessment; of all differences in cost together; and of all bounds on switches together.
     """
 
     assessments: tuple[Assessment, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[RankedForecast, ...]
     references: tuple[ReferenceCost, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairwiseComparison, ...]
     confidence_level: float
 
     def __getitem__(self, name: str) -> Assessment:
@@ -369,7 +374,7 @@ class AssessmentSet(Mapping[str, Assessment]):
 
     @property
     def best(self) -> str | None:
-        """The forecast that is better than every other (see `Pair.better`); None if there is none."""
+        """The forecast that is better than every other (see `PairwiseComparison.better`); None if there is none."""
         others = len(self) - 1
         wins = [pair.better for pair in self.pairs]
         return next((name for name in self if others and wins.count(name) == others), None)
@@ -559,7 +564,7 @@ def assess_many(
             found = compute(rows, segmented.get(name), settings, np.random.default_rng(start), step)
         assessments.append(replace(with_warnings(found, tuple(own)), name=name))
         notes |= own
-    standings = [Standing.of(a, whole[str(a.name)], everything[str(a.name)], own_task) for a in assessments]
+    standings = [RankedForecast.of(a, whole[str(a.name)], everything[str(a.name)], own_task) for a in assessments]
     doubt = (1 - settings.confidence_level) / max(1, len(couples))  # so that all statements hold at once
     options: dict[str, Any] = {"confidence_level": 1 - doubt / 4, "rng": generator}
     pairs = []
@@ -570,7 +575,7 @@ def assess_many(
             to_b = switch_guarantee(whole[a].pair(one, other), **options)
             to_a = switch_guarantee(whole[a].pair(other, one), **options)
         difference = cost_difference(own_task, everything[a], everything[b], 1 - doubt, paired=paired)
-        pairs.append(Pair(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
+        pairs.append(PairwiseComparison(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
         step()
     for note in notes.values():
         warnings.warn(note, stacklevel=2)

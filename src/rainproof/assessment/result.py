@@ -20,11 +20,11 @@ from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
 from rainproof.assessment.verdict import Evidence, Verdict
 from rainproof.assessment.words import ADVICE_METHOD
-from rainproof.core.curve import Acted
+from rainproof.core.curve import FlaggedCases
 from rainproof.core.files import write_atomic
 from rainproof.core.sample import Sample
 from rainproof.core.version import VERSION
-from rainproof.decisions.swaps import RegretProfile
+from rainproof.decisions.swaps import RegretCurve
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.decisions.values import ForecastValue, forecast_value
 from rainproof.errors import RainproofWarning
@@ -55,7 +55,7 @@ class Parts:
         sample: Sample,
         measures: Sequence[Measure],
         task: DecisionTask | None,
-        curve: RegretProfile,
+        curve: RegretCurve,
         recalibrator: Recalibrator | None,
         confidence_level: float,
         streams: list[np.random.Generator],
@@ -93,7 +93,7 @@ class Parts:
     def advice(self) -> tuple[ThresholdAdvice, ...]:
         """For each threshold."""
         at, rates = self._thresholds, rate_intervals(self._sample, confidence_level=self._level)
-        benefit = Acted.at(self._sample.distinct(), at, ties=True).net_benefit(at)
+        benefit = FlaggedCases.at(self._sample.distinct(), at, ties=True).net_benefit(at)
         columns = (at, self._curve(at), benefit, self.null_band.regret_high)
         return tuple(
             advise(rates, mu, regret=regret, net_benefit=benefit, null_high=high)
@@ -151,7 +151,7 @@ class Assessment:
         predictions shows by chance.
     advice : tuple of ThresholdAdvice
         What to do differently, for about two hundred thresholds.
-    regret : RegretProfile
+    regret : RegretCurve
         The regret curve on `shown_grid`: the loss at each threshold, and the decision with the largest loss.
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
@@ -182,7 +182,7 @@ class Assessment:
     verdict: Verdict
     evidence: Evidence
     _parts: Parts
-    regret: RegretProfile
+    regret: RegretCurve
     profile: SoftBinnedProfile
     guarantee: Guarantee
     rounded_guarantee: Guarantee

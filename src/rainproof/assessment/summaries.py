@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import check_grid
-from rainproof.core.result import Shown, finite
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite
 from rainproof.decisions.policies import GridChoice, choose_grid
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
 from rainproof.inference.resampling import Seed

@@ -18,9 +18,9 @@ from rainproof.assessment.words import (
     recalibration_answer,
     worth_answer,
 )
-from rainproof.core.result import wrapped
+from rainproof.core.text import wrapped
 from rainproof.inference.guarantees import Guarantee
-from rainproof.inference.proofs import Worth
+from rainproof.inference.proofs import ProvenGain
 from rainproof.inference.tests import CalibrationTest
 from rainproof.recalibration.certificate import Certificate
 
@@ -46,7 +46,7 @@ class Evidence:
         The mean of the predictions.
     confidence_level, tolerance : float
         As for `assess`.
-    worth, worth_recalibrated : Worth or None
+    worth, worth_recalibrated : ProvenGain or None
         What the forecast gains over no forecast at some threshold, as it is and recalibrated. None where rows of
         unequal weight are compressed and cannot be divided.
     as_is, rounded : Guarantee
@@ -81,8 +81,8 @@ class Evidence:
     brier_score: float
     confidence_level: float
     tolerance: float
-    worth: Worth | None
-    worth_recalibrated: Worth | None
+    worth: ProvenGain | None
+    worth_recalibrated: ProvenGain | None
     as_is: Guarantee
     rounded: Guarantee
     method: str | None
@@ -186,7 +186,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sentence:
+class Statement:
     """One sentence of a verdict, and what it is about."""
 
     about: About
@@ -194,7 +194,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class KeyFigure:
     """The answer to one of the questions that people come with.
 
     Attributes
@@ -236,9 +236,9 @@ class Verdict:
         What to do now.
     commands : tuple of str
         The code, or the command lines, that do it; empty if there are none.
-    answers : tuple of Answer
+    answers : tuple of KeyFigure
         Is it useful, what does miscalibration cost, what would recalibration gain, what does it cost you.
-    sentences : tuple of Sentence
+    sentences : tuple of Statement
         The details, in the order of reading.
     """
 
@@ -247,8 +247,8 @@ class Verdict:
     reason: str
     next_step: str
     commands: tuple[str, ...]
-    answers: tuple[Answer, ...]
-    sentences: tuple[Sentence, ...]
+    answers: tuple[KeyFigure, ...]
+    sentences: tuple[Statement, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict in built-in types, ready for JSON."""
@@ -292,24 +292,24 @@ class Verdict:
         )
 
 
-def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Sentence, ...] = ()) -> Verdict:
+def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Statement, ...] = ()) -> Verdict:
     """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
     answers = [
-        Answer(about="worth", question="Is it useful?", **worth_answer(e, task)),
-        Answer(about="loss", question="Miscalibration costs", **loss_answer(e)),
-        Answer(about="recalibration", question="Recalibration gains", **recalibration_answer(e)),
+        KeyFigure(about="worth", question="Is it useful?", **worth_answer(e, task)),
+        KeyFigure(about="loss", question="Miscalibration costs", **loss_answer(e)),
+        KeyFigure(about="recalibration", question="Recalibration gains", **recalibration_answer(e)),
     ]
     if task is not None and task.cost is not None:
-        answers.append(Answer(about="cost", question="Your cost", **cost_answer(task)))
+        answers.append(KeyFigure(about="cost", question="Your cost", **cost_answer(task)))
     sentences = [
-        Sentence(about="worth", text=words.worth(e)),
-        Sentence(about="loss", text=words.as_is(e)),
-        Sentence(about="rounded", text=words.rounded(e)),
-        Sentence(about="recalibration", text=words.recalibration(e)),
-        *([Sentence(about="cost", text=words.costs(task))] if task is not None and task.cost is not None else []),
-        *([Sentence(about="test", text=words.calibration(e))] if e.p_value is not None else []),
+        Statement(about="worth", text=words.worth(e)),
+        Statement(about="loss", text=words.as_is(e)),
+        Statement(about="rounded", text=words.rounded(e)),
+        Statement(about="recalibration", text=words.recalibration(e)),
+        *([Statement(about="cost", text=words.costs(task))] if task is not None and task.cost is not None else []),
+        *([Statement(about="test", text=words.calibration(e))] if e.p_value is not None else []),
         *more,
-        Sentence(about="limits", text=words.limits(e)),
+        Statement(about="limits", text=words.limits(e)),
     ]
     return Verdict(
         grade=e.grade,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from rainproof.core.result import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short
+from rainproof.core.text import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short
 
 if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice

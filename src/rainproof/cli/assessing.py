@@ -42,7 +42,7 @@ from rainproof.cli.output import (
 )
 from rainproof.cli.reading import fitted_here, read_rows, repeated_ids
 from rainproof.core.files import check_output, write_atomic, write_errors
-from rainproof.core.result import wrapped
+from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:

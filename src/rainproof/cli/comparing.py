@@ -21,7 +21,7 @@ from rainproof.cli.output import (
     written,
 )
 from rainproof.cli.reading import keep, note_repeated_ids, read
-from rainproof.core.result import wrapped
+from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:

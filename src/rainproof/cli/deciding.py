@@ -31,8 +31,8 @@ from rainproof.cli.output import (
     written,
 )
 from rainproof.cli.reading import read_rows, rewriting
-from rainproof.core.result import aligned, at_most, wrapped
-from rainproof.core.result import rows as rows_text
+from rainproof.core.text import aligned, at_most, wrapped
+from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
 from rainproof.errors import InputError
 from rainproof.io.files import describe_formats, need_pyarrow

@@ -26,7 +26,7 @@ from rainproof.cli.options import (
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, write_json, written
 from rainproof.cli.reading import prepared, read
 from rainproof.core.files import write_errors
-from rainproof.core.result import at_most, json_key, percent, rows, short
+from rainproof.core.text import at_most, json_key, percent, rows, short
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rainproof.core.cells import Rounding
     from rainproof.core.sample import Sample
     from rainproof.core.segments import Segments
-    from rainproof.inference.monitoring import DetectedChange, Timeline
+    from rainproof.inference.monitoring import DetectedChange, MonitoringResult
     from rainproof.measures.catalogue import Measurements
     from rainproof.measures.scdl import SoftBinnedProfile
 
@@ -418,7 +418,7 @@ def _periods(arguments: argparse.Namespace) -> dict[str, Sample]:
     return {str(label): sample for label, sample in found.items()}
 
 
-def _summary(timeline: Timeline) -> list[str]:
+def _summary(timeline: MonitoringResult) -> list[str]:
     """The changes, the next step, and what the columns say."""
     limit = f"{1 / timeline.alpha:,.4g}"
     said = [f"No alarm: the evidence against calibration stays below {limit}."]

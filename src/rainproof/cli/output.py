@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
 
 from rainproof.core.files import atomic_output, write_atomic
-from rainproof.core.result import rows, wrapped
+from rainproof.core.text import rows, wrapped
 from rainproof.errors import RainproofWarning
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, overload
 from rainproof.cli.options import SHARED, VALUES, as_list, dest
 from rainproof.cli.output import Progress, one_line, say
 from rainproof.core.files import read_json
-from rainproof.core.result import rows as rows_text
+from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rainproof.cli.options import ROWS, add_copied, add_output, add_shared, check_outputs, files_read, new_command
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
-from rainproof.core.result import rows as rows_text
-from rainproof.core.result import wrapped
+from rainproof.core.text import rows as rows_text
+from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.io.files import describe_formats, need_pyarrow
 

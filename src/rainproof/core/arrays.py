@@ -32,13 +32,18 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Frozen:
-    """A frozen dataclass whose arrays stay read-only in copies, in other processes too.
+    """A frozen dataclass whose arrays are read-only, and stay so in copies, in other processes too.
 
-    NumPy does not pickle that an array is read-only, so copies are built by the constructor, whose
-    ``__post_init__`` makes the arrays read-only again.
+    NumPy does not pickle that an array is read-only, so copies are built by the constructor.
     """
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:  # type: ignore[attr-defined]
+            value = getattr(self, name)
+            if type(value) is np.ndarray:
+                value.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

@@ -67,9 +67,6 @@ class CellTable(Frozen):
     rise: Floats  # shape (2, k)
     squares: Floats  # sums of squared weights
 
-    def __post_init__(self) -> None:
-        freeze(self.slot, self.count, self.weight, self.rise, self.squares)
-
     @classmethod
     def empty(cls, m: int) -> CellTable:
         none = np.zeros(0, np.int64)

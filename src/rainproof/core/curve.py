@@ -478,7 +478,7 @@ def _line(only: Floats, mu: Any) -> Floats:
     return loss
 
 
-class Acted(NamedTuple):
+class FlaggedCases(NamedTuple):
     """The share of the weight on both sides of each threshold: what is acted on, and what is not."""
 
     true_positive: Floats
@@ -487,7 +487,7 @@ class Acted(NamedTuple):
     true_negative: Floats
 
     @classmethod
-    def at(cls, table: DistinctTable, threshold: Floats, *, ties: bool) -> Acted:
+    def at(cls, table: DistinctTable, threshold: Floats, *, ties: bool) -> FlaggedCases:
         """Act on predictions above the thresholds, and with `ties` on those equal to them."""
         total = float(table.negative.sum()) + float(table.positive.sum())
         first = np.searchsorted(table.prob, threshold, "left" if ties else "right")  # that is acted on
@@ -529,9 +529,6 @@ class DecisionCurve(Shown, Frozen):
     always: Floats
     grid: int | None
     n: int
-
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.forecast, self.best, self.always)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.decision_curve`."""

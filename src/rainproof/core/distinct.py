@@ -31,9 +31,6 @@ class DistinctTable(Frozen):
     negative: Floats
     positive: Floats
 
-    def __post_init__(self) -> None:
-        freeze(self.prob, self.negative, self.positive)
-
     @classmethod
     def from_rows(cls, label: NDArray[Any], prob: NDArray[Any], weight: NDArray[Any] | None) -> DistinctTable:
         """Pool equal predictions; predictions of weight zero are left out."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities
 from rainproof.core.result import Shown
 from rainproof.errors import InputError
@@ -47,9 +47,6 @@ class PiecewiseMap(Shown, Frozen):
     edges: Floats
     start: Floats
     slope: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.start, self.slope)
 
     @classmethod
     def from_ends(cls, edges: Floats, start: Floats, end: Floats) -> PiecewiseMap:

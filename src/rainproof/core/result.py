@@ -1,85 +1,114 @@
-"""Results in sentences, tables, HTML and JSON."""
+"""What a function returns: fields that print, write and draw themselves; and an estimate with its interval."""
 
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from html import escape
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import Enum
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
-WIDTH = 80  # of a line on a terminal
-KEEPS_RANKING = "compared with the best correction that keeps the ranking"  # a monotone recalibration
+import numpy as np
 
+from rainproof.core.arrays import Frozen
+from rainproof.core.text import html_fields, html_text
 
-def at_most(share: float) -> str:
-    """Format an upper bound in percent to three digits, rounded up so that it stays a bound."""
-    return _percent(share, ROUND_CEILING)
-
-
-def at_least(share: float) -> str:
-    """Format a lower bound in percent to three digits, rounded down so that it stays a bound."""
-    return _percent(share, ROUND_FLOOR)
+if TYPE_CHECKING:
+    from rainproof.plots import Axes
 
 
-def percent(share: float) -> str:
-    """Format a share as people write it: 95%, 99.9%."""
-    return f"{round(100 * share, 6):g}%"
+class Result(Frozen):
+    """What a function returns: a frozen dataclass that its fields print, write as JSON and draw.
+
+    A class states in `_kind` which function made it, in `_also` the properties that JSON has beside the fields, in
+    `_shown` what its representation has (default: all single values), and has ``__str__`` where a sentence says it
+    better. Fields with a leading underscore are private: nothing shows them.
+    """
+
+    __slots__ = ()
+    _kind: ClassVar[str] = ""
+    _also: ClassVar[tuple[str, ...]] = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
+        about = {"result": self._kind} if self._kind else {}
+        return about | {name: plain(getattr(self, name)) for name in (*field_names(self), *self._also)}
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Any:
+        """Draw it into Matplotlib axes (default: new ones) and return them: the panel of `rainproof.plots` for it."""
+        panel: Callable[..., Any] = import_module("rainproof.plots").panel(type(self))
+        return panel(self, **options) if ax is None else panel(self, ax, **options)
+
+    def __repr__(self) -> str:
+        names = self._shown or [name for name in field_names(self) if _is_single(getattr(self, name))]
+        shown = ((name, getattr(self, name)) for name in names)
+        said = (f"{name}={x:.6g}" if isinstance(x, float) else f"{name}={x!r}" for name, x in shown if x is not None)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def _repr_html_(self) -> str:
+        if type(self).__str__ is not object.__str__:
+            return html_text(str(self))
+        return f"<p><b>{type(self).__name__}</b></p>{html_fields(self.to_dict())}"
 
 
-def rows(n: float) -> str:
-    """Format a number of rows, which need not be whole where rows are weighted or split."""
-    return "1 row" if n == 1 else f"{n:,.6g} rows" if n < 1e6 else f"{n:,.0f} rows"
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Interval(Result):
+    """An estimate for the population with an approximate confidence interval (not a proven bound).
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        The ends of the interval.
+    confidence_level : float
+        The share of such intervals that contain the population's value, if there are many rows (or groups).
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence_level: float
+
+    def within(self, least: float, most: float) -> Interval:
+        """Return the part of the interval where the quantity can lie."""
+        return replace(self, low=max(self.low, least), high=min(self.high, most))
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
-def short(name: str, most: int = 60) -> str:
-    """Return a name cut to at most so many characters, with dots at the end if it was longer."""
-    return name if len(name) <= most else f"{name[: most - 3]}..."
+def field_names(result: Any) -> list[str]:
+    """Return the names of the public fields of a dataclass."""
+    return [field.name for field in fields(result) if not field.name.startswith("_")]
 
 
-def aligned(table: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Return the rows of a table as lines with columns of one width; the first `left` columns are aligned left."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    cells = (
-        [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
-        for row in table
-    )
-    return ["  ".join(row).rstrip() for row in cells]
+def plain(value: Any) -> Any:
+    """Return a value in built-in types, ready for JSON: None for a number that is not finite."""
+    if value is None or isinstance(value, bool | int | str):
+        return value.value if isinstance(value, Enum) else value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, np.ndarray | np.generic):
+        found = value.tolist()
+        return found if value.dtype.kind in "biuU" or np.isfinite(value).all() else plain(found)
+    if is_dataclass(value):
+        return {name: plain(getattr(value, name)) for name in field_names(value)}
+    if isinstance(value, Mapping):
+        return {plain(key): plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    return str(value)
 
 
-def html_rows(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Return the rows of a table in HTML: the first holds the names of the columns."""
-    rows = [("th", head), *(("td", row) for row in body)]
-    return "".join(f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>" for tag, row in rows)
-
-
-def finite(value: float | None) -> float | None:
-    """Return a number for JSON: None where it is infinite or NaN."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def json_key(key: Any) -> Any:
-    """Return the name of a segment for JSON: a list for several columns; text for dates, infinities and the like."""
-    if isinstance(key, tuple):
-        return [json_key(value) for value in key]
-    plain = key is None or isinstance(key, bool | int | str) or (isinstance(key, float) and math.isfinite(key))
-    return key if plain else str(key)
-
-
-def _percent(share: float, rounding: str) -> str:
-    return f"{Decimal(100 * share).normalize(Context(prec=3, rounding=rounding)):f}%"
-
-
-def wrapped(text: str) -> str:
-    """Break a text into lines that fit a terminal."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
-
-
-_MOST = 9  # rows of a table
-_FEW = 4  # a longer list is a column
-_ABOUT = ("result", "format", "version")  # of the file, not of the result
+def _is_single(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str)
 
 
 class Shown:
@@ -96,61 +125,3 @@ class Shown:
         if kind.__str__ is not object.__str__ or not is_dataclass(kind):
             return html_text(str(self))
         return f"<p><b>{type(self).__name__}</b></p>{html_fields(self.to_dict())}"
-
-
-def html_text(text: str) -> str:
-    """Return each line of a text as a paragraph; lines that are columns stay aligned."""
-    parts, columns = list[str](), False
-    for line in text.split("\n"):
-        before, columns = columns, "  " in line.strip() or (columns and line.startswith("  "))
-        if columns and before:
-            parts[-1] = f"{parts[-1].removesuffix('</pre>')}\n{escape(line)}</pre>"
-        elif columns or line.strip():
-            parts.append(f"<pre>{escape(line)}</pre>" if columns else f"<p>{escape(line.strip())}</p>")
-    return "".join(parts)
-
-
-def html_fields(told: Mapping[str, Any]) -> str:
-    """Return what `to_dict` told: single values in one table, lists of one length as columns of another."""
-    single, columns, tables = [], dict[int, dict[str, list[Any]]](), []
-    for name, value in told.items():
-        words = name.replace("_", " ")
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            tables.append(_records(value))
-        elif isinstance(value, list) and len(value) > _FEW:
-            columns.setdefault(len(value), {})[words] = value
-        elif name not in _ABOUT:
-            single.append(f"<tr><th>{escape(words)}</th><td>{escape(_cell(value))}</td></tr>")
-    for size in sorted(columns):
-        if size - 1 in columns:  # edges: each row begins at one
-            columns[size - 1] = {name: edges[:-1] for name, edges in columns.pop(size).items()} | columns[size - 1]
-    for size, named in columns.items():
-        at = sorted({round(k * (size - 1) / (_MOST - 1)) for k in range(_MOST)})
-        tables.append(_table(list(named), [[column[k] for column in named.values()] for k in at], size))
-    return (f"<table>{''.join(single)}</table>" if single else "") + "".join(tables)
-
-
-def _records(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first rows, without columns that are empty."""
-    head = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    body = [[row[name] for name in head] for row in rows[:_MOST]]
-    return _table([name.replace("_", " ") for name in head], body, len(rows))
-
-
-def _table(head: list[str], body: list[list[Any]], size: int) -> str:
-    some = f"<caption>{len(body)} of {size:,} rows</caption>" if len(body) < size else ""
-    return f"<table>{some}{html_rows(head, [[_cell(value) for value in row] for row in body])}</table>"
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "\u2013"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_cell(part)}" for name, part in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(_cell, value))
-    return short(str(value), 120)

@@ -17,8 +17,9 @@ from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_round
 from rainproof.core.door import ColumnNames, as_probabilities, check_aligned, explain_probabilities, refuse_masked
 from rainproof.core.files import check_document, read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
-from rainproof.core.result import Shown, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import rows
 from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
 from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
 from rainproof.errors import InputError
@@ -113,9 +114,6 @@ class GridChoice(Frozen):
     losses: Floats
     bounds: Floats
     n: int
-
-    def __post_init__(self) -> None:
-        freeze(self.grids, self.losses, self.bounds)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the loss of each grid into axes (default: new ones); see `rainproof.plots.grid_choice`."""

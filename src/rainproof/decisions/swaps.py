@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, freeze
 from rainproof.core.cells import check_grid
-from rainproof.core.curve import Acted, Chord, DecisionCurve, SwapCurve, Swaps
-from rainproof.core.result import Shown, rows
+from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
-from rainproof.decisions.tasks import DecisionTask, FiniteTask, Per, Response, Swap, check_task, decision_with
+from rainproof.core.text import rows
+from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, Response, check_task, decision_with
 from rainproof.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class WorstThreshold(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegretProfile(Shown, Frozen):
+class RegretCurve(Shown, Frozen):
     """The regret curve: the loss at every decision threshold. Call it with thresholds.
 
     Attributes
@@ -63,9 +64,6 @@ class RegretProfile(Shown, Frozen):
     n: int
     _curve: SwapCurve = field(repr=False)
 
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.regret)
-
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the regret at thresholds in [0, 1]; at a jump, the larger value."""
         return self._curve(threshold)[()]
@@ -89,8 +87,8 @@ class RegretProfile(Shown, Frozen):
         mu = np.arange(100) / 100 if threshold is None else np.unique(np.asarray(threshold, np.float64))
         if not mu.size or not ((mu >= 0) & (mu < 1)).all():
             raise InputError("threshold must be some numbers in [0, 1)")
-        acted = Acted.at(self._curve.table, mu, ties=True)
-        everybody = Acted.at(self._curve.table, np.zeros(len(mu)), ties=True)
+        acted = FlaggedCases.at(self._curve.table, mu, ties=True)
+        everybody = FlaggedCases.at(self._curve.table, np.zeros(len(mu)), ties=True)
         forecast = acted.net_benefit(mu)
         return DecisionCurve(
             threshold=mu,
@@ -124,7 +122,7 @@ class RegretProfile(Shown, Frozen):
     def __repr__(self) -> str:
         grid = "" if self.grid is None else f", grid={self.grid}"
         worst = f"worst=({self.worst.threshold:.6g}, {self.worst.regret:.6g})"
-        return f"RegretProfile(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
+        return f"RegretCurve(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
 
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
@@ -143,7 +141,7 @@ def regret_curve(
     swaps: Swaps = "all",
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
-) -> RegretProfile:
+) -> RegretCurve:
     r"""Compute the loss of acting on the predictions at each decision threshold, and the decision that loses most.
 
     Whoever acts if the prediction is at least mu loses ``curve(mu)`` per row, where a false alarm costs mu and a
@@ -175,7 +173,7 @@ def regret_curve(
 
     Returns
     -------
-    RegretProfile
+    RegretCurve
 
     Notes
     -----
@@ -203,7 +201,7 @@ def regret_curve(
     >>> import rainproof
     >>> curve = rainproof.regret_curve([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6])
     >>> curve
-    RegretProfile(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
+    RegretCurve(loss=0.55, worst=(0.6, 0.3), swaps='all', n=4)
     >>> print(curve)
     No decision loses more than 55.00% of what is at stake by acting on these predictions (4 rows, all swaps).
     Largest loss: a decision among 3 actions with thresholds 0.2 and 0.6.
@@ -217,7 +215,7 @@ def regret_curve(
     mu, regret = _outline(curve)
     corners = curve.corners
     top = int(corners.value.argmax())
-    return RegretProfile(
+    return RegretCurve(
         threshold=mu,
         regret=regret,
         worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
@@ -286,7 +284,7 @@ class SwapRegret(Shown):
         The swap regret per row, as a share of what is at stake (``task.scale``); 0 is perfect.
     in_units : float
         The same in the units of the payoffs.
-    swaps : tuple of Swap
+    swaps : tuple of ActionSwap
         The swaps that save anything, the best first; together they save `value`. For a quadratic task the hundred
         that save most.
     per : {"action", "prediction"}
@@ -300,7 +298,7 @@ class SwapRegret(Shown):
 
     value: float
     in_units: float
-    swaps: tuple[Swap, ...]
+    swaps: tuple[ActionSwap, ...]
     per: Per
     task: DecisionTask
     n: int
@@ -323,7 +321,7 @@ class SwapRegret(Shown):
             "per": self.per,
             "n": self.n,
             "weighted": self.weighted,
-            "swaps": [{name: getattr(swap, name) for name in Swap.__slots__} for swap in self.swaps],
+            "swaps": [{name: getattr(swap, name) for name in ActionSwap.__slots__} for swap in self.swaps],
             "task": self.task.to_dict(),
         }
 

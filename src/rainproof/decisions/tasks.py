@@ -159,7 +159,7 @@ class Response(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Swap:
+class ActionSwap:
     """One change of actions: wherever `action` was taken, take `replacement`.
 
     Attributes
@@ -205,9 +205,6 @@ class ThresholdMixture(Frozen):
     threshold: Floats
     weight: Floats
     density: float
-
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.weight)
 
     def __repr__(self) -> str:
         return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
@@ -417,7 +414,7 @@ class DecisionTask(Shown, ABC):
         """Return the actions that stand behind entries of `_choices`."""
 
     @abstractmethod
-    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
         """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
 
 
@@ -546,7 +543,7 @@ class FiniteTask(DecisionTask):
             np.take(labels, choices[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
         return out
 
-    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
         mass = self._masses(sample.distinct(), response, per)
         swaps = self._best_swaps(mass, per, sample.total_weight)
         return math.fsum(swap.saves for swap in swaps), swaps
@@ -589,7 +586,7 @@ class FiniteTask(DecisionTask):
             raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
         return taken
 
-    def _best_swaps(self, mass: Floats, per: Per, total: float) -> tuple[Swap, ...]:
+    def _best_swaps(self, mass: Floats, per: Per, total: float) -> tuple[ActionSwap, ...]:
         """Find the best replacement of each action taken, or of each group; those that save anything, best first."""
         payoffs = self.matrix
         change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
@@ -603,7 +600,7 @@ class FiniteTask(DecisionTask):
             if real[a, g, b := best[a, g]]:
                 saved, weight = float(gain[a, g, b]), float(mass[a, g].sum())
                 found.append(
-                    Swap(
+                    ActionSwap(
                         action=self.actions[a],
                         replacement=self.actions[b],
                         saves=saved / self.scale,
@@ -682,7 +679,7 @@ class QuadraticTask(DecisionTask):
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return choices
 
-    def _swaps(self, sample: Sample, _per: Per, response: Response | None) -> tuple[float, tuple[Swap, ...]]:
+    def _swaps(self, sample: Sample, _per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
         """Each distinct prediction is an action, best replaced by its event rate, per action and per prediction."""
         if response is not None:
             raise InputError(f"response needs a task with a list of actions; it is {self!r}")
@@ -693,7 +690,7 @@ class QuadraticTask(DecisionTask):
         first = np.argsort(-saves, kind="stable")[:_SHOWN]
         columns = (column[first].tolist() for column in (table.prob, best, saves, weight))
         swaps = tuple(
-            Swap(action=p, replacement=q, saves=saved, in_units=saved, weight=w, share=w / sample.total_weight)
+            ActionSwap(action=p, replacement=q, saves=saved, in_units=saved, weight=w, share=w / sample.total_weight)
             for p, q, saved, w in zip(*columns, strict=True)
             if saved > 0
         )

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, freeze
 from rainproof.core.cells import sum_cells
-from rainproof.core.curve import Acted
+from rainproof.core.curve import FlaggedCases
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_probabilities
-from rainproof.core.result import Shown, percent, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import percent, rows
 from rainproof.decisions.tasks import show_threshold
 
 if TYPE_CHECKING:
@@ -52,9 +53,6 @@ class ValueCurve(Frozen):
     value_recalibrated: Floats
     value_perfect: Floats
     event_rate: float
-
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.value, self.value_recalibrated, self.value_perfect)
 
     @property
     def net_benefit(self) -> Floats:
@@ -95,9 +93,6 @@ class ForecastValue(Shown, Frozen):
     recalibration: Recalibration
     grid: int | None
     n: int
-
-    def __post_init__(self) -> None:
-        freeze(self.relative)
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
@@ -300,7 +295,7 @@ def forecast_value(
 
 def value_at(table: DistinctTable, threshold: Floats) -> Floats:
     """Return the value at some thresholds, of acting from them on, without the whole curve."""
-    acted = Acted.at(table, threshold, ties=True)
+    acted = FlaggedCases.at(table, threshold, ties=True)
     always = np.maximum(acted.true_positive + acted.false_negative - threshold, 0.0)
     value: Floats = acted.true_positive * (1 - threshold) - acted.false_positive * threshold - always
     return value
@@ -325,7 +320,7 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
     found = []
     low = edges[1:] <= rate
     for ties, mu in ((False, edges[:-1]), (True, edges[1:])):
-        acted = Acted.at(table, mu, ties=ties)
+        acted = FlaggedCases.at(table, mu, ties=ties)
         saved = np.where(low, acted.true_negative, acted.true_positive)
         lost = np.where(low, acted.false_negative, acted.false_positive)
         price, other = np.where(low, mu, 1 - mu), np.where(low, 1 - mu, mu)
@@ -364,9 +359,6 @@ class RiskCoverage(Shown, Frozen):
     risk: Floats
     area: float
     n: int
-
-    def __post_init__(self) -> None:
-        freeze(self.threshold, self.coverage, self.risk)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.risk_coverage`."""

@@ -13,8 +13,9 @@ from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import check_grid, split, sum_on_grid
 from rainproof.core.curve import SwapCurve, Swaps, check_swaps
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Shown, finite
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference.resampling import (

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.result import Shown, finite
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_paired
+from rainproof.core.text import finite
 from rainproof.errors import InputError
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
-from rainproof.core.arrays import Floats, Frozen, Ints, freeze
+from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.door import check_aligned, check_probabilities, code_labels
-from rainproof.core.result import aligned, html_rows, percent, rows, short
 from rainproof.core.sample import Sample
+from rainproof.core.text import aligned, html_rows, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.resampling import check_share
 
@@ -56,9 +56,6 @@ class GradeTable(Frozen):
     p_binomial: Floats
     p_jeffreys: Floats
     confidence_level: float
-
-    def __post_init__(self) -> None:
-        freeze(*(getattr(self, name) for name in _ARRAYS))
 
     @property
     def lights(self) -> tuple[str, ...]:

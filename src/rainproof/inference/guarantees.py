@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import LARGEST_GRID, check_grid
-from rainproof.core.result import at_most, percent
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import at_most, percent
 from rainproof.decisions.tasks import is_number
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import AsIsInputs, BoundInputs, Inputs, check_equal, draw_table, hoeffding, loss_at_most

@@ -14,8 +14,9 @@ from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import split
-from rainproof.core.result import Shown, finite
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.resampling import (
     Chances,

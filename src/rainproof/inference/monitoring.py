@@ -12,8 +12,9 @@ import numpy as np
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import mean_prediction
-from rainproof.core.result import Shown, at_most, finite
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
+from rainproof.core.text import at_most, finite
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MonitoringWindow:
-    """One line of a `Timeline`: the rows of the periods up to `label`.
+    """One line of a `MonitoringResult`: the rows of the periods up to `label`.
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class DetectedChange(Shown):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Timeline(Shown):
+class MonitoringResult(Shown):
     """The result of `monitor`; prints as a table.
 
     Attributes
@@ -134,7 +135,7 @@ class Timeline(Shown):
 
     def __repr__(self) -> str:
         last = self.windows[-1]
-        return f"Timeline({len(self.windows)} periods, {len(self.changes)} changes, last={last.value:.4g})"
+        return f"MonitoringResult({len(self.windows)} periods, {len(self.changes)} changes, last={last.value:.4g})"
 
     def __str__(self) -> str:
         alarms = {change.alarm_index: change for change in self.changes}
@@ -158,7 +159,7 @@ def monitor(
     alpha: float = 0.01,
     independent_rows: bool = False,
     progress: Progress | None = None,
-) -> Timeline:
+) -> MonitoringResult:
     r"""Compute loss and guarantee of a forecast period by period, and find out when it stopped being calibrated.
 
     Explained in docs/guide/production.md.
@@ -181,7 +182,7 @@ def monitor(
 
     Returns
     -------
-    Timeline
+    MonitoringResult
 
     Notes
     -----
@@ -207,7 +208,7 @@ def monitor(
     >>> days = {"Mon": rainproof.Sample([0, 1, 1], [0.2, 0.7, 0.6]), "Tue": rainproof.Sample([0, 1], [0.1, 0.8])}
     >>> line = rainproof.monitor({day: sample.compress() for day, sample in days.items()}, window=2)
     >>> line
-    Timeline(2 periods, 0 changes, last=0.09)
+    MonitoringResult(2 periods, 0 changes, last=0.09)
     >>> line.windows[1].n
     5
     """
@@ -233,7 +234,7 @@ def monitor(
             lines.append(MonitoringWindow(label=label, **rows, **watch.state))
             if progress is not None:
                 progress(at + 1, len(labels))
-    return Timeline(
+    return MonitoringResult(
         windows=tuple(lines),
         changes=tuple(watch.changes),
         length=int(window),

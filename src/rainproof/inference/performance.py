@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from rainproof.core.arrays import Floats, Frozen, Ints, freeze
+from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.door import check_probabilities
-from rainproof.core.result import aligned, finite, html_rows, percent, rows, short
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import aligned, finite, html_rows, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.intervals import Influence, IntervalEstimate
 from rainproof.inference.resampling import check_share
@@ -254,9 +254,6 @@ class NetBenefit(Frozen):
     confidence_level: float
     n: int
     groups: int | None
-
-    def __post_init__(self) -> None:
-        freeze(*(getattr(self, name) for name in _ARRAYS))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves into axes (default: new ones) and return them; see `rainproof.plots.net_benefit`."""

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown, finite, percent
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite, percent
 from rainproof.errors import InputError
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids

@@ -459,7 +459,7 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Worth(Shown):
+class ProvenGain(Shown):
     """What somebody who acts on the forecast gains over no forecast, in expectation, in the population.
 
     No forecast means the better of always and never acting. Each of the two bounds holds by itself.
@@ -494,7 +494,7 @@ class Worth(Shown):
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> Worth:
+def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> ProvenGain:
     """Name a threshold on one half of the rows and bound the gain there on the other; both ways round."""
     level = 1 - (1 - confidence_level) / 2
     one, other = rows.halves(rng)
@@ -509,7 +509,7 @@ def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> Wo
     )
 
 
-def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float) -> Worth:
+def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float) -> ProvenGain:
     """Name a threshold on some rows, and bound the gain there on others, which are independent of them."""
     relative, gain = _best_thresholds(chooser, judge, confidence_level)
     bounds = [0.0, 0.0]
@@ -517,7 +517,7 @@ def worth_of_choice(chooser: Sample, judge: Sample, confidence_level: float) -> 
         if threshold is not None and judge.n:
             bounds[k] = _bound(judge, threshold, relative=k == 0, delta=1 - confidence_level)
     stakes = 1.0 if gain is None else max(gain, 1 - gain)
-    return Worth(
+    return ProvenGain(
         relative_at_least=bounds[0],
         relative_threshold=relative if bounds[0] > 0 else None,
         gain_at_least=min(bounds[1] / stakes, 1.0),

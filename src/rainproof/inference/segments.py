@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.core.arrays import Floats, Ints, freeze
-from rainproof.core.result import Shown, finite, json_key, short
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
+from rainproof.core.text import finite, json_key, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.resampling import (

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats, Ints, freeze
 from rainproof.core.cells import mean_prediction, sum_cells
 from rainproof.core.door import as_rows
-from rainproof.core.result import Shown, finite, percent, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite, percent, rows
 from rainproof.errors import InputError
 from rainproof.inference.resampling import check_share
 

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import SwitchCurve
-from rainproof.core.result import Shown, at_least, at_most, percent, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_paired
+from rainproof.core.text import at_least, at_most, percent, rows
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown, finite, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite, rows
 from rainproof.errors import InputError, ResolutionWarning
 from rainproof.inference.resampling import (
     Coin,

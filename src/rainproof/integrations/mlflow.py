@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from rainproof.assessment.costs import LABELS
 from rainproof.assessment.result import Assessment
-from rainproof.core.result import finite
+from rainproof.core.text import finite
 from rainproof.errors import MissingExtraError
 
 try:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from rainproof.core.curve import Swaps
-from rainproof.core.result import finite
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite
 from rainproof.measures.binned import (
     binned_calibration_error,
     cutoff_calibration_error,

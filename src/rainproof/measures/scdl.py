@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Frozen, freeze
+from rainproof.core.arrays import Frozen
 from rainproof.core.cells import Rounding, check_rounding
 from rainproof.core.distinct import FINEST_GRID
-from rainproof.core.result import rows
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import rows
 from rainproof.errors import (
     ClassesWarning,
     FewRowsWarning,
@@ -146,9 +146,6 @@ class SoftBinnedProfile(Frozen):
     rule: Rule
     n: int
     warnings: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        freeze(self.grids, self.losses, self.thresholds)
 
     @property
     def regret_bound(self) -> float:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import ExactSum, Floats
 from rainproof.core.curve import merged, recalibrated
 from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import finite
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import finite
 from rainproof.errors import InputError
 
 Rule = Literal["brier", "log"]

@@ -5,7 +5,8 @@ axes. The results' own method ``plot`` calls it. `overview` draws four panels of
 Matplotlib's settings are followed and not changed.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rainproof.plots.curves import decision_curve, forecast_value, grid_choice, profile, regret, risk_coverage, switch
 from rainproof.plots.diagrams import clinical, net_benefit, overview, recalibration, reliability, risk_distribution
@@ -37,3 +38,16 @@ __all__ = [
     "switch",
     "timeline",
 ]
+
+_PANELS: dict[str, Callable[..., Any]] = {
+    next(iter(draw.__annotations__.values())): draw for draw in map(globals().__getitem__, __all__)
+}
+
+
+def panel(kind: type) -> Callable[..., Any]:
+    """Return the function above that draws a type of result: the one whose first parameter is of that type."""
+    names = [base.__name__ for base in kind.__mro__]
+    found = next((name for name in names if name in _PANELS), None)
+    if found is None:
+        raise TypeError(f"there is no picture of a {names[0]}")
+    return _PANELS[found]

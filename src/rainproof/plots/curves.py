@@ -11,7 +11,7 @@ import numpy as np
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import DecisionCurve
 from rainproof.decisions.policies import GridChoice
-from rainproof.decisions.swaps import RegretProfile
+from rainproof.decisions.swaps import RegretCurve
 from rainproof.decisions.tasks import show_threshold
 from rainproof.decisions.values import ForecastValue, RiskCoverage
 from rainproof.inference.bands import NullBand
@@ -41,7 +41,7 @@ _POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
 
 
 def regret(
-    curve: RegretProfile, ax: Axes | None = None, *, band: NullBand | None = None, thresholds: Sequence[float] = ()
+    curve: RegretCurve, ax: Axes | None = None, *, band: NullBand | None = None, thresholds: Sequence[float] = ()
 ) -> Axes:
     """Draw a regret curve: the loss per row from acting on the predictions, for each threshold.
 
@@ -49,7 +49,7 @@ def regret(
 
     Parameters
     ----------
-    curve : RegretProfile
+    curve : RegretCurve
     ax : matplotlib Axes, optional
         Where to draw. Default: new axes.
     band : NullBand, optional

@@ -11,7 +11,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import BARS, Histogram, Reliability
 from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import percent
+from rainproof.core.text import percent
 from rainproof.inference.performance import NetBenefit
 from rainproof.plots.curves import forecast_value, regret
 from rainproof.plots.intervals import costs, measures

@@ -11,10 +11,10 @@ import numpy as np
 from rainproof.assessment.costs import LABELS, TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import Estimate
-from rainproof.core.result import short
+from rainproof.core.text import short
 from rainproof.inference.comparisons import Comparison
 from rainproof.inference.grades import GradeTable
-from rainproof.inference.monitoring import Timeline
+from rainproof.inference.monitoring import MonitoringResult
 from rainproof.inference.tests import CalibrationTest
 from rainproof.plots.style import BLUE, GREEN, GREY, HEADROOM, ORANGE, PALE, VERMILION, as_axes, legend, plain
 
@@ -222,12 +222,12 @@ def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
 _LABELS = 8  # period names that fit under the axis
 
 
-def timeline(line: Timeline, ax: Axes | None = None) -> Axes:
+def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
     """Draw SCDL and the guaranteed expected loss of each window, and where the forecast was not calibrated.
 
     Parameters
     ----------
-    line : Timeline
+    line : MonitoringResult
         What `rainproof.monitor` returned.
     ax : matplotlib Axes, optional
         Where to draw. Default: new axes.

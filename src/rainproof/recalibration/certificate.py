@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import KEEPS_RANKING, Shown, at_least, at_most, percent, rows
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import ChosenGain, gain_of_choice
 from rainproof.inference.switches import harm_bound
@@ -140,9 +141,6 @@ class HeldOutRates(Frozen):
     high: Floats
     grouped: bool
     overall: float
-
-    def __post_init__(self) -> None:
-        freeze(self.prediction, self.event_rate, self.low, self.high)
 
 
 def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None:

@@ -14,9 +14,10 @@ from rainproof.core.arrays import Floats, Ints
 from rainproof.core.door import check_aligned, named_columns, rows_by_segment
 from rainproof.core.files import read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
-from rainproof.core.result import Shown, aligned, at_least, at_most, short, wrapped
+from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
+from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.errors import InputError
 from rainproof.inference.resampling import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates

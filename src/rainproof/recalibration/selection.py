@@ -14,9 +14,9 @@ from rainproof.core.curve import envelope
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, Rows
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import rows as rows_text
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
+from rainproof.core.text import rows as rows_text
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
 from rainproof.recalibration.methods import METHODS
 

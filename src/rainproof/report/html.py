@@ -16,11 +16,11 @@ from pathlib import Path
 from string import Template
 from typing import Any, Literal, NamedTuple
 
-from rainproof.assessment.rankings import AssessmentSet, ReferenceCost, Standing
+from rainproof.assessment.rankings import AssessmentSet, RankedForecast, ReferenceCost
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.files import write_atomic
-from rainproof.core.result import short
+from rainproof.core.text import short
 from rainproof.errors import InputError
 from rainproof.report import pages
 from rainproof.report.pages import GRADES, downloads, fields
@@ -206,7 +206,7 @@ def _forecasts_table(found: AssessmentSet) -> str:
 class _Forecast(NamedTuple):
     """A row of the table of forecasts."""
 
-    standing: Standing | ReferenceCost
+    standing: RankedForecast | ReferenceCost
     whole: Assessment | None
 
 

@@ -12,9 +12,9 @@ from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
-from rainproof.core.result import at_most, finite, short
-from rainproof.core.result import percent as exact_percent
-from rainproof.core.result import rows as rows_text
+from rainproof.core.text import at_most, finite, short
+from rainproof.core.text import percent as exact_percent
+from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.inference.intervals import IntervalEstimate

@@ -13,9 +13,9 @@ from rainproof.assessment.costs import LABELS, TaskResult
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
-from rainproof.core.result import KEEPS_RANKING, finite, short
-from rainproof.core.result import percent as exact_percent
-from rainproof.core.result import rows as rows_text
+from rainproof.core.text import KEEPS_RANKING, finite, short
+from rainproof.core.text import percent as exact_percent
+from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
 
 
