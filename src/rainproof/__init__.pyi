@@ -46,7 +46,6 @@ from rainproof.decisions.tasks import QuadraticTask as QuadraticTask
 from rainproof.decisions.tasks import ThresholdMixture as ThresholdMixture
 from rainproof.decisions.values import ForecastValue as ForecastValue
 from rainproof.decisions.values import RiskCoverage as RiskCoverage
-from rainproof.decisions.values import ValueCurve as ValueCurve
 from rainproof.decisions.values import forecast_value as forecast_value
 from rainproof.decisions.values import risk_coverage as risk_coverage
 from rainproof.errors import ClassesWarning as ClassesWarning

@@ -47,7 +47,7 @@ def test_the_parts_are_what_their_functions_say():
     assert a.recalibrator.certificate_.n == 500
     assert a.evidence.certificate == a.recalibrator.certificate_
     value = rainproof.forecast_value(y, p, recalibrated=a.recalibrator.predict(p))
-    assert_array_equal(a.value.curve.value_recalibrated, value.curve.value_recalibrated)
+    assert_array_equal(a.value.value_recalibrated, value.value_recalibrated)
     found = a.advice_at(0.3)
     assert found.regret == a.regret(0.3)
     assert str(found) in a.to_dict()["advice"]["thresholds"][[x.threshold for x in a.advice].index(0.3)]["text"]

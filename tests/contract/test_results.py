@@ -83,7 +83,8 @@ def results(y, p):
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
     found += [rainproof.grade_table(y, p)]
     found += [rainproof.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
-    found += [rainproof.choose_grid(sample), rainproof.soft_binned_profile(sample), task, QUADRATIC]
+    found += [rainproof.choose_grid(sample), rainproof.soft_binned_profile(sample), task, QUADRATIC, task.mixture()]
+    found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)
     found += [
         fitted,

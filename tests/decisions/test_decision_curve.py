@@ -33,7 +33,7 @@ def test_thresholds_grid_and_json():
     found = rainproof.regret_curve(y, p, grid=4).decision_curve()
     assert_allclose(found.threshold, np.arange(100) / 100)
     assert (found.grid, found.n) == (4, 5)
-    assert repr(found) == "DecisionCurve(100 thresholds, grid=4, n=5)"
+    assert repr(found) == "DecisionCurve(grid=4, n=5)"
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
     with pytest.raises(ValueError, match="read-only"):

@@ -98,9 +98,7 @@ def test_how_it_prints():
         "       2    0.3333    1.0000  <- best\n"
         "       4    0.6667    1.0000"
     )  # fmt: skip
-    assert "Act on multiples of <b>1/2</b> (3 rows)" in choice._repr_html_()
-    assert choice._repr_html_().count("<tr>") == 3
-    assert choice._repr_html_().count("*") == 1
+    assert choice._repr_html_().count("best") == 1
     data = json.loads(json.dumps(choice.to_dict()))
     assert data["losses"] == choice.losses.tolist()
     assert data["bounds"] == choice.bounds.tolist()

@@ -123,7 +123,7 @@ def test_by_hand():
     assert (swap.action, swap.replacement, swap.saves, swap.weight, swap.share) == ("treat", "wait", 1 / 32, 6, 0.75)
     each = swap_regret(y, p, COSTS, per="prediction")
     assert (each.in_units, each.swaps[0].weight) == (10 / 8, 1)  # 0.3 comes true 1 time in 5, where it does not matter
-    assert repr(r) == "SwapRegret(value=0.03125, best_swap={'treat': 'wait'}, per='action', n=8)"
+    assert repr(r) == "SwapRegret(value=0.03125, in_units=1.25, per='action', n=8, weighted=False)"
     assert str(r) == (
         "Swapping actions in hindsight saves 3.12% of what is at stake (1.25 per row) on 8 rows.\n"
         "  Replace 'treat' by 'wait': saves 3.12% of what is at stake, on 6 rows."
@@ -216,7 +216,6 @@ def test_a_quadratic_task_shows_the_swaps_that_save_most():
     assert all(swap.replacement in (0, 1) for swap in r.swaps)
     assert sum(s.saves for s in r.swaps) < r.value
     assert repr(r).startswith("SwapRegret(value=0.1")
-    assert "best_swap=<100 swaps>" in repr(r)
     assert str(r).endswith("\n  ... and 90 more.")
     assert str(swap_regret([0, 1], [0.5, 0.5], DecisionTask.quadratic())) == (
         "No swap of actions would have saved anything on 2 rows."

@@ -106,7 +106,7 @@ def test_the_mixture_fits_the_scale(task):
     assert mix.weight @ mix.threshold <= 1 + 1e-12
     assert mix.density == 0
     assert not mix.threshold.flags.writeable
-    assert repr(mix) == f"ThresholdMixture({len(mix.threshold)} thresholds, density=0)"
+    assert repr(mix) == "ThresholdMixture(density=0)"
 
 
 def test_ties_go_up_dominated_and_equal_actions_are_never_chosen():

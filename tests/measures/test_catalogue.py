@@ -21,7 +21,7 @@ def test_measure_all_is_each_measure_on_its_own():
     assert len(every) == len(rainproof.list_measures())
     for name, measure in rainproof.list_measures().items():
         assert every[name] == measure.function(Y, P, sample_weight=w, **measure.options)
-    assert every.to_dict() == {"n": 8, "values": dict(every)}
+    assert every.to_dict() == {"result": "measure_all", "n": 8, "values": dict(every)}
     words = np.where(Y, "yes", "no")
     assert dict(rainproof.measure_all(words, P, pos_label="yes")) == dict(rainproof.measure_all(rainproof.Sample(Y, P)))
 

@@ -162,7 +162,7 @@ def test_the_value_of_a_forecast_draws_its_curves():
     ax, upper = v.plot(), "recalibrated on these rows (isotonic), an upper estimate"
     drawn = {"forecast as it is": "value", upper: "value_recalibrated", "perfect foresight": "value_perfect"}
     for label, name in drawn.items():
-        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([v.curve.threshold, getattr(v.curve, name)]))
+        assert_array_equal(line(ax, label).get_xydata(), np.column_stack([v.threshold, getattr(v, name)]))
     assert (ax.get_xlim(), ax.get_title()) == ((0, 1), "Value of the forecast")
     y, p = [0, 1, 1, 0], [0.1, 0.3, 0.6, 0.8]
     line(rainproof.forecast_value(y, p, recalibrated=p).plot(), "recalibrated")
@@ -183,10 +183,10 @@ def test_the_value_for_rare_events_is_on_a_logit_axis(outcome):
     ax = v.plot()
     assert ax.get_xscale() == "logit"
     low, high = ax.get_xlim()
-    assert low < v.curve.event_rate < high
+    assert low < v.event_rate < high
     drawn = line(ax, "forecast as it is").get_xydata()
-    assert {*zip(v.curve.threshold, v.curve.value, strict=True)} <= {*map(tuple, drawn)}
-    between = drawn[(drawn[:, 0] > low) & (drawn[:, 0] < high) & ~np.isin(drawn[:, 0], v.curve.threshold)]
+    assert {*zip(v.threshold, v.value, strict=True)} <= {*map(tuple, drawn)}
+    between = drawn[(drawn[:, 0] > low) & (drawn[:, 0] < high) & ~np.isin(drawn[:, 0], v.threshold)]
     assert len(between) > 100
     assert_allclose(between[:, 1], v(between[:, 0]), atol=1e-15)
 

@@ -95,7 +95,7 @@ def test_the_band_of_few_rows_is_inside_the_chart(browser, tmp_path):
     p = rng.random(20)
     with report_cases.quickly():
         a = rainproof.assess(rng.random(20) < 0.9, p, measures=[], n_resamples=19, rng=0)
-    assert a.null_band.value_high.max() > 1.1 * a.value.curve.value_perfect.max()
+    assert a.null_band.value_high.max() > 1.1 * a.value.value_perfect.max()
     to_html(a, tmp_path / "few.html")
     browser.open(tmp_path / "few.html")
     path = browser.run(f"return {drawn('value', 'fill', 'band')}.getAttribute('d')")

@@ -184,9 +184,8 @@ def test_who_loses_most_is_a_person_with_a_threshold():
     assert said[0] in found
     assert f"net benefit {said[1]}" in found
     assert f"instead of {said[2]})" in found
-    same = replace(a.value.curve, value_recalibrated=a.value.curve.value)
     parts = copy.copy(a._parts)
-    parts.value = replace(a.value, curve=same)
+    parts.value = replace(a.value, value_recalibrated=a.value.value)
     assert "Who loses most" not in to_html(replace(a, _parts=parts))
     slight = replace(a.evidence.certificate, gain_estimate=0.0)
     assert "Who loses most" not in to_html(replace(a, evidence=replace(a.evidence, certificate=slight)))

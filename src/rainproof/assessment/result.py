@@ -326,7 +326,7 @@ class Assessment:
 
     def _value(self) -> dict[str, Any]:
         """The curves at no more points than a chart can show."""
-        curve = self.value.thinned(_POINTS).curve
+        curve = self.value.thinned(_POINTS)
         names = ("threshold", "value", "value_recalibrated", "value_perfect")
         null = self.null_band
         return {

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,12 +19,8 @@ from rainproof.core.arrays import Floats, Frozen, freeze, run_in_threads
 from rainproof.core.cells import RoundedSample
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import as_numbers, check_probabilities
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.errors import InputError
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 _ABOVE_0 = np.nextafter(0.0, 1.0)
 _BELOW_1 = np.nextafter(1.0, 0.0)
@@ -501,8 +497,8 @@ class FlaggedCases(NamedTuple):
         return benefit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class DecisionCurve(Shown, Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class DecisionCurve(Result):
     """Net benefit against threshold, on these rows: true positives per row, less false positives at the odds.
 
     Never acting has a net benefit of 0 at every threshold.
@@ -523,23 +519,10 @@ class DecisionCurve(Shown, Frozen):
         The number of rows.
     """
 
+    _kind = "decision_curve"
     threshold: Floats
     forecast: Floats
     best: Floats
     always: Floats
     grid: int | None
     n: int
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.decision_curve`."""
-        from rainproof.plots import decision_curve
-
-        return decision_curve(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        arrays = {name: getattr(self, name).tolist() for name in ("threshold", "forecast", "best", "always")}
-        return {"result": "decision_curve", "grid": self.grid, "n": self.n, **arrays}
-
-    def __repr__(self) -> str:
-        return f"DecisionCurve({len(self.threshold)} thresholds, grid={self.grid}, n={self.n})"

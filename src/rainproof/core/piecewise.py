@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.arrays import Floats
 from rainproof.core.door import ColumnNames, as_probabilities, explain_probabilities
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.errors import InputError
 
 UNIT = 2.0**52
@@ -28,8 +28,8 @@ _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
 _NAMES = ColumnNames(prob="p")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PiecewiseMap(Shown, Frozen):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PiecewiseMap(Result):
     """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]`` from ``edges[k]`` on.
 
     Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and ONNX give the same
@@ -44,6 +44,7 @@ class PiecewiseMap(Shown, Frozen):
         The value at the lower edge of each piece, and how steep the piece is.
     """
 
+    _shown = ("rises",)
     edges: Floats
     start: Floats
     slope: Floats
@@ -120,10 +121,6 @@ class PiecewiseMap(Shown, Frozen):
         """Whether a larger prediction never gets a smaller value."""
         end = self.start + np.diff(self.edges) * self.slope
         return bool((self.slope >= 0).all() and (end[:-1] <= self.start[1:]).all())
-
-    def to_dict(self) -> dict[str, list[float]]:
-        """Return the map in built-in types, ready for JSON."""
-        return {name: getattr(self, name).tolist() for name in ("edges", "start", "slope")}
 
     @classmethod
     def from_dict(cls, data: Any) -> PiecewiseMap:

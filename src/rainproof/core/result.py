@@ -44,8 +44,7 @@ class Result(Frozen):
     def __repr__(self) -> str:
         names = self._shown or [name for name in field_names(self) if _is_single(getattr(self, name))]
         shown = ((name, getattr(self, name)) for name in names)
-        said = (f"{name}={x:.6g}" if isinstance(x, float) else f"{name}={x!r}" for name, x in shown if x is not None)
-        return f"{type(self).__name__}({', '.join(said)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={_brief(x)}' for name, x in shown if x is not None)})"
 
     def _repr_html_(self) -> str:
         if type(self).__str__ is not object.__str__:
@@ -109,6 +108,13 @@ def plain(value: Any) -> Any:
 
 def _is_single(value: Any) -> bool:
     return isinstance(value, bool | int | float | str)
+
+
+def _brief(value: Any) -> str:
+    """A value in the representation of a result: numbers to six digits."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_brief, value))})"
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 class Shown:

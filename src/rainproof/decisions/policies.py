@@ -7,26 +7,21 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Frozen, available_threads, freeze, run_in_threads
+from rainproof.core.arrays import Floats, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
 from rainproof.core.door import ColumnNames, as_probabilities, check_aligned, explain_probabilities, refuse_masked
 from rainproof.core.files import check_document, read_json, write_atomic
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import rows
 from rainproof.decisions._rounding import choose, key_of, name_bytes, name_objects, name_text
 from rainproof.decisions.tasks import DecisionTask, as_finite, check_task
 from rainproof.errors import InputError
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -85,8 +80,8 @@ def explain_ids(ids: NDArray[Any]) -> InputError | None:
 _ROUNDING = 1e-12  # losses within this count as equal
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class GridChoice(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class GridChoice(Result):
     """The largest loss of any decision on predictions rounded to each grid, and the grid with the smallest.
 
     Attributes
@@ -107,6 +102,7 @@ class GridChoice(Frozen):
         The number of rows.
     """
 
+    _kind = "choose_grid"
     grid: int
     loss: float
     bound: float
@@ -115,44 +111,11 @@ class GridChoice(Frozen):
     bounds: Floats
     n: int
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the loss of each grid into axes (default: new ones); see `rainproof.plots.grid_choice`."""
-        from rainproof.plots import grid_choice
-
-        return grid_choice(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        return {
-            "result": "choose_grid",
-            "grid": self.grid,
-            "loss": self.loss,
-            "bound": self.bound,
-            "n": self.n,
-            "grids": self.grids.tolist(),
-            "losses": self.losses.tolist(),
-            "bounds": self.bounds.tolist(),
-        }
-
-    def __repr__(self) -> str:
-        return f"GridChoice(grid={self.grid}, loss={self.loss:.6g}, bound={self.bound:.6g}, n={self.n})"
-
     def __str__(self) -> str:
         lines = [f"{'grid':>8}  {'loss':>8}  {'bound':>8}"]
-        for m, loss, bound in self._rows():
+        for m, loss, bound in zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True):
             lines.append(f"{m:>8}  {loss:8.4f}  {bound:8.4f}{'  <- best' * (m == self.grid)}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{loss:.4f}</td><td>{bound:.4f}</td></tr>"
-            for m, loss, bound in self._rows()
-        )
-        head = "<tr><th>grid</th><th>CDL(S<sub>m</sub>)</th><th>2 SCDL<sub>m</sub> + 2/m</th></tr>"
-        return f"<p>Act on multiples of <b>1/{self.grid}</b> ({rows(self.n)})</p><table>{head}{body}</table>"
-
-    def _rows(self) -> list[tuple[int, float, float]]:
-        return list(zip(self.grids.tolist(), self.losses.tolist(), self.bounds.tolist(), strict=True))
 
 
 def choose_grid(
@@ -265,7 +228,7 @@ _NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
-class RoundingPolicy(Shown):
+class RoundingPolicy(Result):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
     Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of

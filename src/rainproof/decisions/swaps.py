@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import check_grid
 from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, Response, check_task, decision_with
 from rainproof.errors import InputError
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 _ROUNDING = 1e-15  # losses up to this are rounding error
 
@@ -32,8 +28,8 @@ class WorstThreshold(NamedTuple):
     regret: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RegretCurve(Shown, Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class RegretCurve(Result):
     """The regret curve: the loss at every decision threshold. Call it with thresholds.
 
     Attributes
@@ -54,6 +50,8 @@ class RegretCurve(Shown, Frozen):
         The number of rows.
     """
 
+    _kind = "regret_curve"
+    _shown = ("loss", "worst", "swaps", "grid", "n")
     threshold: Floats
     regret: Floats
     worst: WorstThreshold
@@ -62,7 +60,7 @@ class RegretCurve(Shown, Frozen):
     swaps: Swaps
     grid: int | None
     n: int
-    _curve: SwapCurve = field(repr=False)
+    _curve: SwapCurve
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the regret at thresholds in [0, 1]; at a jump, the larger value."""
@@ -98,31 +96,6 @@ class RegretCurve(Shown, Frozen):
             grid=self.grid,
             n=self.n,
         )
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.regret`."""
-        from rainproof.plots import regret
-
-        return regret(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        return {
-            "result": "regret_curve",
-            "loss": self.loss,
-            "worst": {"threshold": self.worst.threshold, "regret": self.worst.regret},
-            "worst_task": self.worst_task and self.worst_task.to_dict(),
-            "swaps": self.swaps,
-            "grid": self.grid,
-            "n": self.n,
-            "threshold": self.threshold.tolist(),
-            "regret": self.regret.tolist(),
-        }
-
-    def __repr__(self) -> str:
-        grid = "" if self.grid is None else f", grid={self.grid}"
-        worst = f"worst=({self.worst.threshold:.6g}, {self.worst.regret:.6g})"
-        return f"RegretCurve(loss={self.loss:.6g}, {worst}, swaps={self.swaps!r}{grid}, n={self.n})"
 
     def __str__(self) -> str:
         grid = "" if self.grid is None else f" rounded to 1/{self.grid}"
@@ -274,8 +247,8 @@ def worst_task(chord: Chord) -> FiniteTask | None:
 _PRINTED = 10  # swaps
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SwapRegret(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class SwapRegret(Result):
     """The swap regret of a decision, and the swaps that would have saved it.
 
     Attributes
@@ -296,6 +269,7 @@ class SwapRegret(Shown):
         Whether the rows have weights.
     """
 
+    _kind = "swap_regret"
     value: float
     in_units: float
     swaps: tuple[ActionSwap, ...]
@@ -312,19 +286,6 @@ class SwapRegret(Shown):
             best.setdefault(swap.action, swap.replacement)
         return best
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        return {
-            "result": "swap_regret",
-            "value": self.value,
-            "in_units": self.in_units,
-            "per": self.per,
-            "n": self.n,
-            "weighted": self.weighted,
-            "swaps": [{name: getattr(swap, name) for name in ActionSwap.__slots__} for swap in self.swaps],
-            "task": self.task.to_dict(),
-        }
-
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence for each of the ten swaps that save most, the best first."""
@@ -334,11 +295,6 @@ class SwapRegret(Shown):
             f"stake, on {f'{swap.share:.1%} of the weight' if self.weighted else rows(swap.weight)}."
             for swap in self.swaps[:_PRINTED]
         )
-
-    def __repr__(self) -> str:
-        best = self.best_swap
-        shown = repr(best) if len(best) <= _PRINTED else f"<{len(best)} swaps>"
-        return f"SwapRegret(value={self.value:.6g}, best_swap={shown}, per={self.per!r}, n={self.n})"
 
     def __str__(self) -> str:
         if not self.swaps:

@@ -9,20 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import as_numbers, check_probabilities, refuse_masked
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
-
-if TYPE_CHECKING:
-    from rainproof.core.sample import Sample
 
 
 def decision_with(thresholds: Sequence[float]) -> str:
@@ -158,8 +155,8 @@ class Response(Protocol):
     def probabilities(self, p: Any, /) -> Any: ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ActionSwap:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ActionSwap(Result):
     """One change of actions: wherever `action` was taken, take `replacement`.
 
     Attributes
@@ -188,8 +185,8 @@ class ActionSwap:
 _TWO = ("wait", "act")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ThresholdMixture(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ThresholdMixture(Result):
     """A task as a mixture of thresholds: its regret is theirs, summed with these weights.
 
     Attributes
@@ -206,11 +203,8 @@ class ThresholdMixture(Frozen):
     weight: Floats
     density: float
 
-    def __repr__(self) -> str:
-        return f"ThresholdMixture({len(self.threshold)} thresholds, density={self.density:g})"
 
-
-class DecisionTask(Shown, ABC):
+class DecisionTask(Result, ABC):
     r"""A decision: its actions, and the payoff of each with the event and without it.
 
     Create one with `from_costs`, `threshold`, `from_payoffs` or `quadratic`. Whoever trusts a probability p takes the
@@ -248,7 +242,8 @@ class DecisionTask(Shown, ABC):
     """
 
     __slots__ = ()
-    kind: ClassVar[str]  # stands under "task" in `to_dict`
+    _also = ("task",)
+    task: ClassVar[str]  # the type
     actions: tuple[str, ...]
     thresholds: tuple[float, ...]
 
@@ -351,9 +346,9 @@ class DecisionTask(Shown, ABC):
         types: list[type[DecisionTask]] = [FiniteTask, QuadraticTask]
         kind = data.get("task") if isinstance(data, Mapping) else None
         for found in types:
-            if kind == found.kind:
+            if kind == found.task:
                 return found._from_dict(data)
-        kinds = " or ".join(repr(known.kind) for known in types)
+        kinds = " or ".join(repr(known.task) for known in types)
         raise InputError(f"a task must be a dict with 'task' either {kinds}; it has {kind!r}")
 
     @property
@@ -395,10 +390,6 @@ class DecisionTask(Shown, ABC):
         is the regret curve (`rainproof.regret_curve`), at each threshold its limit from the left, as ties go to the
         action for higher probabilities. Neither :math:`\int (1-\mu)\,d\nu` nor :math:`\int \mu\,d\nu` exceeds 1.
         """
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the task in built-in types, ready for JSON; `from_dict` reads it."""
 
     @classmethod
     @abstractmethod
@@ -459,7 +450,7 @@ class FiniteTask(DecisionTask):
     single probabilities only, is never chosen: see `dominated`. Of actions with equal payoffs only the first is chosen.
     """
 
-    kind: ClassVar[str] = "actions"
+    task: ClassVar[str] = "actions"
     actions: tuple[str, ...]
     payoffs: tuple[tuple[float, float], ...]
     order: tuple[int, ...]
@@ -508,16 +499,6 @@ class FiniteTask(DecisionTask):
         chosen = self.matrix[list(self.order)]
         weight = np.diff(chosen[:, 1] - chosen[:, 0]) / self.scale
         return ThresholdMixture(threshold=np.array(self.thresholds), weight=weight, density=0.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the task in built-in types, ready for JSON; `DecisionTask.from_dict` reads it."""
-        return {
-            "task": self.kind,
-            "actions": list(self.actions),
-            "payoffs": [list(row) for row in self.payoffs],
-            "order": list(self.order),
-            "thresholds": list(self.thresholds),
-        }
 
     @classmethod
     def _from_dict(cls, data: Mapping[str, Any]) -> FiniteTask:
@@ -643,7 +624,7 @@ _SHOWN = 100  # swaps that are kept
 class QuadraticTask(DecisionTask):
     """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see `DecisionTask.quadratic`."""
 
-    kind: ClassVar[str] = "quadratic"
+    task: ClassVar[str] = "quadratic"
     actions = ()
     thresholds = ()
 
@@ -664,10 +645,6 @@ class QuadraticTask(DecisionTask):
     def mixture(self) -> ThresholdMixture:
         """Return the mixture of all thresholds in equal parts."""
         return ThresholdMixture(threshold=np.zeros(0), weight=np.zeros(0), density=2.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the task in built-in types, ready for JSON; `DecisionTask.from_dict` reads it."""
-        return {"task": self.kind}
 
     @classmethod
     def _from_dict(cls, _data: Mapping[str, Any]) -> QuadraticTask:

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import sum_cells
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.curve import recalibrated as isotonic_blocks
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_probabilities
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import percent, rows
 from rainproof.decisions.tasks import show_threshold
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 Recalibration = Literal["isotonic", "given"]
 
 _ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ValueCurve(Frozen):
-    """The value at every threshold mu, per row, where a false alarm costs mu and a miss 1 - mu.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ForecastValue(Result):
+    """What a forecast is worth on these rows, at every decision threshold mu. Call it with thresholds.
 
-    The curves are linear between the points; where one jumps the threshold occurs twice, with both values.
+    The value is per row, where a false alarm costs mu and a miss 1 - mu. The curves are linear between the points;
+    where one jumps the threshold occurs twice, with both values.
 
     Attributes
     ----------
@@ -44,15 +41,30 @@ class ValueCurve(Frozen):
         The same after recalibration.
     value_perfect : ndarray
         The same for perfect foresight: the most that any forecast can gain.
+    relative : ndarray
+        The relative value, ``value / value_perfect``: 1 is perfect, 0 as good as no forecast, negative worse. Limits
+        where nothing is at stake (thresholds 0 and 1); NaN if all outcomes are the same.
     event_rate : float
         The share of events among the rows.
+    recalibration : {"isotonic", "given"}
+        What `value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate, or the
+        recalibrated predictions that were given.
+    grid : int or None
+        The grid of the sample, if it is compressed.
+    n : int
+        The number of rows.
     """
 
+    _kind = "forecast_value"
     threshold: Floats
     value: Floats
     value_recalibrated: Floats
     value_perfect: Floats
+    relative: Floats
     event_rate: float
+    recalibration: Recalibration
+    grid: int | None
+    n: int
 
     @property
     def net_benefit(self) -> Floats:
@@ -67,73 +79,23 @@ class ValueCurve(Frozen):
         freeze(benefit)
         return benefit
 
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ForecastValue(Shown, Frozen):
-    """What a forecast is worth on these rows, at every decision threshold. Call it with thresholds.
-
-    Attributes
-    ----------
-    curve : ValueCurve
-        The value of the predictions as they are, recalibrated, and of perfect foresight, over the thresholds.
-    relative : ndarray
-        The relative value at the same points, ``value / value_perfect``: 1 is perfect, 0 as good as no forecast,
-        negative worse. Limits where nothing is at stake (thresholds 0 and 1); NaN if all outcomes are the same.
-    recalibration : {"isotonic", "given"}
-        What `curve.value_recalibrated` is of: the isotonic regression on these same rows, an upper estimate, or
-        the recalibrated predictions that were given.
-    grid : int or None
-        The grid of the sample, if it is compressed.
-    n : int
-        The number of rows.
-    """
-
-    curve: ValueCurve
-    relative: Floats
-    recalibration: Recalibration
-    grid: int | None
-    n: int
-
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
-        return self._at(check_probabilities(threshold, "threshold"), self.curve.value)
+        return self._at(check_probabilities(threshold, "threshold"), self.value)
 
     def thinned(self, points: int) -> ForecastValue:
-        """The same with about so many points of the curve, from 0 to 1: as many as a chart can show."""
-        curve = self.curve
-        some = np.unique(np.linspace(0, len(curve.threshold) - 1, points).astype(np.int64))
-        names = ("threshold", "value", "value_recalibrated", "value_perfect")
-        columns = {name: getattr(curve, name)[some] for name in names}
-        return replace(self, curve=ValueCurve(event_rate=curve.event_rate, **columns), relative=self.relative[some])
+        """The same with about so many points of the curves, from 0 to 1: as many as a chart can show."""
+        some = np.unique(np.linspace(0, len(self.threshold) - 1, points).astype(np.int64))
+        names = ("threshold", "value", "value_recalibrated", "value_perfect", "relative")
+        return replace(self, **{name: getattr(self, name)[some] for name in names})
 
     def _at(self, mu: Floats, values: Floats) -> Any:
         """One of the curve's columns at thresholds."""
-        at = self.curve.threshold
+        at = self.threshold
         right = np.maximum(np.searchsorted(at, mu), 1)  # the first point from mu on: a jump's value from the left
         share = (mu - at[right - 1]) / (at[right] - at[right - 1])
         found = (1 - share) * values[right - 1] + share * values[right]
         return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curves into axes (default: new ones) and return them; see `rainproof.plots.forecast_value`."""
-        from rainproof.plots import forecast_value
-
-        return forecast_value(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON; values that are not finite are None."""
-        curve = self.curve
-        arrays = {
-            name: getattr(curve, name).tolist()
-            for name in ("threshold", "value", "value_recalibrated", "value_perfect")
-        }
-        relative = [x if np.isfinite(x) else None for x in self.relative.tolist()]
-        about = {"recalibration": self.recalibration, "grid": self.grid, "n": self.n, "event_rate": curve.event_rate}
-        return {"result": "forecast_value", **about, **arrays, "relative": relative}
-
-    def __repr__(self) -> str:
-        best = "" if self._best is None else f"largest_relative={self.relative[self._best]:.6g}, "
-        return f"ForecastValue({best}event_rate={self.curve.event_rate:.6g}, n={self.n})"
 
     def __str__(self) -> str:
         return " ".join([self._worth(), *self._largest(), self._worse()])
@@ -145,11 +107,11 @@ class ForecastValue(Shown, Frozen):
         if not some.size:
             return None
         equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
-        return int(equal[self.curve.value_perfect[equal].argmax()])
+        return int(equal[self.value_perfect[equal].argmax()])
 
     def _worth(self) -> str:
         on = f"On {'this row' if self.n == 1 else f'these {rows(self.n)}'} the forecast is"
-        where = _where(self.curve, 1.0)
+        where = self._where(1.0)
         if where is None:
             return f"{on} never better than no forecast (always or never acting, whichever is better)."
         return f"{on} better than no forecast (always or never acting, whichever is better) at thresholds {where}."
@@ -159,44 +121,43 @@ class ForecastValue(Shown, Frozen):
             return ["All outcomes are the same, so no forecast can be."]
         if self.relative[self._best] <= _ROUNDING:
             return []
-        share, at = percent(round(float(self.relative[self._best]), 3)), self.curve.threshold[self._best]
+        share, at = percent(round(float(self.relative[self._best]), 3)), self.threshold[self._best]
         largest = f"Its largest relative value is {share} of what perfect foresight gains"
         return [f"{largest}, at the threshold {show_threshold(at)}."]
 
     def _worse(self) -> str:
-        where = _where(self.curve, -1.0)
+        where = self._where(-1.0)
         if where is None:
             return "It is worse than no forecast at no threshold."
-        low = int(self.curve.value.argmin())
-        mu = float(self.curve.threshold[low])
+        low = int(self.value.argmin())
+        mu = float(self.threshold[low])
         return (
             f"It is worse than no forecast at thresholds {where}; most at {show_threshold(mu)}: by "
-            f"{-self.curve.value[low]:.3g} per row, where a false alarm costs {show_threshold(mu)} and a miss "
+            f"{-self.value[low]:.3g} per row, where a false alarm costs {show_threshold(mu)} and a miss "
             f"{show_threshold(1 - mu)}."
         )
 
+    def _where(self, sign: float) -> str | None:
+        """The thresholds at which the value has a sign, in words; None if there are none.
 
-def _where(curve: ValueCurve, sign: float) -> str | None:
-    """The thresholds at which the value has a sign, in words; None if there are none.
-
-    The range that is named first is the one in which the value adds up to most.
-    """
-    least = _ROUNDING * (float(curve.value_perfect.max()) or 1.0)
-    start, end = sign * curve.value[:-1], sign * curve.value[1:]
-    left, right = curve.threshold[:-1], curve.threshold[1:]
-    some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
-    if not some.size:
-        return None
-    start, end, left, right = start[some], end[some], left[some], right[some]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        root = left + (right - left) * (start / (start - end))
-    left, right = np.where(start < 0, root, left), np.where(end < 0, root, right)
-    number = np.append(0, np.cumsum(left[1:] > right[:-1]))  # of the range that a piece belongs to
-    area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
-    main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())  # the first of equals
-    first = f"from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
-    others = len(area) - 1
-    return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
+        The range that is named first is the one in which the value adds up to most.
+        """
+        least = _ROUNDING * (float(self.value_perfect.max()) or 1.0)
+        start, end = sign * self.value[:-1], sign * self.value[1:]
+        left, right = self.threshold[:-1], self.threshold[1:]
+        some = np.flatnonzero((np.maximum(start, end) > least) & (left < right))
+        if not some.size:
+            return None
+        start, end, left, right = start[some], end[some], left[some], right[some]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = left + (right - left) * (start / (start - end))
+        left, right = np.where(start < 0, root, left), np.where(end < 0, root, right)
+        number = np.append(0, np.cumsum(left[1:] > right[:-1]))  # of the range that a piece belongs to
+        area = np.bincount(number, (right - left) * (np.maximum(start, 0.0) + np.maximum(end, 0.0)))
+        main = np.flatnonzero(number == (area >= area.max() * (1 - _ROUNDING)).argmax())  # the first of equals
+        first = f"from {show_threshold(left[main[0]])} to {show_threshold(right[main[-1]])}"
+        others = len(area) - 1
+        return first if not others else f"{first} (and in {others} other range{'s' * (others > 1)})"
 
 
 def forecast_value(
@@ -233,7 +194,7 @@ def forecast_value(
     Returns
     -------
     ForecastValue
-        `curve` (value at each threshold), `relative` (as a share of perfect foresight), `plot()`; prints where the
+        `value` at each `threshold`, `relative` (as a share of perfect foresight), `plot()`; prints where the
         forecast is worth something and where it is worse than none.
 
     Notes
@@ -282,15 +243,17 @@ def forecast_value(
     edges = np.unique(np.concatenate([[0.0, rate, 1.0], table.prob, other.prob]))
     value, relative = _values(table, edges, rate)
     mu = np.repeat(edges, 2)[1:-1]
-    curve = ValueCurve(
+    return ForecastValue(
         threshold=mu,
         value=value,
         value_recalibrated=_values(other, edges, rate)[0],
         value_perfect=np.minimum(mu * (negative / (positive + negative)), (1 - mu) * rate),
+        relative=relative,
         event_rate=rate,
+        recalibration="isotonic" if recalibrated is None else "given",
+        grid=sample.grid,
+        n=sample.n,
     )
-    kind: Recalibration = "isotonic" if recalibrated is None else "given"
-    return ForecastValue(curve=curve, relative=relative, recalibration=kind, grid=sample.grid, n=sample.n)
 
 
 def value_at(table: DistinctTable, threshold: Floats) -> Floats:
@@ -335,8 +298,8 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
     return value, relative
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RiskCoverage(Shown, Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class RiskCoverage(Result):
     """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains below it.
 
     Attributes
@@ -354,25 +317,12 @@ class RiskCoverage(Shown, Frozen):
         The number of rows.
     """
 
+    _kind = "risk_coverage"
     threshold: Floats
     coverage: Floats
     risk: Floats
     area: float
     n: int
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curve into axes (default: new ones) and return them; see `rainproof.plots.risk_coverage`."""
-        from rainproof.plots import risk_coverage
-
-        return risk_coverage(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        arrays = {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
-        return {"result": "risk_coverage", "area": self.area, "n": self.n, **arrays}
-
-    def __repr__(self) -> str:
-        return f"RiskCoverage(area={self.area:.6g}, n={self.n})"
 
 
 def risk_coverage(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from rainproof.core.curve import Swaps
+from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite
+from rainproof.core.text import aligned, html_rows, rows
 from rainproof.measures.binned import (
     binned_calibration_error,
     cutoff_calibration_error,
@@ -105,14 +105,14 @@ class Catalogue(Mapping[str, Measure]):
         return next((measure for measure in self.entries if measure.function is function and not measure.options), None)
 
     def __repr__(self) -> str:
-        return _text([_HEADER, *map(_cells, self.entries)])
+        return _text(_HEADER, map(_cells, self.entries))
 
     def _repr_html_(self) -> str:
-        return _html([_HEADER, *map(_cells, self.entries)])
+        return f"<table>{html_rows(_HEADER, list(map(_cells, self.entries)))}</table>"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class Measurements(Mapping[str, float]):
+class Measurements(Result, Mapping[str, float]):
     """The value of every measure by name; prints as a table.
 
     Attributes
@@ -137,17 +137,16 @@ class Measurements(Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return built-in types, ready for JSON (an infinite log score becomes None)."""
-        return {"n": self.n, "values": {name: finite(value) for name, value in self.values_by_name.items()}}
+        return {"result": "measure_all", "n": self.n, "values": plain(self.values_by_name)}
 
     def _rows(self) -> list[tuple[str, ...]]:
-        head = ("measure", "symbol", "value", "a small value bounds the regret of")
-        return [head, *((m.name, m.symbol, f"{self[m.name]:.6f}", m.actionable) for m in CATALOGUE.entries)]
+        return [(m.name, m.symbol, f"{self[m.name]:.6f}", m.actionable) for m in CATALOGUE.entries]
 
     def __repr__(self) -> str:
-        return f"{_text(self._rows())}\n{self.n:,} rows"
+        return f"{_text(_VALUES, self._rows())}\n{rows(self.n)}"
 
     def _repr_html_(self) -> str:
-        return _html(self._rows())
+        return f"<table>{html_rows(_VALUES, self._rows())}</table>"
 
 
 def list_measures() -> Catalogue:
@@ -203,6 +202,7 @@ def measure_all(
     return Measurements(values_by_name={name: measure(sample) for name, measure in CATALOGUE.items()}, n=sample.n)
 
 
+_VALUES = ("measure", "symbol", "value", "a small value bounds the regret of")
 _HEADER = ("name", "symbol", "range", "cost", "bounds the regret of", "error on T rows", "reference")
 
 
@@ -211,18 +211,9 @@ def _cells(measure: Measure) -> tuple[str, ...]:
     return m.name, m.symbol, f"[{m.range[0]:g}, {m.range[1]:g}]", m.cost, m.actionable, m.testable, m.reference
 
 
-def _text(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+def _text(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
+    lines = aligned([head, *body], left=len(head))
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
-
-
-def _html(rows: list[tuple[str, ...]]) -> str:
-    head, *body = (
-        "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row)
-        for tag, row in zip(["th"] + ["td"] * len(rows[1:]), rows, strict=True)
-    )
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
 
 
 _PAPER = "arXiv:2605.17749"

@@ -6,14 +6,14 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Frozen
 from rainproof.core.cells import Rounding, check_rounding
 from rainproof.core.distinct import FINEST_GRID
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import (
@@ -24,10 +24,6 @@ from rainproof.errors import (
     RainproofWarning,
     ResolutionWarning,
 )
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 TIE = 1e-12  # a loss this close to 1/m is equal to it: rounding must not decide which grid is m*
 _FINEST = 1100  # an exponent beyond those of doubles
@@ -109,8 +105,8 @@ _FEW_ROWS = 100
 _MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SoftBinnedProfile(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class SoftBinnedProfile(Result):
     """SCDL_m on every grid, and the grid m* that determines SCDL.
 
     Attributes
@@ -137,6 +133,9 @@ class SoftBinnedProfile(Frozen):
         Reasons to read the value with care.
     """
 
+    _kind = "soft_binned_profile"
+    _also = ("measure", "regret_bound", "worst_threshold")
+    measure: ClassVar[str] = "soft_binned_cdl"
     value: float
     m_star: int | float
     grids: NDArray[np.int64]
@@ -171,44 +170,6 @@ class SoftBinnedProfile(Frozen):
     def resolved(self) -> bool:
         """Whether the value is that of the rows; False if it is the smallest value that the compression can tell."""
         return bool(2 * self.m_star <= self.grids[-1]) or math.isinf(self.m_star)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw SCDL on each grid into axes (default: new ones); see `rainproof.plots.profile`."""
-        from rainproof.plots import profile
-
-        return profile(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON (an infinite `m_star` becomes None)."""
-        return {
-            "measure": "soft_binned_cdl",
-            "value": self.value,
-            "m_star": None if math.isinf(self.m_star) else self.m_star,
-            "regret_bound": self.regret_bound,
-            "worst_threshold": self.worst_threshold and list(self.worst_threshold),
-            "rounding": self.rounding,
-            "rule": self.rule,
-            "n": self.n,
-            "grids": self.grids.tolist(),
-            "losses": self.losses.tolist(),
-            "thresholds": self.thresholds.tolist(),
-            "warnings": list(self.warnings),
-        }
-
-    def __repr__(self) -> str:
-        how = f"m_star={self.m_star}, rounding={self.rounding!r}, n={self.n}"
-        how += f", rule={self.rule!r}" * (self.rule != "balance")
-        return f"SoftBinnedProfile(value={self.value:.6g}, {how})"
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><td>{m}{' *' * (m == self.m_star)}</td><td>{loss:.6f}</td><td>{1 / m:.6f}</td></tr>"
-            for m, loss in zip(self.grids.tolist(), self.losses.tolist(), strict=True)
-        )
-        return (
-            f"<p>SCDL = <b>{self.value:.4g}</b> ({self.rounding} rounding, {rows(self.n)})</p>"
-            f"<table><tr><th>m</th><th>SCDL<sub>m</sub></th><th>1/m</th></tr>{body}</table>"
-        )
 
 
 def soft_binned_cdl(
@@ -335,11 +296,11 @@ def soft_binned_profile(
     >>> y = rng.random(1000) < p**2      # the event is rarer than predicted
     >>> prof = rainproof.soft_binned_profile(y, p)
     >>> prof
-    SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', n=1000)
+    SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', rule='balance', n=1000)
     >>> prof.grids
     array([  2,   4,   8,  16,  32,  64, 128])
     >>> rainproof.soft_binned_profile(y, p, rule="first_crossing")
-    SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', n=1000, rule='first_crossing')
+    SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', rule='first_crossing', n=1000)
     """
     if rule not in get_args(Rule):
         raise InputError(f"rule must be 'balance' or 'first_crossing'; it is {rule!r}")

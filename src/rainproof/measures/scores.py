@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import ExactSum, Floats
 from rainproof.core.curve import merged, recalibrated
 from rainproof.core.distinct import DistinctTable
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite
 from rainproof.errors import InputError
 
 Rule = Literal["brier", "log"]
@@ -23,8 +23,8 @@ _Loss = Callable[[Floats, NDArray[np.bool_]], Floats]
 _BLOCK = 1 << 15  # rows per block: no copy of all the rows is made
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScoreDecomposition:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ScoreDecomposition(Result):
     """A score and its parts: ``score = reliability - resolution + uncertainty``.
 
     Attributes
@@ -45,6 +45,9 @@ class ScoreDecomposition:
         The number of rows.
     """
 
+    _kind = "score_decomposition"
+    _also = ("measure", "method")
+    method: ClassVar[str] = "isotonic"
     score: float
     reliability: float
     resolution: float
@@ -52,32 +55,10 @@ class ScoreDecomposition:
     rule: Rule
     n: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON (infinite values become None)."""
-        parts = {name: getattr(self, name) for name in ("score", "reliability", "resolution", "uncertainty")}
-        return {
-            "measure": f"{self.rule}_score",
-            "method": "isotonic",
-            **{name: finite(value) for name, value in parts.items()},
-            "n": self.n,
-        }
-
-    def __repr__(self) -> str:
-        parts = f"reliability={self.reliability:.6g}, resolution={self.resolution:.6g}"
-        return (
-            f"ScoreDecomposition(score={self.score:.6g}, {parts}, "
-            f"uncertainty={self.uncertainty:.6g}, rule={self.rule!r}, n={self.n})"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = (
-            ("reliability (miscalibration)", "", self.reliability),
-            ("resolution (discrimination)", "&minus;", self.resolution),
-            ("uncertainty (of the outcomes)", "+", self.uncertainty),
-            (f"<b>{self.rule} score</b>, {self.n:,} rows", "=", self.score),
-        )
-        cells = "".join(f"<tr><td>{text}</td><td>{sign}</td><td>{value:.6g}</td></tr>" for text, sign, value in rows)
-        return f"<table>{cells}</table>"
+    @property
+    def measure(self) -> str:
+        """The name of the score among the measures."""
+        return f"{self.rule}_score"
 
 
 def brier_score(

@@ -159,7 +159,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, curve = as_axes(ax), value.curve
+    ax, curve = as_axes(ax), value
     recalibrated = "recalibrated"
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"

@@ -119,7 +119,7 @@ def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
     ``always`` and ``never`` are costs per row, where a false alarm costs the threshold and a miss 1 minus it. The net
     benefit of never acting is 0.
     """
-    curve, mu = a.value.curve, np.array([found.threshold for found in a.advice])
+    curve, mu = a.value, np.array([found.threshold for found in a.advice])
     rate = curve.event_rate
 
     def at(values: Floats) -> list[float]:
