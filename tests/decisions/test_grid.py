@@ -117,3 +117,17 @@ def test_bad_grids_are_told_what_is_wrong(largest, message):
     with pytest.raises(rainproof.InputError) as caught:
         choose_grid(rainproof.Sample([0, 1], [0.25, 0.5]).compress(64), max_grid=largest)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("loss", "grid"), [(0.0, 2), (5e-13, 2), (2e-11, 4)])
+def test_the_coarsest_of_grids_that_are_equal_up_to_rounding(loss, grid):
+    """Calibrated rows at 1/2, and a few at 1/4: on the grid 1/2 those lose a share of their weight, else nothing."""
+
+    def found(weight):
+        w = np.array([0.75 * weight, 0.25 * weight, 0.5, 0.5])
+        return choose_grid([0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5], sample_weight=w, max_grid=8)
+
+    share = found(1.0).losses[0] * 2  # of the weight at 1/4, which is then half of all
+    choice = found(loss / share)
+    assert choice.grid == grid
+    assert choice.losses[0] - choice.losses[1] == pytest.approx(loss, rel=0.2, abs=1e-16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -335,3 +336,23 @@ def test_heavy_rows_and_large_payoffs_do_not_overflow(per):
     y, p = [0, 1, 0, 0], [0.1, 0.8, 0.8, 0.8]
     heavy = swap_regret(y, p, task, sample_weight=[1e140] * 4, per=per)
     assert heavy.value == swap_regret(y, p, task, per=per).value == 0.25
+
+
+def test_memory_grows_with_the_square_of_the_actions():
+    """Four hundred numbers to state: every pair of actions is looked at, not every three."""
+    k, rng = 400, np.random.default_rng(0)
+    stated = np.arange(k) / (k - 1)
+    task = DecisionTask.from_payoffs(np.stack([1 - stated**2, 1 - (1 - stated) ** 2], axis=1))
+    p = np.round(rng.random(5000), 2)
+    y = rng.random(5000) < p**2
+    quadratic = swap_regret(y, p, DecisionTask.quadratic())
+    tracemalloc.start()
+    try:
+        found = {per: swap_regret(y, p, task, per=per) for per in ("action", "prediction")}
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * k**2  # bytes; three indices would take 2 * 8 * k^3
+    for regret in found.values():  # numbers in steps of 1/399 lose about what all numbers do
+        assert regret.value == pytest.approx(quadratic.value, abs=1 / k)
+        assert regret.value == pytest.approx(sum(swap.saves for swap in regret.swaps), abs=1e-12)

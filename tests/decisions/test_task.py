@@ -386,3 +386,13 @@ def test_many_actions_do_not_take_for_ever():
     task = DecisionTask.from_payoffs(np.column_stack([np.cos(angle), np.sin(angle)]))
     assert len(task.thresholds) == 7999
     assert DecisionTask.from_dict(task.to_dict()) == task
+
+
+def test_thresholds_may_be_off_by_rounding_alone():
+    """At 1/2 + d the second action is better by d, of 1/2 at stake: up to a share of 1e-9 that is rounding."""
+    parts = {"actions": ("wait", "act"), "payoffs": ((1.0, 0.5), (0.5, 1.0)), "order": (0, 1)}
+    for off in (4e-10, -4e-10):
+        assert rainproof.FiniteTask(**parts, thresholds=(0.5 + off,)).thresholds == (0.5 + off,)
+    for off in (6e-10, -6e-10):
+        with pytest.raises(rainproof.InputError, match=r"thresholds must be where the payoffs cross; at 0\.5 action"):
+            rainproof.FiniteTask(**parts, thresholds=(0.5 + off,))

@@ -462,3 +462,12 @@ def test_classes_are_noticed():
         warnings.simplefilter("ignore", rainproof.FewRowsWarning)
         rainproof.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
         rainproof.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
+
+
+@pytest.mark.parametrize(("short", "m_star"), [(0.0, 4), (4e-13, 4), (1e-11, 8)])
+def test_a_loss_equal_to_the_grid_up_to_rounding_decides_m_star(short, m_star):
+    """All predictions are 1/2: SCDL_m = |q - 1/2| - 1/m. With q = 7/8 SCDL_8 is 1/4 and m* is 4, up to rounding."""
+    q = 0.5 + 0.375 * (1 - short)
+    with pytest.warns(rainproof.FewRowsWarning):
+        found = rainproof.soft_binned_profile([1, 0], [0.5, 0.5], sample_weight=[q, 1 - q])
+    assert found.m_star == m_star

@@ -525,8 +525,30 @@ class FiniteTask(DecisionTask):
         return out
 
     def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
-        mass = self._masses(sample.distinct(), response, per)
-        swaps = self._best_swaps(mass, per, sample.total_weight)
+        """Find the best replacement of each action taken, or of each group: those that save anything."""
+        mass, total = self._masses(sample.distinct(), response, per), sample.total_weight
+        payoffs, scale = self.matrix, self.scale
+        change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
+        # Shares, not weights: heavy rows times large payoffs would be too large for a double.
+        terms = (mass / total) * change
+        gain = terms.sum(axis=2)
+        real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
+        if per == "action":  # the best of all; per prediction a group is that of the action best there
+            real &= np.arange(len(payoffs)) == gain.argmax(axis=1)[:, None]
+        a, b = np.nonzero(real)
+        columns = gain[a, b], np.broadcast_to(mass.sum(axis=2), gain.shape)[a, b]
+        found = [
+            ActionSwap(
+                action=self.actions[taken],
+                replacement=self.actions[better],
+                saves=saved / scale,
+                in_units=saved,
+                weight=weight,
+                share=weight / total,
+            )
+            for taken, better, saved, weight in zip(*(column.tolist() for column in (a, b, *columns)), strict=True)
+        ]
+        swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
         return math.fsum(swap.saves for swap in swaps), swaps
 
     def _masses(self, table: DistinctTable, response: Response | None, per: Per) -> Floats:
@@ -566,31 +588,6 @@ class FiniteTask(DecisionTask):
             rule = "response.probabilities must be probabilities that add up to 1"
             raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
         return taken
-
-    def _best_swaps(self, mass: Floats, per: Per, total: float) -> tuple[ActionSwap, ...]:
-        """Find the best replacement of each action taken, or of each group; those that save anything, best first."""
-        payoffs = self.matrix
-        change = payoffs[None] - payoffs[:, None]  # from action a to action b, by outcome
-        # Shares, not weights: heavy rows times large payoffs would be too large for a double.
-        terms = (mass / total)[:, :, None] * change[:, None]
-        gain = terms.sum(axis=3)
-        real = gain > _ROUNDING * np.abs(terms).sum(axis=3)
-        best = gain.argmax(axis=2) if per == "action" else np.broadcast_to(np.arange(mass.shape[1]), mass.shape[:2])
-        found = []
-        for a, g in np.ndindex(mass.shape[:2]):
-            if real[a, g, b := best[a, g]]:
-                saved, weight = float(gain[a, g, b]), float(mass[a, g].sum())
-                found.append(
-                    ActionSwap(
-                        action=self.actions[a],
-                        replacement=self.actions[b],
-                        saves=saved / self.scale,
-                        in_units=saved,
-                        weight=weight,
-                        share=weight / total,
-                    )
-                )
-        return tuple(sorted(found, key=lambda swap: -swap.saves))
 
     def _index(self, name: Any) -> int:
         if name not in self.actions:
