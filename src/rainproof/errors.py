@@ -15,40 +15,84 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class RainproofError(Exception):
     """Base class of all errors that rainproof raises on purpose."""
 
 
+class Place(NamedTuple):
+    """Where a value stands: ``p[17] of a.csv``."""
+
+    column: str
+    row: int
+    source: str = ""  # the name of the source, where there are several
+
+    def __str__(self) -> str:
+        return f"{self.column}[{self.row}]{self.source and f' of {self.source}'}"
+
+
 class InputError(RainproofError, ValueError):
     """The data or an argument breaks a rule; the message names the rule, the count and the first offender.
 
+    The message is `problem`, `hint` and `remedy`, one after the other. A program with options of its own, such as the
+    command, says `option` in its own words instead of `remedy`.
+
     Attributes
     ----------
+    problem : str
+        What is wrong.
     rule : str or None
         The broken rule, the same for every row that breaks it: ``"y_prob must lie in [0, 1]"``.
     count : int
         The number of values that break it; 0 where they cannot be counted, as for a wrong shape.
     first : str or None
         The first offender: ``"y_prob[17] = 1.2"``.
+    place : Place or None
+        The column, the row and the source of the first offender, where rows have an order.
+    missing : bool
+        Whether the values are missing.
+    labels : tuple
+        Labels that occur besides the one that was asked for.
     hint : str
-        What the message says after the first offender, with its punctuation.
+        What may have happened, with its punctuation.
+    remedy : str
+        What to do about it in Python.
+    option : tuple of str and (str or None), or None
+        The parameter that is the way out, and the value to pass: ``("pos_label", "2")``, ``("percent", "")`` for a
+        switch, ``("pos_label", None)`` where the value is not known.
     """
 
     def __init__(
-        self, message: str, *, rule: str | None = None, count: int = 0, first: str | None = None, hint: str = ""
+        self,
+        problem: str,
+        *,
+        rule: str | None = None,
+        count: int = 0,
+        first: str | None = None,
+        place: Place | None = None,
+        missing: bool = False,
+        labels: tuple[Any, ...] = (),
+        hint: str = "",
+        remedy: str = "",
+        option: tuple[str, str | None] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{problem}{hint}{remedy}")
+        self.problem = problem
         self.rule = rule
         self.count = count
         self.first = first
+        self.place = place
+        self.missing = missing
+        self.labels = labels
         self.hint = hint
+        self.remedy = remedy
+        self.option = option
 
     @classmethod
     def from_offenders(
-        cls, rule: str, count: int, where: str | None = None, value: Any = None, hint: str = ""
+        cls, rule: str, count: int, where: Place | str | None = None, value: Any = None, **details: Any
     ) -> InputError:
         """Make the error for `count` values that break `rule`, the first of them `value` at `where`.
 
@@ -56,9 +100,17 @@ class InputError(RainproofError, ValueError):
         """
         values = "1 value does" if count == 1 else f"{count:,} values do"
         negation = "" if " must not " in rule else " not"
-        first = where if value is None else f"{where} = {value}"
+        first = where if where is None or value is None else f"{where} = {value}"
         named = "" if first is None else f", the first is {first}"
-        return cls(f"{rule}; {values}{negation}{named}{hint}", rule=rule, count=count, first=first, hint=hint)
+        problem = f"{rule}; {values}{negation}{named}"
+        details = {"place": where if isinstance(where, Place) else None, **details}
+        return cls(problem, rule=rule, count=count, first=None if first is None else str(first), **details)
+
+    def revised(self, *, count: int | None = None, **details: Any) -> InputError:
+        """Return the same error of offenders with another count, or with other details."""
+        kept = {name: getattr(self, name) for name in ("place", "missing", "labels", "hint", "remedy", "option")}
+        many = self.count if count is None else count
+        return self.from_offenders(self.rule or "", many, self.first, **{**kept, **details})
 
 
 class MissingExtraError(RainproofError, ImportError):

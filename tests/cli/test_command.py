@@ -136,8 +136,7 @@ WRONG = {
     ),
     "text outcome": (
         [*MEASURE, "--outcome", "sky", "--quiet"],
-        "sky must be 0 or 1; it holds text such as 'dry', 'wet': "
-        "pass the label of the event as pos_label (--pos-label on the command line)",
+        "sky must be 0 or 1; it holds text such as 'dry', 'wet': name the event with --pos-label",
     ),
     "over the source": ([*MEASURE, "-o", "rain.csv"], "rain.csv is the file to read: the result would overwrite it"),
     "into a folder": ([*MEASURE, "-o", "."], "cannot write .: it is not a regular file"),

@@ -241,14 +241,14 @@ def test_errors_name_the_way_out_and_the_line(tmp_path, monkeypatch, capsys):
         "a.csv": "p must not contain nulls (missing values); 1 value does, the first is p[1] (line 5); "
         "--drop-missing leaves such rows out",
         "b.tsv": "y must be 0 or 1 (pos_label names the event among other labels); 1 value does not, the first is "
-        "y[1] = 2.0; the labels are 0 and 2: if 2 is the event, pass pos_label=2 (--pos-label 2) (line 3)",
+        "y[1] = 2.0 (line 3); the labels are 0 and 2: if 2 is the event, add --pos-label 2",
         "c.csv": "p must lie in [0, 1]; 1 value does not, the first is p[1] = 2.0 (line 3)",
-        "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0; if it is in percent, divide by 100 "
-        "(--percent on the command line) (line 2)",
-        "f.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = -1.5; if these are log-odds, apply the "
-        "logistic function first: 1 / (1 + exp(-x)) (line 2)",
-        "g.jsonl": "p must lie in [0, 1]; 1 value does not, the first is p[0] = -0.5; if these are logarithms of "
-        "probabilities, apply exp first (line 2)",
+        "d.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = 50.0 (line 2); if it is in percent, "
+        "add --percent",
+        "f.csv": "p must lie in [0, 1]; 2 values do not, the first is p[0] = -1.5 (line 2); if these are log-odds, "
+        "apply the logistic function first: 1 / (1 + exp(-x))",
+        "g.jsonl": "p must lie in [0, 1]; 1 value does not, the first is p[0] = -0.5 (line 2); if these are logarithms "
+        "of probabilities, apply exp first",
     }.items():
         assert main(["measure", file, *QUIET]) == 2
         assert capsys.readouterr().err == f"rainproof: error: {message}\n"

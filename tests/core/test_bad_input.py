@@ -13,7 +13,7 @@ import rainproof
 
 NAN, INF = float("nan"), float("inf")
 LABEL = "y_true must be 0 or 1 (pos_label names the event among other labels)"
-SHARES = "; if these are shares (a draw is half a win), make a Sample with fractional=True (--fractional)"
+SHARES = "; if these are shares (a draw is half a win), make a Sample with fractional=True"
 
 CASES = {
     "NaN prediction": (
@@ -29,8 +29,7 @@ CASES = {
     "percent": (
         ([0, 1, 1], [50, 1.5, 0.2]),
         {},
-        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100 "
-        "(--percent on the command line)",
+        "y_prob must lie in [0, 1]; 2 values do not, the first is y_prob[0] = 50.0; if it is in percent, divide by 100",
     ),
     "below zero": (
         ([0, 1, 1], [-1e-300, 0.2, -3]),
@@ -46,13 +45,13 @@ CASES = {
         ([1, 2], [0.5, 0.5]),
         {},
         f"{LABEL}; 1 value does not, the first is y_true[1] = 2; the labels are 1 and 2: "
-        "if 2 is the event, pass pos_label=2 (--pos-label 2)",
+        "if 2 is the event, pass pos_label=2",
     ),
     "label -1": (
         ([-1, 1], [0.5, 0.5]),
         {},
         f"{LABEL}; 1 value does not, the first is y_true[0] = -1; the labels are -1 and 1: if 1 is the event, "
-        "pass pos_label=1 (--pos-label 1)",
+        "pass pos_label=1",
     ),
     "label 0.5": (([0.5, 1], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[0] = 0.5{SHARES}"),
     "label NaN": (([0, NAN], [0.5, 0.5]), {}, f"{LABEL}; 1 value does not, the first is y_true[1] = nan"),
@@ -340,5 +339,60 @@ def test_three_labels_are_not_taken_for_two():
         rainproof.Sample(y, np.full(450_000, 0.5))
     with pytest.raises(rainproof.InputError, match=r"y_true\[0\] = 2$"):
         rainproof.Sample(y[::-1], np.full(450_000, 0.5))
-    with pytest.raises(rainproof.InputError, match=r"the labels are 1 and 2: .*\(--pos-label 2\)$"):
+    with pytest.raises(rainproof.InputError, match=r"the labels are 1 and 2: .*pass pos_label=2$"):
         rainproof.Sample(y[200_000:], np.full(250_000, 0.5))
+
+
+def test_the_way_out_is_said_without_a_command_line():
+    """A program with options of its own can name them instead of what to do in Python."""
+    with pytest.raises(rainproof.InputError, match=r"if 2 is the event, pass pos_label=2$") as caught:
+        rainproof.Sample([1, 2, 2], [0.1, 0.2, 0.3])
+    found = caught.value
+    assert (found.option, found.remedy) == (("pos_label", "2"), "pass pos_label=2")
+    assert str(found) == f"{found.problem}{found.hint}{found.remedy}"
+    assert found.place == ("y_true", 1, "")
+    with pytest.raises(rainproof.InputError, match=r"in percent, divide by 100$") as caught:
+        rainproof.Sample([0, 1], [50, 20])
+    assert caught.value.option == ("percent", "")
+    with pytest.raises(rainproof.InputError, match="NaN") as caught:
+        rainproof.Sample([0, 1], [NAN, 0.5])
+    assert caught.value.missing
+    recounted = caught.value.revised(count=7)
+    assert str(recounted) == "y_prob must not contain NaN; 7 values do, the first is y_prob[0]"
+    assert (recounted.place, recounted.missing) == (("y_prob", 0, ""), True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            ["yes", "no", "yes"],
+            r"y_true must hold 'Yes' and one other label \('yes'\); 1 value does not, the first is y_true\[1\] = 'no'; "
+            "'Yes' never occurs$",
+        ),
+        (["yes ", "yes "], "^y_true must hold 'Yes', which never occurs; every label is 'yes '$"),
+        (["Yes", "yes", "no"], r"\[2\] = 'no'$"),
+    ],
+)
+def test_a_label_of_the_event_that_never_occurs(labels, message):
+    with pytest.raises(rainproof.InputError, match=message):
+        rainproof.Sample(labels, np.full(len(labels), 0.5), pos_label="Yes")
+
+
+def test_a_sample_of_one_label_need_not_have_the_event():
+    assert rainproof.Sample(["no", "no"], [0.5, 0.6], pos_label="yes").event_rate == 0
+    assert rainproof.Sample([2, 2], [0.5, 0.6], pos_label=3).event_rate == 0
+
+
+@pytest.mark.parametrize("columns", [{"groups": [[1], [2, 3]]}, {"by": [[1], [2, 3]]}, {"by": {"a": [[1], [2, 3]]}}])
+def test_ragged_groups_and_segments(columns):
+    with pytest.raises(rainproof.InputError, match=r"must be readable as an array: .*inhomogeneous"):
+        rainproof.Sample([0, 1], [0.2, 0.7], **columns)
+
+
+def test_a_frame_is_no_forecast():
+    frame = pd.DataFrame({"old": [0.2, 0.7, 0.1], "new": [0.1, 0.9, 0.2]})
+    hint = r"shape is \(3, 2\); pass the event's column, y_prob\['new'\], or a mapping of names to forecasts$"
+    for function in (rainproof.Sample, rainproof.assess_many):
+        with pytest.raises(rainproof.InputError, match=hint):
+            function([0, 1, 0], frame)

@@ -132,7 +132,7 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     write_csv(tmp_path / "chess.csv", p=P, q=Q, y=share, club=TOWN)
     compare = ["compare", "chess.csv", "--prob", "p", "q", "--outcome", "y", "--json"]
     assert main(compare) == 2
-    assert "make a Sample with fractional=True (--fractional)" in capsys.readouterr().err
+    assert "if these are shares (a draw is half a win), add --fractional" in capsys.readouterr().err
     for groups in ([], ["--groups", "club"]):
         assert main([*compare, "--fractional", *groups]) == 0
         told = json.loads(capsys.readouterr().out)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
-from rainproof.core.text import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short
+from rainproof.core.text import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short, these_rows
 
 if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
@@ -100,7 +100,7 @@ def reason(e: Evidence) -> str:
             f"in any decision; perfect foresight would be worth up to {at_least(e.foresight)}."
         )
     if e.foresight == 0:
-        return f"All outcomes on these {rows(e.n)} are the same."
+        return f"All outcomes on {these_rows(e.n)} are the same."
     useful = e.useful or (e.improvable and e.useful_recalibrated)
     missing = [] if useful else ["that these probabilities gain over no forecast at any threshold"]
     if e.improvable and not e.improves:
@@ -239,7 +239,7 @@ def limits(e: Evidence) -> str:
     )
     single = f"Each statement holds with {level} confidence by itself, if {drawn} were drawn independently."
     if e.foresight == 0:
-        return f"All outcomes on these {rows(e.n)} are the same: nothing is known about the other outcome. {single}"
+        return f"All outcomes on {these_rows(e.n)} are the same: nothing is known about the other outcome. {single}"
     return single
 
 

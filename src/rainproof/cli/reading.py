@@ -36,9 +36,6 @@ STDIN = "-"
 _MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl"}  # the first bytes of a file
 _GZIP = b"\x1f\x8b"
 RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
-_MISSING = ("must not contain nulls (missing values)", "must not contain NaN")
-_PLACE = re.compile(r"\[(\d+)\](?: of (?P<file>.+?))?(?: = .*)?$", re.DOTALL)
-_LABELS = re.compile(r" and one other label \((['\"])(.*)\1\)\n.* = (['\"])(.*)\3$", re.DOTALL)
 _WAYS_OUT = {
     "drop_missing": "; --drop-missing leaves such rows out",
     "keep_missing": "; --keep-missing copies such rows with nothing in the new columns",
@@ -72,7 +69,7 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             _complete(arguments)
             yield
         except InputError as error:
-            message = str(error) + hint(error, arguments)
+            message = said(error, arguments)
             raise InputError(message.replace(copy, "standard input") if copy else message) from error
 
 
@@ -243,12 +240,27 @@ def _keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: A
         )
 
 
-def hint(error: InputError, arguments: argparse.Namespace) -> str:
-    """Return what to add to the message of an error in the rows of files."""
+def said(error: InputError, arguments: argparse.Namespace) -> str:
+    """Say an error in the rows of files: on which line it is, and which option is the way out."""
     line = _line(error, arguments)
-    missing = error.rule is not None and error.rule.endswith(_MISSING)
-    way_out = "".join(words for option, words in _WAYS_OUT.items() if missing and hasattr(arguments, option))
-    return f"{'' if line is None else f' (line {line:,})'}{way_out}{_meant(error, arguments)}"
+    place = "" if line is None else f" (line {line:,})"
+    return f"{error.problem}{place}{error.hint}{_remedy(error, arguments)}"
+
+
+def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
+    """Return what to do about it on the command line."""
+    if error.missing:
+        return "".join(words for option, words in _WAYS_OUT.items() if hasattr(arguments, option))
+    option, value = error.option or ("", None)
+    pos_label = getattr(arguments, "pos_label", None)
+    if error.labels and pos_label is not None:
+        return meant_label(pos_label, (label for label in error.labels if isinstance(label, str)))
+    if not hasattr(arguments, option):
+        return error.remedy
+    flag = f"--{option.replace('_', '-')}"
+    if value is None:
+        return f"name the event with {flag}"
+    return f"add {flag} {shlex.quote(value)}" if value else f"add {flag}"
 
 
 def meant_label(pos_label: str, labels: Iterable[str]) -> str:
@@ -258,24 +270,17 @@ def meant_label(pos_label: str, labels: Iterable[str]) -> str:
     return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
-def _meant(error: InputError, arguments: argparse.Namespace) -> str:
-    """Ask so about the labels in an error: the one that was taken for the other label, and the first offender."""
-    labels = _LABELS.search(f"{error.rule}\n{error.first}")
-    pos_label = getattr(arguments, "pos_label", None)
-    return "" if labels is None or pos_label is None else meant_label(pos_label, labels.group(2, 4))
-
-
 def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     """Return the line of the first offender in a text file, if all rows of the file are read."""
-    place = None if error.first is None else _PLACE.search(error.first)
+    place = error.place
     if place is None or getattr(arguments, "where", None) is not None:
         return None
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        file = Location(place["file"] or expand(as_list(arguments.file))[0], getattr(arguments, "sep", None))
+        file = Location(place.source or expand(as_list(arguments.file))[0], getattr(arguments, "sep", None))
         kind = format_of(file.path)
         if kind.is_text and "://" not in file.path:
             lines = _lines_of_table(file) if kind.separators else _lines_of_json(file)
-            return next((line for row, line in enumerate(lines) if row == int(place[1])), None)
+            return next((line for row, line in enumerate(lines) if row == place.row), None)
     return None
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core._scan import scan
 from rainproof.core.arrays import Ints
-from rainproof.errors import InputError
+from rainproof.errors import InputError, Place
 
 Key = tuple[Hashable, ...]
 """A segment: its label in each of the columns that define segments."""
@@ -113,7 +113,7 @@ def _keys(used: Ints, labels: Sequence[Sequence[Hashable]]) -> Iterable[Key]:
 
 def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
     """Return one label for each row as an array; a list keeps labels of several types as they are."""
-    labels = np.asarray(column)
+    labels = _array(column, name)
     if labels.shape != (n,):
         raise InputError(f"{name} must hold one label for each of the {n:,} rows; its shape is {labels.shape}")
     if labels.dtype.kind in "US" and isinstance(column, list | tuple):  # NumPy would write numbers as text
@@ -142,15 +142,15 @@ def rows_by_segment(by: ArrayLike | Mapping[str, ArrayLike], n: int) -> tuple[tu
 
 def numbered_groups(groups: ArrayLike, n: int) -> Ints:
     """Return the number of each row's group, from 0 on."""
-    refuse_masked(groups, "groups")
-    array = np.asarray(groups)
+    array = _array(groups, "groups")
     if array.shape != (n,):
         raise InputError(f"groups must have one entry for each of the {n:,} rows; its shape is {array.shape}")
     numbers, labels = code_labels(array)
     if labels and labels[-1] is None:
         missing = numbers == len(labels) - 1
-        first = f"groups[{int(missing.argmax())}]"
-        raise InputError.from_offenders("groups must not contain missing values", int(missing.sum()), first)
+        first = Place("groups", int(missing.argmax()))
+        rule = "groups must not contain missing values"
+        raise InputError.from_offenders(rule, int(missing.sum()), first, missing=True)
     return numbers
 
 
@@ -181,9 +181,9 @@ class ColumnNames:
     first: int = 0  # the number of the first row, where the rows are one batch of several
     source: str = ""  # the name of the source, where there are several
 
-    def at(self, name: str, row: int) -> str:
-        """Return the place of a value: ``p[17] of a.csv``."""
-        return f"{name}[{self.first + row}]{self.source and f' of {self.source}'}"
+    def at(self, name: str, row: int) -> Place:
+        """Return the place of a value."""
+        return Place(name, self.first + row, self.source)
 
 
 _NAMES = ColumnNames()
@@ -213,20 +213,19 @@ class Rows:
 
     def _hint(self, error: InputError) -> InputError:
         """Add a hint where labels and probabilities seem to be swapped, or where there are two other labels."""
-        names, labels, hint = self.names, self.label, ""
+        names, labels = self.names, self.label
         if error.rule != f"{names.label} {LABEL_RULE}":
             return error
         low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
         if low >= 0 and high <= 1:
-            hint = f"; were {names.label} and {names.prob} swapped?"
-            if not _holds(self.prob, lambda p: (p == 0) | (p == 1)):
-                hint = "; if these are shares (a draw is half a win), make a Sample with fractional=True (--fractional)"
-        elif low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
-            hint = (
-                f"; the labels are {low:g} and {high:g}: if {high:g} is the event, pass pos_label={high:g} "
-                f"(--pos-label {high:g})"
-            )
-        return InputError.from_offenders(error.rule, error.count, error.first or "", hint=hint) if hint else error
+            if _holds(self.prob, lambda p: (p == 0) | (p == 1)):
+                return error.revised(hint=f"; were {names.label} and {names.prob} swapped?")
+            hint, remedy = "; if these are shares (a draw is half a win), ", "make a Sample with fractional=True"
+            return error.revised(hint=hint, remedy=remedy, option=("fractional", ""))
+        if low < high < np.inf and low > -np.inf and _holds(labels, lambda y: (y == low) | (y == high)):
+            hint = f"; the labels are {low:g} and {high:g}: if {high:g} is the event, "
+            return error.revised(hint=hint, remedy=f"pass pos_label={high:g}", option=("pos_label", f"{high:g}"))
+        return error
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -250,8 +249,9 @@ def _offenders(
             count += int(mask.sum())
     if not count:
         return None
-    value = None if bad is np.isnan else values[first]
-    return InputError.from_offenders(f"{name} {rule}", count, names.at(name, first), value)
+    missing = bad is np.isnan
+    value = None if missing else values[first]
+    return InputError.from_offenders(f"{name} {rule}", count, names.at(name, first), value, missing=missing)
 
 
 def as_rows(
@@ -325,22 +325,17 @@ def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError 
     if error is not None:
         return error
     error = _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
-    hint = "" if error is None else _scale_hint(prob[:_BLOCK])
-    if error is None or not hint:
-        return error
-    return InputError.from_offenders(error.rule or "", error.count, error.first, hint=hint)
-
-
-def _scale_hint(prob: NDArray[Any]) -> str:
-    """Return what predictions outside [0, 1] may be instead of probabilities."""
-    low, high = prob.min(), prob.max()
-    if low >= 0 and 10 < high <= 100 and np.median(prob) > 1:  # most above 1, some far above it
-        return "; if it is in percent, divide by 100 (--percent on the command line)"
+    if error is None:
+        return None
+    some = prob[:_BLOCK]
+    low, high = some.min(), some.max()
+    if low >= 0 and 10 < high <= 100 and np.median(some) > 1:  # most above 1, some far above it
+        return error.revised(hint="; if it is in percent, ", remedy="divide by 100", option=("percent", ""))
     if low < 0 and high > 1:
-        return "; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))"
+        return error.revised(hint="; if these are log-odds, apply the logistic function first: 1 / (1 + exp(-x))")
     if low < 0 and high <= 0:
-        return "; if these are logarithms of probabilities, apply exp first"
-    return ""
+        return error.revised(hint="; if these are logarithms of probabilities, apply exp first")
+    return error
 
 
 def check_same_length(name: str, values: NDArray[Any], other: str, others: NDArray[Any]) -> None:
@@ -414,9 +409,11 @@ def _vector(values: ArrayLike, name: str) -> NDArray[Any]:
     array: NDArray[Any] = values if type(values) is np.ndarray else _array(values, name)
     if array.ndim != 1:
         hint = ""
-        if array.ndim == 2 and array.shape[1] == 2:
+        if array.ndim == 2 and hasattr(values, "columns"):
+            hint = f"; pass the event's column, {name}[{values.columns[-1]!r}], or a mapping of names to forecasts"
+        elif array.ndim == 2 and array.shape[1] == 2:
             hint = f"; of predict_proba's two columns pass the event's, {name}[:, 1]"
-        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}{hint}")
+        raise InputError(f"{name} must be one-dimensional; its shape is {array.shape}", hint=hint)
     return array
 
 
@@ -453,8 +450,10 @@ def _label(array: NDArray[Any], names: ColumnNames) -> NDArray[Any]:
         if kind in "US" or texts:
             example = f" such as {plain(texts[0])!r}" if texts else ""
             raise InputError(
-                f"{names.label} must be 0 or 1; it holds strings{example}: pass pos_label to say which label is the "
-                "event"
+                f"{names.label} must be 0 or 1; it holds strings{example}",
+                hint=": ",
+                remedy="pass pos_label to say which label is the event",
+                option=("pos_label", None),
             )
     return _number(array, names.label, _LABELS)
 
@@ -469,17 +468,24 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
     except Exception as error:  # __eq__ of another library may raise anything
         raise InputError(f"{names.label} could not be compared with pos_label: {error}") from error
     others = np.flatnonzero(~event)
-    negative = array[others[0]] if len(others) else None
-    if len(others):
-        further = others[np.asarray(array[others] != negative, dtype=np.bool_)]
-        if len(further):
-            raise InputError.from_offenders(
-                f"{names.label} must hold {pos_label!r} and one other label ({plain(negative)!r})",
-                len(further),
-                names.at(names.label, int(further[0])),
-                repr(plain(array[further[0]])),
-            )
-    return event.view(np.uint8), plain(negative)
+    if not len(others):
+        return event.view(np.uint8), None
+    negative = plain(array[others[0]])
+    further = others[np.asarray(array[others] != negative, dtype=np.bool_)]
+    never = "" if len(others) < len(array) else f"; {pos_label!r} never occurs"
+    if len(further):
+        another = plain(array[further[0]])
+        raise InputError.from_offenders(
+            f"{names.label} must hold {pos_label!r} and one other label ({negative!r})",
+            len(further),
+            names.at(names.label, int(further[0])),
+            repr(another),
+            labels=(negative, another),
+            hint=never,
+        )
+    if never and isinstance(negative, str) and negative.strip().casefold() == str(pos_label).strip().casefold():
+        raise InputError(f"{names.label} must hold {pos_label!r}, which never occurs; every label is {negative!r}")
+    return event.view(np.uint8), negative
 
 
 def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
@@ -491,6 +497,7 @@ def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
                 f"{names.label} must not contain missing labels",
                 int(missing.sum()),
                 names.at(names.label, int(missing.argmax())),
+                missing=True,
             )
 
 
@@ -534,8 +541,7 @@ def read_classes(
 
 def _matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
     """Return predictions with a column for each class as floats; their values are not checked."""
-    refuse_masked(values, names.prob)
-    array = np.asarray(values)
+    array = _array(values, names.prob)
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
     if array.dtype.kind not in "biufO":
@@ -564,15 +570,14 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     for (rule, _), many, row in zip(rules, count, first, strict=True):
         if many:
             shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (prob.shape[1] > 4)
-            yield InputError.from_offenders(f"{names.prob} {rule}", many, names.at(names.prob, row), f"[{shown}]")
+            missing = rule == "must not contain NaN"
+            place = names.at(names.prob, row)
+            yield InputError.from_offenders(f"{names.prob} {rule}", many, place, f"[{shown}]", missing=missing)
 
 
 def _class_numbers(label: ArrayLike, labels: Sequence[Any], unnamed: bool, names: ColumnNames) -> Ints:
     """Return the number of each row's class."""
-    refuse_masked(label, names.label)
-    array = np.asarray(label)
-    if array.ndim != 1:
-        raise InputError(f"{names.label} must be one-dimensional; its shape is {array.shape}")
+    array = _vector(label, names.label)
     known: dict[Any, int] = {name: k for k, name in enumerate(labels)}
     which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
     unknown = which < 0
@@ -587,7 +592,7 @@ def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool,
     called = f"from 0 to {classes - 1}" if unnamed else f"one of the {classes} labels"
     hint = "; pass labels to name the classes" if unnamed else ""
     return InputError.from_offenders(
-        f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint
+        f"{names.label} must be {called}", count, names.at(names.label, row), repr(plain(value)), hint=hint
     )
 
 

@@ -392,10 +392,10 @@ def violation_code(column: str, kind: str) -> int:
 
 def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
     """Raise the first rule that some rows break; `counts` is by rule, with the name of the column in front."""
-    for (column, _), words in VIOLATIONS.items():
+    for (column, kind), words in VIOLATIONS.items():
         rule = f"{getattr(names, column)} {words}"
         if counts.get(rule):
-            raise InputError.from_offenders(rule, counts[rule])
+            raise InputError.from_offenders(rule, counts[rule], missing=kind in ("null", "nan"))
 
 
 def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:

@@ -33,6 +33,11 @@ def rows(n: float) -> str:
     return "1 row" if n == 1 else f"{n:,.6g} rows" if n < 1e6 else f"{n:,.0f} rows"
 
 
+def these_rows(n: float) -> str:
+    """Name the rows that a sentence is about."""
+    return "this row" if n == 1 else f"these {rows(n)}"
+
+
 def short(name: str, most: int = 60) -> str:
     """Return a name cut to at most so many characters, with dots at the end if it was longer."""
     return name if len(name) <= most else f"{name[: most - 3]}..."

@@ -16,7 +16,7 @@ from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, as_rows, check_aligned, check_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import percent, rows
+from rainproof.core.text import percent, these_rows
 from rainproof.decisions.tasks import show_threshold
 
 Recalibration = Literal["isotonic", "given"]
@@ -110,7 +110,7 @@ class ForecastValue(Result):
         return int(equal[self.value_perfect[equal].argmax()])
 
     def _worth(self) -> str:
-        on = f"On {'this row' if self.n == 1 else f'these {rows(self.n)}'} the forecast is"
+        on = f"On {these_rows(self.n)} the forecast is"
         where = self._where(1.0)
         if where is None:
             return f"{on} never better than no forecast (always or never acting, whichever is better)."

@@ -146,8 +146,10 @@ class NumberColumn:
         if not self._outcome:
             return InputError(f"{self.name} must hold numbers; it holds text such as {examples}")
         return InputError(
-            f"{self.name} must be 0 or 1; it holds text such as {examples}: "
-            "pass the label of the event as pos_label (--pos-label on the command line)"
+            f"{self.name} must be 0 or 1; it holds text such as {examples}",
+            hint=": ",
+            remedy="pass the label of the event as pos_label",
+            option=("pos_label", None),
         )
 
 
@@ -170,6 +172,7 @@ class EventColumn:
         self._pos_label = pos_label
         self._parse = parse
         self.others: list[Any] = []  # labels besides pos_label that were seen; all but the first are refused
+        self._other: Any = None  # the first of them, as it is written
         self._rule = ""
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
@@ -182,14 +185,16 @@ class EventColumn:
         if not self.others and not event.all():
             other = which[np.argmin(event)]
             self.others.append(labels[other])
-            self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({shown[other]!r})"
+            self._other = shown[other]
+            self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({self._other!r})"
         further = ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
         error = None
         if further.any():
             first = int(np.argmax(further))
             self.others.append(labels[which[first]])
+            place, label = names.at(self.name, first), shown[which[first]]
             error = InputError.from_offenders(
-                self._rule, int(further.sum()), names.at(self.name, first), repr(shown[which[first]])
+                self._rule, int(further.sum()), place, repr(label), labels=(self._other, label)
             )
         return event[~further].view(np.uint8), error
 
@@ -241,7 +246,7 @@ def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Arr
         return values, None
     first = int(np.argmax(as_mask(values.is_null())))
     rule = f"{name} must not contain nulls (missing values)"
-    error = InputError.from_offenders(rule, count, names.at(name, first))
+    error = InputError.from_offenders(rule, count, names.at(name, first), missing=True)
     return values.drop_null(), error
 
 

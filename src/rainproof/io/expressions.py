@@ -66,8 +66,10 @@ def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
             words = "text" if kind == nw.String else f"values of type {kind}"
             if column == spec.outcome:
                 raise InputError(
-                    f"{column} must be 0 or 1; it holds {words}: "
-                    "pass the label of the event as pos_label (--pos-label on the command line)"
+                    f"{column} must be 0 or 1; it holds {words}",
+                    hint=": ",
+                    remedy="pass the label of the event as pos_label",
+                    option=("pos_label", None),
                 )
             raise InputError(f"{column} must hold numbers; it holds {words}")
 

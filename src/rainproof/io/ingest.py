@@ -151,7 +151,7 @@ class BatchIngest(ABC):
         """Raise the error of all batches together, if there is one."""
         error = self._error
         if error is not None:
-            raise InputError.from_offenders(error.rule or "", self._count, error.first, hint=error.hint)
+            raise error.revised(count=self._count)
 
     @abstractmethod
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
