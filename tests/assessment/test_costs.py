@@ -149,7 +149,7 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     division, _ = divide(read_rows(sample, None, None, None, None, None), rng)
     held = division.held_out[0]
     found = result(sample, Parts(division, rainproof.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
-    rows = sample.floor()
+    rows = sample._floor()
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
     assert found.cost.mean == pytest.approx(cost.mean())

@@ -222,7 +222,7 @@ def test_draws_are_divided_whole():
     grouped = Sample(Y, P, groups=G)
     for parts in (
         grouped.split(folds=3, held_out=[0.25], rng=np.random.default_rng(0)),
-        grouped.halves(np.random.default_rng(0)),
+        grouped._halves(np.random.default_rng(0)),
     ):
         assert sum(part.n for part in parts) == N
         assert sum(part.n_draws for part in parts) == 1000
@@ -232,8 +232,8 @@ def test_draws_are_divided_whole():
     cells = Sample(Y, P).compress(64)
     parts = cells.split(folds=2, held_out=[0.5], rng=np.random.default_rng(0))
     assert sum(part.n for part in parts) == N
-    assert Sample.join(parts).counts.tolist() == cells.counts.tolist()
-    few = Sample([1], [0.3]).compress(8).halves(np.random.default_rng(0))
+    assert Sample._join(parts).counts.tolist() == cells.counts.tolist()
+    few = Sample([1], [0.3]).compress(8)._halves(np.random.default_rng(0))
     assert sorted(part.n for part in few) == [0, 1]
 
 

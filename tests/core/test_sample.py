@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -296,3 +297,10 @@ def test_a_weight_too_small_to_be_squared_is_no_fault():
     sample = rainproof.Sample([0, 1, 1], [0.1, 0.5, 0.9], sample_weight=[1, 1e-170, 1]).compress(8)
     assert sample._cells.fault() is None
     assert sample.effective_n == 2
+
+
+def test_what_a_sample_shows_is_documented():
+    """Whatever has no underscore is in the table of its documentation or has a docstring in it."""
+    shown = [name for name in dir(rainproof.Sample) if not name.startswith("_")]
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "data.md").read_text()
+    assert [name for name in shown if name not in rainproof.Sample.__doc__ and f"`{name}(" not in page] == []

@@ -141,7 +141,7 @@ def test_gain_of_a_compressed_sample_is_its_definition(seed):
     b = np.where(rng.random(400) < 0.8, np.where(y, 0.9, 0.1), a)
     sample = rainproof.scan({"a": a, "b": b, "y": y, "w": np.full(400, 0.7)}, ["a", "b"], weight="w", grid=8)
     found = rainproof.switch_guarantee(sample, confidence_level=0.8, rng=seed)
-    (old, new), event, count = sample.pair_cells(), sample.event, sample.counts
+    (old, new), event, count = sample._pair_cells(), sample.event, sample.counts
     assert count.max() > 20
     heads = coins(seed).binomial(count, 0.5)
     at = np.repeat(np.arange(len(count)), count)

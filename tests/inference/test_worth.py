@@ -45,7 +45,7 @@ def test_the_bounds_fail_no_more_often_than_stated(name, kind):
         elif kind == "counts":
             p, y = np.floor(64 * p) / 64, y  # at the lower edges of cells, where a compressed sample has them
         sample = Sample(y, p, **options)
-        found = worth(sample.compress(64).floor() if kind == "counts" else sample, 0.8, rng)
+        found = worth(sample.compress(64)._floor() if kind == "counts" else sample, 0.8, rng)
         for bound, at, relative in (
             (found.relative_at_least, found.relative_threshold, True),
             (found.gain_at_least, found.gain_threshold, False),
@@ -72,7 +72,7 @@ def test_counts_are_so_many_rows():
     each = np.repeat(np.arange(16), counts)
     for relative in (True, False):
         rows = Sample(event[each], prob[each])
-        one = _bound(rows.compress(8).floor(), 0.5, relative=relative, delta=0.05)
+        one = _bound(rows.compress(8)._floor(), 0.5, relative=relative, delta=0.05)
         other = _bound(rows, 0.5, relative=relative, delta=0.05)
         assert one == pytest.approx(other)
 

@@ -102,7 +102,7 @@ def compute(
     step: Callable[[], None],
 ) -> Assessment:
     """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
-    level, sample = settings.confidence_level, sample.own()
+    level, sample = settings.confidence_level, sample._own()
     summary = DataSummary.of(sample)
     as_is = guarantee(sample, confidence_level=level, response="as_is")
     rounded = _rounded(sample, level)
@@ -204,12 +204,12 @@ class _Recalibration:
 
 def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Recalibration:
     """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
-    if not sample.divisible:
+    if not sample._divisible:
         return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
     found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
     division = found._fit(sample)
     (stream,) = rng.spawn(1)
-    everything = sample.floor()
+    everything = sample._floor()
     value = worth(everything, level, stream)
     if division is None:
         return _Recalibration(recalibrator=found, worth=value)
@@ -220,7 +220,7 @@ def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Rec
         useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](table)
     chooser = folds.pairs(useful, IDENTITY)["old"]
     recalibrated = useful(held.prob)
-    pair = held.pair(recalibrated, METHODS["constant"](table)(held.prob))
+    pair = held._pair(recalibrated, METHODS["constant"](table)(held.prob))
     return _Recalibration(
         recalibrator=found,
         worth=value,
@@ -388,7 +388,7 @@ def read(
 
 def segments_of(sample: Sample) -> Segments | None:
     """The segments of a sample, if it has any; each is tested as if its rows were independent."""
-    if not sample.segmented:
+    if not sample._segmented:
         return None
     if sample._second is not None:
         raise InputError("by cannot be combined with outcomes that are shares of the event, which no test can redraw")

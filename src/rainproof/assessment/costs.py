@@ -115,9 +115,9 @@ class TaskResult(Shown):
         on = sample.on_grid(grid).rounded
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
-        if not isinstance(task, FiniteTask) or not sample.divisible:
+        if not isinstance(task, FiniteTask) or not sample._divisible:
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
-        rows = sample.floor()
+        rows = sample._floor()
         simple = simple_actions(task, rows)
         costs = {
             name: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)

@@ -555,8 +555,8 @@ def assess_many(
     step = counter(progress, len(couples) + sum(settings.steps(segmented.get(name)) for name in whole))
     assessments, notes = [], dict[str, RainproofWarning]()
     # Compressed rows of unequal weight have no costs: the spread of their weights within cells is not known.
-    even = all(sample.divisible for sample in whole.values())
-    everything = {name: sample.floor() if even else sample for name, sample in whole.items()}
+    even = all(sample._divisible for sample in whole.values())
+    everything = {name: sample._floor() if even else sample for name, sample in whole.items()}
     own_task = task if even else None
     for name, sample in whole.items():
         with collect_warnings() as own:
@@ -572,8 +572,8 @@ def assess_many(
         to_b = to_a = None
         if paired:
             one, other = whole[a].prob, whole[b].prob
-            to_b = switch_guarantee(whole[a].pair(one, other), **options)
-            to_a = switch_guarantee(whole[a].pair(other, one), **options)
+            to_b = switch_guarantee(whole[a]._pair(one, other), **options)
+            to_a = switch_guarantee(whole[a]._pair(other, one), **options)
         difference = cost_difference(own_task, everything[a], everything[b], 1 - doubt, paired=paired)
         pairs.append(PairwiseComparison(a=a, b=b, cost_difference=difference, to_b=to_b, to_a=to_a))
         step()

@@ -271,7 +271,7 @@ def reliability_curve(
     Reliability(grid=8, 9 bins, 6 off, n=2000)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    sample.refuse_draws("reliability_curve")
+    sample._refuse_draws("reliability_curve")
     steps = shown_grid(choose_grid(sample), sample) if grid is None else check_grid(grid, compressed=sample.grid)
     bins = soft_bins(sample, steps, confidence_level=confidence_level)
     null = null_band(
@@ -295,4 +295,4 @@ def shown_grid(choice: GridChoice, sample: Sample) -> int:
 
 def for_resampling(sample: Sample) -> Sample:
     """Return a sample that is cheap to redraw: the rows if they are few, else their compression."""
-    return sample.pooled(_CELLS) if (sample.grid or sample.n) > _CELLS else sample
+    return sample._pooled(_CELLS) if (sample.grid or sample.n) > _CELLS else sample

@@ -133,7 +133,7 @@ def _check_weights(found: Sample | Segments) -> None:
     from rainproof.core.segments import Segments
 
     samples = found.values() if isinstance(found, Segments) else [found]
-    if not all(sample.divisible for sample in samples):
+    if not all(sample._divisible for sample in samples):
         raise InputError(
             "--weight must have the same value in every row here, as rows of files are pooled before they are divided: "
             "for unequal weights use Python, rainproof.Recalibrator().fit(p, y, sample_weight=w)"

@@ -115,6 +115,10 @@ class Sample:
         The rows. After compression there is one for each occupied (cell, outcome), and `counts` is the number
         of rows it stands for. Otherwise `counts` is None, and so is `sample_weight` unless it was given. A row whose
         outcome is a share is two here, one with the event and one without, with parts of its weight.
+    event, prob, mass : ndarray
+        The same as booleans, as doubles, and as weights that are 1 if there are none.
+    mean_prediction : float
+        The weighted mean of the predictions.
 
     Notes
     -----
@@ -219,7 +223,7 @@ class Sample:
 
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
         """Take the group and the segment of each row, as the caller gives them beside other columns."""
-        self.refuse_cells("groups and by need")
+        self._refuse_cells("groups and by need")
         whole = self._group if self._second is not None else None  # the row that each part belongs to
         n = len(self.y_true) if whole is None else int(whole[-1]) + 1
         check_aligned(*columns, ("groups", groups), *(() if by is None else named_columns(by)))
@@ -309,7 +313,7 @@ class Sample:
 
     @classmethod
     def _from_cells(cls, cells: CellTable, weight_name: str = "sample_weight", forecasts: tuple[str, ...] = ()) -> Self:
-        """Make a compressed sample of its sums; those of two forecasts are by pairs of cells (see `pair_cells`)."""
+        """Make a compressed sample of its sums; those of two forecasts are by pairs of cells (see `_pair_cells`)."""
         self = object.__new__(cls)
         self._hold(cells, None, weight_name)
         self.forecasts = forecasts
@@ -392,7 +396,7 @@ class Sample:
     @cached_property
     def y_prob(self) -> NDArray[Any]:
         """The predicted probabilities of the event."""
-        self.refuse_several()
+        self._refuse_several()
         return read_only(self._cells.rows()[1] if self._rows is None else self._rows.prob)
 
     @cached_property
@@ -433,7 +437,7 @@ class Sample:
         return float((cells.slot >> 1) @ cells.weight[0] + cells.rise[0].sum()) / cells.m / self.total_weight
 
     @cached_property
-    def draw_weight(self) -> Floats:
+    def _draw_weight(self) -> Floats:
         """The weight of each group of rows."""
         assert self._group is not None
         return np.bincount(self._group, self.sample_weight).astype(np.float64, copy=False)
@@ -441,7 +445,7 @@ class Sample:
     @cached_property
     def n_draws(self) -> int:
         """The number of independent draws: of groups with some weight, else of rows."""
-        return self.n if self._group is None else int(np.count_nonzero(self.draw_weight))
+        return self.n if self._group is None else int(np.count_nonzero(self._draw_weight))
 
     @property
     def groups(self) -> int | None:
@@ -452,7 +456,7 @@ class Sample:
     def effective_n(self) -> float:
         """The number of draws of equal weight that are as many: ``(sum w)^2 / sum w^2`` over draws."""
         if self._group is not None:
-            share = self.draw_weight / self.total_weight
+            share = self._draw_weight / self.total_weight
             return 1 / float((share * share).sum())  # a dot product would start threads
         if (self._rows is not None and self._rows.weight is None) or (self.counts is not None and self.grid is None):
             return float(self.n)
@@ -514,8 +518,8 @@ class Sample:
         return found
 
     @classmethod
-    def join(cls, parts: Sequence[Sample]) -> Sample:
-        """All rows of samples that were taken from one; cells are added, but for those of a `pair`."""
+    def _join(cls, parts: Sequence[Sample]) -> Sample:
+        """All rows of samples that were taken from one; cells are added, but for those of a `_pair`."""
         parts = [part for part in parts if part.n] or parts[:1]
         first = parts[0]
         if len(parts) == 1:
@@ -529,7 +533,7 @@ class Sample:
 
         several = None
         if first._several is not None:
-            several = {name: np.concatenate([part.predictions(name) for part in parts]) for name in first.forecasts}
+            several = {name: np.concatenate([part._predictions(name) for part in parts]) for name in first.forecasts}
         prob = column("y_prob") if several is None else several[first.forecasts[0]]
         rows = Rows(column("y_true"), prob, column("sample_weight"), ColumnNames())
         found = cls._of_known(rows, sum(part.n for part in parts), sum(part.total_weight for part in parts))
@@ -537,32 +541,32 @@ class Sample:
         found.forecasts, found._several, found.counts = first.forecasts, several, column("counts")
         return found
 
-    def pair(self, old: Floats, new: Floats) -> Self:
+    def _pair(self, old: Floats, new: Floats) -> Self:
         """The same rows with two forecasts, "old" and "new"."""
         found = copy.copy(self)
         vars(found).pop("y_prob", None)
         found.grid, found.forecasts, found._several = None, ("old", "new"), {"old": old, "new": new}
         return found
 
-    def refuse_several(self) -> None:
+    def _refuse_several(self) -> None:
         """Refuse several forecasts, for what is about one."""
         if len(self.forecasts) > 1:
             names = ", ".join(map(repr, self.forecasts))
             raise InputError(f"the sample has several forecasts, {names}: choose one, as sample[{self.forecasts[0]!r}]")
 
-    def refuse_draws(self, what: str) -> None:
+    def _refuse_draws(self, what: str) -> None:
         """Refuse rows that depend on each other, for what redraws the outcome of each row by itself."""
         if self._has_groups:
             raise InputError(f"{what} takes no groups: it needs independent rows")
         if self._second is not None:
             raise InputError(f"{what} cannot take outcomes that are shares of the event: it redraws each as 0 or 1")
 
-    def refuse_cells(self, what: str) -> None:
+    def _refuse_cells(self, what: str) -> None:
         """Refuse a compressed sample, for what needs its rows one by one."""
         if self.grid is not None:
             raise InputError(f"{what} rows: a compressed sample does not keep them")
 
-    def own(self) -> Self:
+    def _own(self) -> Self:
         """The same with copies of the rows, for results of which a part is computed later: callers reuse arrays."""
         if self._rows is None:
             return self
@@ -576,7 +580,7 @@ class Sample:
         return kept
 
     @property
-    def segmented(self) -> bool:
+    def _segmented(self) -> bool:
         """Whether each row has a segment."""
         return self._segments is not None
 
@@ -591,7 +595,7 @@ class Sample:
     def _for_other_draws(self) -> Self:
         """A copy without what was counted over draws."""
         found = copy.copy(self)
-        for name in ("n_draws", "draw_weight", "effective_n"):
+        for name in ("n_draws", "_draw_weight", "effective_n"):
             vars(found).pop(name, None)
         return found
 
@@ -611,9 +615,9 @@ class Sample:
         Of a compressed sample it is applied to the mean prediction of each cell and outcome, as rows are pooled there;
         the result is compressed to its grid, or to `grid`.
         """
-        return self.moved(pieces(self.y_prob), grid)
+        return self._moved(pieces(self.y_prob), grid)
 
-    def moved(self, prob: Floats, grid: int | None = None) -> Sample:
+    def _moved(self, prob: Floats, grid: int | None = None) -> Sample:
         """The same rows with other predictions; those of cells are pooled on its grid, or on `grid`."""
         if self.grid is None:
             return self._with(prob)
@@ -628,10 +632,10 @@ class Sample:
         """What acting on one of several forecasts in place of another loses at each threshold."""
         if self.forecasts and self._several is None:
             cells = self._cells
-            first, second = self.pair_cells()
+            first, second = self._pair_cells()
             unequal = None if cells.has_equal_weights else cells.squares
             return SwitchCurve._from_cells(first, second, cells.slot & 1 == 1, cells.weight[0], cells.m, unequal)
-        a, b = (self.predictions(one) for one in (old, new))
+        a, b = (self._predictions(one) for one in (old, new))
         event, weight, group = self.event, self.sample_weight, self._group
         if self.counts is not None:
             return replace(SwitchCurve._from_rows(event, a, b, self.counts.astype(np.float64)), squares=None)
@@ -644,22 +648,22 @@ class Sample:
         together = None if group is None else np.bincount(group, weight)[group].astype(np.float64)
         return SwitchCurve._from_rows(event, a, b, weight, together)
 
-    def predictions(self, forecast: str) -> Floats:
+    def _predictions(self, forecast: str) -> Floats:
         """The predictions of one of several forecasts, as doubles."""
         assert self._several is not None
         return np.ascontiguousarray(self._several[forecast], np.float64)
 
-    def pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _pair_cells(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The cells of the first and of the second forecast, of each entry of a compressed sample of two."""
         first, slot = np.divmod(self._cells.slot, slot_count(self._cells.m))
         return first.astype(np.int32), (slot >> 1).astype(np.int32)
 
     @property
-    def divisible(self) -> bool:
+    def _divisible(self) -> bool:
         """Whether its draws can be told apart, to divide them: rows, or cells whose rows have equal weights."""
         return self.grid is None or self._cells.has_equal_weights
 
-    def floor(self) -> Sample:
+    def _floor(self) -> Sample:
         """Round the predictions of cells down to the grid, with as many equal draws as rows; rows stay as they are.
 
         What is drawn from cells must not depend on where the rows lie within them.
@@ -681,7 +685,7 @@ class Sample:
             return found
         return Sample._from_cells(table)
 
-    def halves(self, rng: np.random.Generator | None = None) -> tuple[Sample, Sample]:
+    def _halves(self, rng: np.random.Generator | None = None) -> tuple[Sample, Sample]:
         """Toss a coin for each draw."""
         rng = np.random.default_rng(rng)
         if self.grid is not None:
@@ -698,14 +702,14 @@ class Sample:
         """Divide the draws at random: shares of them are held out, and the rest are dealt to equal folds.
 
         Returns the folds, then the parts that are held out. Of cells the counts are divided; every part is then at the
-        lower edges (see `floor`).
+        lower edges (see `_floor`).
         """
-        part = self.parts(folds=folds, held_out=held_out, rng=rng)
+        part = self._parts(folds=folds, held_out=held_out, rng=rng)
         if self.grid is not None:
             return [self._thinned(counts) for counts in part]
         return [self._at(part == number) for number in range(folds + len(held_out))]
 
-    def parts(self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None) -> Ints:
+    def _parts(self, *, folds: int, held_out: Sequence[float] = (), rng: np.random.Generator | None = None) -> Ints:
         """How `split` divides: the number of the part of each row; of cells, the number of rows in each part."""
         rng = np.random.default_rng(rng)
         if self.grid is not None:
@@ -826,11 +830,11 @@ class Sample:
             raise InputError("groups need rows: compress ungrouped(), if rows may be taken as independent")
         if self._second is not None:
             raise InputError("outcomes that are shares of the event need rows: cells would count a row twice")
-        return self.pooled(check_grid(grid))
+        return self._pooled(check_grid(grid))
 
-    def pooled(self, grid: int) -> Sample:
+    def _pooled(self, grid: int) -> Sample:
         """The same as `compress`, for what does not depend on which rows belong together."""
-        self.refuse_several()
+        self._refuse_several()
         return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
 
     def __add__(self, other: object) -> Sample:
@@ -857,7 +861,17 @@ class Sample:
         return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
 
 
-_OF_ROWS = ("_group", "_has_groups", "_second", "_segments", "_events", "event_rate", "event", "n_draws", "draw_weight")
+_OF_ROWS = (
+    "_group",
+    "_has_groups",
+    "_second",
+    "_segments",
+    "_events",
+    "event_rate",
+    "event",
+    "n_draws",
+    "_draw_weight",
+)
 _STATE = ("_group", "_has_groups", "_second", "_segments", "_several", "forecasts", "n")
 
 
@@ -886,7 +900,7 @@ def as_sample(
     if isinstance(y_true, Sample):
         if y_prob is not None or sample_weight is not None or pos_label is not None:
             raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
-        y_true.refuse_several()
+        y_true._refuse_several()
         return y_true if groups is None and by is None else _with_draws(y_true, groups, by)
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
@@ -916,7 +930,7 @@ def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mappin
     """The same rows with groups and segments."""
     if groups is not None and sample._has_groups:
         raise InputError("the Sample has groups already: pass it alone")
-    sample.refuse_cells("by needs" if groups is None else "groups need")
+    sample._refuse_cells("by needs" if groups is None else "groups need")
     found = sample._for_other_draws()
     found._attach(groups, by)
     return found

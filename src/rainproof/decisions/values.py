@@ -266,7 +266,7 @@ def value_at(table: DistinctTable, threshold: Floats) -> Floats:
 
 def _table(sample: Sample, recalibrated: ArrayLike) -> DistinctTable:
     """The rows with other predictions."""
-    sample.refuse_cells("recalibrated needs")
+    sample._refuse_cells("recalibrated needs")
     names = ColumnNames(prob="recalibrated")
     read = as_rows(sample.y_true, recalibrated, sample.sample_weight, None, names=names)
     sum_cells(read, 2)  # which refuses bad values

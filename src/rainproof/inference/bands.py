@@ -289,7 +289,7 @@ def null_band(
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    sample.refuse_draws("null_band")
+    sample._refuse_draws("null_band")
     confidence_level, size, bins = (
         check_share(confidence_level, "confidence_level"),
         check_resamples(n_resamples),

@@ -36,7 +36,7 @@ def draw_table(sample: Sample, m: int) -> CellTable:
     cell, _ = split(sample.prob, cells.m)  # exact: m is a power of two
     at = np.searchsorted(cells.slot, 2 * cell + sample.event)
     some = weight > 0
-    products = np.bincount(at[some], (weight * sample.draw_weight[group])[some], minlength=len(cells.slot))
+    products = np.bincount(at[some], (weight * sample._draw_weight[group])[some], minlength=len(cells.slot))
     return replace(cells, squares=products.astype(np.float64))
 
 
@@ -170,7 +170,7 @@ def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
         weight = sample.mass
         some = weight > 0
         outcome, prob = sample.event[some].astype(np.int64), sample.prob[some]
-        together = weight if sample._group is None else sample.draw_weight[sample._group]
+        together = weight if sample._group is None else sample._draw_weight[sample._group]
         square = (weight * together)[some]
     at = np.searchsorted(table.prob, prob) + len(table.prob) * outcome.astype(np.intp)
     return np.bincount(at, square, 2 * len(table.prob)).reshape(2, -1).astype(np.float64, copy=False)

@@ -416,7 +416,7 @@ def _largest_weight(sample: Sample) -> float:
     if sample.grid is not None:
         return float((sample._cells.squares / sample._cells.weight[0]).max())
     if sample._group is not None:
-        return float(sample.draw_weight.max())
+        return float(sample._draw_weight.max())
     return 1.0 if sample.sample_weight is None else float(sample.sample_weight.max())
 
 

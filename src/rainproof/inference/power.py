@@ -182,7 +182,7 @@ def minimum_detectable(
     True
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    sample.refuse_draws("minimum_detectable")
+    sample._refuse_draws("minimum_detectable")
     tested, shown, size = as_test_statistic(statistic), as_statistic(measure), check_resamples(n_resamples)
     power, alpha = check_share(power, "power"), check_share(alpha, "alpha")
     if alternative not in _FAMILIES:
@@ -346,7 +346,7 @@ def sample_size(
     if not 0 <= loss < 1:
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
-        like.refuse_several()
+        like._refuse_several()
         loss = _loss(like)
     if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")

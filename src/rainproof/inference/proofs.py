@@ -250,7 +250,7 @@ def _draws(sample: Sample, grid: int, max_weight: float | None) -> _Draws:
     if sample.grid is not None:
         raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
     weight, group = sample.mass, sample._group
-    largest = check_max_weight(max_weight, float((weight if group is None else sample.draw_weight).max()))
+    largest = check_max_weight(max_weight, float((weight if group is None else sample._draw_weight).max()))
     slot = 2 * split(sample.prob, grid)[0] + sample.event
     return _Draws(grid=grid, slot=slot, count=np.ones(len(slot), np.int64), weight=weight / largest, group=group)
 
@@ -364,12 +364,12 @@ class _Pairs:
         if sample.grid is not None:
             if not sample._cells.has_equal_weights:
                 return None
-            old, new = sample.pair_cells()
+            old, new = sample._pair_cells()
             weight, m = sample._cells.count.astype(np.float64), sample.grid
         else:
             if sample.sample_weight is not None and (some := sample.sample_weight > 0).sum() < len(some):
                 sample = sample._at(some)  # rows of weight zero are no draws
-            old, new = ((_GRID * sample.predictions(name)).astype(np.int32) for name in sample.forecasts)
+            old, new = ((_GRID * sample._predictions(name)).astype(np.int32) for name in sample.forecasts)
             weight, m = sample.mass, _GRID
         largest = weight if sample._group is None else np.bincount(sample._group, weight)
         return cls(
@@ -497,7 +497,7 @@ class ProvenGain(Shown):
 def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> ProvenGain:
     """Name a threshold on one half of the rows and bound the gain there on the other; both ways round."""
     level = 1 - (1 - confidence_level) / 2
-    one, other = rows.halves(rng)
+    one, other = rows._halves(rng)
     found = [worth_of_choice(a, b, level) for a, b in ((one, other), (other, one))]
     relative = max(found, key=attrgetter("relative_at_least"))
     gain = max(found, key=attrgetter("gain_at_least"))

@@ -279,7 +279,7 @@ def segment_tests(
     tested = int((rows >= min_rows).sum())
     needed = tested * _price(tested, method) / fdr - 1  # draws to find one segment alone
     size = max(_FEWEST, min(_MOST, math.ceil(2 * needed))) if n_resamples is None else check_resamples(n_resamples)
-    segments[keys[0]].refuse_draws("segment_tests")
+    segments[keys[0]]._refuse_draws("segment_tests")
     shown = min(intervals, tested)
     level = 1 - fdr * shown / max(1, tested)
     with warnings.catch_warnings():
@@ -340,7 +340,7 @@ def _tests(
             columns[1, at] = sequential_p_value(atoms, size, streams[at // BLOCK])
             cells[at] = (sample.grid or 0) if statistic.soft_binned else 0
             if sample.grid is None:
-                own[key] = sample.own()
+                own[key] = sample._own()
         if progress is not None:
             progress(at + 1, len(segments))
     return columns, cells, own

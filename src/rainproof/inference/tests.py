@@ -296,7 +296,7 @@ def calibration_test(
     (0.001, True)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    sample.refuse_draws("calibration_test")
+    sample._refuse_draws("calibration_test")
     alone = not isinstance(statistic, list | tuple)
     tested = [as_test_statistic(one) for one in (statistic if isinstance(statistic, list | tuple) else [statistic])]
     other = as_statistic(measure)

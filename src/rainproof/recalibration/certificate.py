@@ -101,9 +101,9 @@ def certify(
     """
     held = [one for one in held if one[0].n] or held[:1]
     doubt, value = 1 - confidence_level, [pieces(part.prob) for part, pieces in held]
-    moved = [part.moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
-    promise = guarantee(Sample.join(moved), response="as_is", confidence_level=confidence_level)
-    pair = Sample.join([part.pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
+    moved = [part._moved(new, _GRID) for (part, _), new in zip(held, value, strict=True)]
+    promise = guarantee(Sample._join(moved), response="as_is", confidence_level=confidence_level)
+    pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
     curve = pair.curve("old", "new")
     gain = ChosenGain(0.0, 0.0) if chooser is None else gain_of_choice(chooser, pair, doubt)
     return Certificate(
@@ -214,7 +214,7 @@ def correct(
         own, gain = whole, 0.0
         if _enough(part.folds) and decided.n:
             own = correction(whole, part.folds.table())
-            pair = decided.pair(whole(decided.prob), own(decided.prob))
+            pair = decided._pair(whole(decided.prob), own(decided.prob))
             gain = gain_of_choice(part.folds.pairs(whole, own), pair, 1 - level).at_least
         if gain > 0:
             maps[key] = own
@@ -230,5 +230,5 @@ def _enough(rows: Folds) -> bool:
 
 
 def _harm(held: Sample, used: PiecewiseMap, delta: float) -> float:
-    pair = held.pair(held.prob, used(held.prob))
+    pair = held._pair(held.prob, used(held.prob))
     return harm_bound(pair.curve("old", "new"), pair, delta) if held.n else 1.0

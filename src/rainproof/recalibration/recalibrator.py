@@ -242,7 +242,7 @@ class Recalibrator(Shown):
         if (cannot := cannot_fit(rows)) is not None:  # all rows can certify what the original probabilities do
             warnings.warn(cannot, stacklevel=3)
             sample = rows.pooled if isinstance(rows, Segments) else rows
-            self.certificate_ = certify([(sample.floor() if sample.divisible else sample, IDENTITY)], None, level)
+            self.certificate_ = certify([(sample._floor() if sample._divisible else sample, IDENTITY)], None, level)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
             self._by, self._maps, self._rates = by, {}, None
             return None

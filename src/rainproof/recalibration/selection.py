@@ -48,7 +48,7 @@ class Folds:
         event = np.repeat(np.array([0, 1], np.uint8), len(self.prob))
         rows = Rows(event, np.tile(self.prob, 2), weight, ColumnNames())
         sample = Sample._of_known(rows, int(np.count_nonzero(weight)), float(weight.sum()))
-        return sample.pair(np.tile(old.apply(self.prob), 2), np.tile(new.apply(self.prob), 2))
+        return sample._pair(np.tile(old.apply(self.prob), 2), np.tile(new.apply(self.prob), 2))
 
     def table(self, without: int | None = None) -> DistinctTable:
         """The rows of all folds, or of all but one, for a method to fit."""
@@ -85,7 +85,7 @@ def read_rows(
     else:
         names = ColumnNames(label="y", prob="p")
         sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by, names=names)
-    return sample.by_segment() if isinstance(sample, Sample) and sample.segmented else sample
+    return sample.by_segment() if isinstance(sample, Sample) and sample._segmented else sample
 
 
 def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
@@ -113,7 +113,7 @@ def divide(rows: Sample | Segments, rng: np.random.Generator) -> tuple[Division,
     if sample.grid is not None:
         return _divided_cells(sample, rng, 1), {}
     proofs = 2 if places else 1
-    part = sample.parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
+    part = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
     weight = sample.sample_weight
 
     def divided(at: Ints) -> Division:
@@ -143,7 +143,7 @@ def _pooled(sample: Sample, part: Ints) -> Folds:
 
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
-    numbers, cells = sample.parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng), sample._cells
+    numbers, cells = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng), sample._cells
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     table = np.zeros((FOLDS, 2, len(cell)))
     table[:, cells.slot & 1, entry] = numbers[:FOLDS]
