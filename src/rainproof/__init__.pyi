@@ -27,6 +27,7 @@ from rainproof.assessment.verdict import Verdict as Verdict
 from rainproof.core.curve import DecisionCurve as DecisionCurve
 from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.piecewise import PiecewiseMap as PiecewiseMap
+from rainproof.core.result import Interval as Interval
 from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample
 from rainproof.core.segments import Segments as Segments
@@ -66,7 +67,6 @@ from rainproof.inference.grades import grade_table as grade_table
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
-from rainproof.inference.intervals import IntervalEstimate as IntervalEstimate
 from rainproof.inference.intervals import confidence_interval as confidence_interval
 from rainproof.inference.monitoring import Change as Change
 from rainproof.inference.monitoring import DetectedChange as DetectedChange

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rainproof
+from rainproof.inference.bands import soft_bins
 
 FAST = {"n_resamples": 19, "rng": 0}
 QUADRATIC = rainproof.DecisionTask.quadratic()
@@ -78,11 +79,14 @@ def results(y, p):
     found += [rainproof.score_decomposition(sample, score=score) for score in ("brier", "log")]
     found += [rainproof.null_band(sample, **FAST), rainproof.guarantee(sample), rainproof.loss_at_least(sample, rng=0)]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
+    found += [*rainproof.monitor(days).windows[:1], soft_bins(sample, 4)]
+    found += [rainproof.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
+    found += [rainproof.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
     found += [rainproof.monitor(days), rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
     found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4).decision_curve()]
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
     found += [rainproof.grade_table(y, p)]
-    found += [rainproof.IntervalEstimate(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
+    found += [rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
     found += [rainproof.choose_grid(sample), rainproof.soft_binned_profile(sample), task, QUADRATIC, task.mixture()]
     found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)

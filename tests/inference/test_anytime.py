@@ -36,7 +36,7 @@ def plain(charged, n, delta):
 
 def test_a_rounded_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.BoundInputs.of(rainproof.Sample(y, p), 8)
+    inputs = bounds.BoundInputs.rounded(rainproof.Sample(y, p), 8)
     found = guarantee(y, p, grid=8, anytime=True, confidence_level=0.9)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.1), abs=2e-5)
     assert found.anytime
@@ -45,7 +45,7 @@ def test_a_rounded_bound_is_its_definition():
 
 def test_an_as_is_bound_is_its_definition():
     y, p = rows()
-    inputs = bounds.AsIsInputs.of(rainproof.Sample(y, p))
+    inputs = bounds.BoundInputs.as_is(rainproof.Sample(y, p))
     found = guarantee(y, p, response="as_is", anytime=True)
     assert found.bound == pytest.approx(plain(inputs.charged_loss, 400, 0.05), abs=2e-5)
 
@@ -109,7 +109,7 @@ def test_equal_groups_count_as_draws():
     y, p = rows()
     group = np.repeat(np.arange(100), 4)
     found = guarantee(y, p, groups=group, anytime=True)
-    inputs = bounds.BoundInputs.of(rainproof.Sample(y, p), 32)
+    inputs = bounds.BoundInputs.rounded(rainproof.Sample(y, p), 32)
     inputs = bounds.replace(inputs, n=100, effective_n=100)
     assert found.bounds[1] == pytest.approx(
         bounds.at_most(inputs.charged_loss, 100, 100, 0.05 / 4, anytime=True), abs=1e-9
@@ -145,4 +145,4 @@ def test_it_says_so():
     found = guarantee(*rows(), anytime=True)
     assert "It holds at every number of rows at once" in str(found)
     assert repr(found).endswith("anytime=True)")
-    assert "anytime" not in repr(guarantee(*rows()))
+    assert repr(guarantee(*rows())).endswith("anytime=False)")

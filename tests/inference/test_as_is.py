@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof import guarantee
 from rainproof.inference import bounds
-from rainproof.inference.bounds import AsIsInputs
+from rainproof.inference.bounds import BoundInputs
 
 few = pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 tilts = st.floats(1e-3, 1e3)
@@ -24,7 +24,7 @@ tilts = st.floats(1e-3, 1e3)
 
 def inputs_of(y, p, w=None):
     sample = rainproof.Sample(y, p, sample_weight=w)
-    return AsIsInputs.of(sample)
+    return BoundInputs.as_is(sample)
 
 
 def owed(w, n, tilt):
@@ -73,13 +73,13 @@ def test_the_charged_loss_is_the_largest_over_all_thresholds_and_cutoffs(rows, t
     assert found == pytest.approx(highest_chord(mu, curve), abs=1e-12)
     mixture = solve(curve, np.array([1 - mu, mu]), np.ones(2), upper=None)
     assert found == pytest.approx(mixture, abs=1e-6)  # the solver's own tolerance
-    assert found >= inputs.plug_in() - 1e-12
+    assert found >= inputs.plug_in - 1e-12
 
 
 @given(samples(max_size=7))
 def test_the_loss_on_the_rows_is_the_largest_over_all_menus_and_rising_choices(rows):
     y, p, w = rows
-    assert inputs_of(y, p, w).plug_in() == pytest.approx(by_menus(y, p, w, "monotone"), abs=1e-7)
+    assert inputs_of(y, p, w).plug_in == pytest.approx(by_menus(y, p, w, "monotone"), abs=1e-7)
 
 
 def test_a_charged_loss_by_hand():
@@ -88,7 +88,7 @@ def test_a_charged_loss_by_hand():
     k = math.log(math.cosh(0.5)) / 0.5
     at_04, at_06 = 0.5 * 0.6 * (1 + k), 0.5 * 0.6 * (1 + k)  # swap 0.4 up just above 0.4; 0.6 down just below 0.6
     assert inputs.charged_loss(1.0) == pytest.approx(2 * (at_04 + at_06) / 2)
-    assert inputs.plug_in() == pytest.approx(0.6)
+    assert inputs.plug_in == pytest.approx(0.6)
 
 
 @st.composite
@@ -112,7 +112,7 @@ def test_no_task_and_no_rising_correction_is_charged_more(rows, tilt, task, valu
     pays = bounds.log_cosh(tilt * v) / tilt
     assert np.abs(g).max() <= 1 + 1e-12
     assert v @ g + pays @ np.abs(g) <= inputs_of(y, p, w).charged_loss(tilt) + 1e-9
-    assert v @ g <= inputs_of(y, p, w).plug_in() + 1e-9
+    assert v @ g <= inputs_of(y, p, w).plug_in + 1e-9
 
 
 SMALL = [
@@ -143,7 +143,7 @@ def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
         pull = bounds.pulls(tilt, 4, inputs.effective_n)
         mean += chance * float(bounds.PRIORS @ np.exp(-paid - 4 * np.log1p(-truth * pull / 4)))
         wrong["adaptive"] += chance * (bounds._invert(paid, pull, 4, delta) < truth - 1e-9)
-        wrong["hoeffding"] += chance * (bounds.hoeffding(inputs.plug_in(), inputs.effective_n, delta) < truth - 1e-9)
+        wrong["hoeffding"] += chance * (bounds.hoeffding(inputs.plug_in, inputs.effective_n, delta) < truth - 1e-9)
     assert mean <= 1 + 1e-9
     assert max(wrong.values()) <= delta
 
@@ -278,10 +278,10 @@ def test_what_it_says():
     g = guarantee(y, p, response="as_is")
     promise, meaning, assumption = str(g).splitlines()
     assert promise.startswith(
-        "With 95% confidence, the expected loss of everybody who acts on these probabilities as they are is"
+        "With 95% confidence, every decision that acts on these probabilities as they are loses at most "
     )
     assert promise.endswith(
-        "at stake (their best minus their worst payoff), compared with any monotone recalibration of them."
+        "at stake (its best minus its worst payoff), in expectation, compared with any monotone recalibration of them."
     )
     assert "Corrections that reverse the order of some probabilities are not covered." in meaning
     assert f"the loss is {g.plug_in:.2%}, compared with the best monotone recalibration in hindsight" in meaning
@@ -295,7 +295,7 @@ def test_what_it_says():
     assert "<table>" not in g._repr_html_()
     assert repr(g).startswith(f"Guarantee(bound={g.bound:.6g}, response='as_is', plug_in=")
     small = guarantee(rainproof.Sample(y, p).compress(64), response="as_is")
-    assert "probabilities, rounded down to multiples of 1/64, is at most" in str(small)
+    assert "probabilities, rounded down to multiples of 1/64, loses at most" in str(small)
     assert "response='as_is', grid=64, plug_in=" in repr(small)
     assert "that no row can weigh more than 2. Weights may" in str(guarantee(y, p, response="as_is", max_weight=2))
     assert guarantee(y, p).to_dict()["response"] == "rounded"

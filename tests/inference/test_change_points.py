@@ -244,3 +244,10 @@ def test_resamples_are_a_whole_number(wrong):
 def test_labels_become_text():
     samples = {index: sample for index, (_, sample) in enumerate(periods([honest] * 12 + [squared] * 8))}
     assert [change.to_dict()["label"] for change in find_changes(samples, rng=0)] == ["12"]
+
+
+def test_a_p_value_of_alpha_is_a_change():
+    """No order of 99 is as clear: the p-value is 1/100, which is alpha."""
+    days = [rainproof.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
+    (found,) = find_changes([(str(day), sample) for day, sample in enumerate(days)], alpha=0.01, n_resamples=99, rng=1)
+    assert (found.index, found.p_value) == (10, 0.01)

@@ -274,7 +274,8 @@ def test_several_models_share_a_table():
     assert found.names == ("new", "old")
     assert found.value == pytest.approx(np.array([[0.5 - 3 / 28, 0.5], [0.5 - 3 / 14, 0.0]]))
     assert "new" in str(found)
-    assert "<th>old</th>" in found._repr_html_()
+    assert "<pre>threshold" in found._repr_html_()
+    assert "  old  treat all" in found._repr_html_()
     assert found.to_dict()["names"] == ["new", "old"]
     with pytest.raises(rainproof.InputError, match="at least one model"):
         rainproof.net_benefit(y, {})

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import gammaincc, logit
 
 import rainproof
-from rainproof.inference.resampling import Coin, as_resampler
+from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import Combined, sequential_p_value, with_fewer_cells
 
 
@@ -125,7 +125,7 @@ def test_sequential_p_values_draw_by_draw(kind, grid):
         sample = rainproof.Sample((rng.random(60) < wrong).astype(int), p, sample_weight=weight)
         atoms = as_resampler(sample if grid is None else sample.compress(grid))
         p_value = sequential_p_value(atoms, 400, np.random.default_rng(seed))
-        if isinstance(atoms.coin(atoms.prob), Coin):
+        if atoms.tossed:
             assert p_value == by_draws(atoms, 400, np.random.default_rng(seed))
         found.append(p_value)
     assert min(found) < max(found)

@@ -70,7 +70,8 @@ def test_it_prints_and_is_json():
     found = rainproof.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
     assert str(found).splitlines()[2].split()[:3] == ["B", "800", "40"]
     assert "independent" in str(found)
-    assert "<td>B</td>" in found._repr_html_()
+    assert "<pre>grade" in found._repr_html_()
+    assert "\n    B    800        40" in found._repr_html_()
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["lights"] == ["green", "red", "red"]
 
 

@@ -39,7 +39,7 @@ def test_it_is_the_smallest_of_the_bounds_at_the_shared_delta(rows, method, conf
         loss = rainproof.choose_grid(sample, max_grid=m).losses[-1]
         assert plug_in == pytest.approx(loss, abs=1e-12)
         simple = min(1, loss + math.sqrt(2 * math.log(1 / delta) / sample.effective_n))
-        expected = simple if method == "hoeffding" else loss_at_most(BoundInputs.of(sample, m), delta)
+        expected = simple if method == "hoeffding" else loss_at_most(BoundInputs.rounded(sample, m), delta)
         assert bound == pytest.approx(expected, abs=1e-12)
     at = grids.index(g.grid)
     assert (g.bound, g.plug_in) == (g.bounds.min(), g.plug_ins[at])
@@ -178,13 +178,14 @@ def test_what_it_says():
     y, p = [0, 0, 0, 1, 1, 1, 1, 0] * 125, [0.25, 0.25, 0.25, 0.25, 0.75, 0.75, 0.75, 0.75] * 125
     g = guarantee(y, p, grid=(4, 8), confidence_level=0.9)
     assert repr(g) == (
-        f"Guarantee(bound={g.bound:.6g}, grid=4, plug_in=0, confidence_level=0.9, method='adaptive', n=1000)"
+        f"Guarantee(bound={g.bound:.6g}, response='rounded', grid=4, plug_in=0, confidence_level=0.9, "
+        "method='adaptive', n=1000, anytime=False)"
     )  # fmt: skip
     assert str(g) == (
-        "With 90% confidence, the expected loss of everybody who acts on these predictions, rounded at random to "
-        f"multiples of 1/4, is at most {at_most(g.bound)} of what is at stake (their best minus their worst payoff).\n"
-        "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with the "
-        "best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. On the "
+        "With 90% confidence, every decision that acts on these predictions, rounded at random to multiples of 1/4, "
+        f"loses at most {at_most(g.bound)} of what is at stake (its best minus its worst payoff), in expectation.\n"
+        "This holds for all decisions at once, whatever their actions and payoffs. The loss is compared with the best "
+        "fixed change of actions ('where I would do this, do that') that uses the rounded predictions. On the "
         f"1,000 rows it is 0.00%; {g.bound:.2%} is the allowance for chance.\n"
         "It assumes that the rows were drawn independently from the population in which the predictions will be used, "
         "and that the 2 grids tried (1/4, 1/8) did not depend on them. It fails for at most 10% of such samples."
@@ -275,7 +276,7 @@ def test_importance_weights_need_their_largest_value():
         heavy = rng.random(100) < 0.005
         p = np.where(heavy, 0.9, rng.random(100) / 2)
         y = rng.random(100) < np.where(heavy, 0.0, p)
-        truth = 0.5  # the heavy rows are half of the weight, and nobody should act on them
+        truth = 0.5  # the heavy rows are half of the weight, and no decision should act on them
         for cap in failed:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", rainproof.FewRowsWarning)  # an honest bound of 1

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.inference.intervals import METHODS, Basic, Inversion, Percentile, PopulationPath, Resampling
+from rainproof.inference.intervals import (
+    METHODS,
+    PopulationPath,
+    basic_ends,
+    inversion_ends,
+    percentile_ends,
+    where_observed,
+)
 from rainproof.inference.resampling import as_resampler
 from rainproof.inference.statistics import as_statistic
 from studies import coverage
@@ -61,6 +68,8 @@ def test_percentile_and_basic_are_the_textbook_ones():
         for method in ("percentile", "basic")
     }
     one, other = found["percentile"], found["basic"]
+    assert one.corrected == other.corrected
+    assert one.corrected == pytest.approx(one.estimate, abs=0.2 * (one.high - one.low))
     assert one.low + other.high == pytest.approx(2 * one.estimate)
     assert one.high + other.low == pytest.approx(2 * one.estimate)
     assert rainproof.confidence_interval(y, p, measure="brier_score", n_resamples=99, rng=1).method == "percentile"
@@ -140,22 +149,21 @@ def test_a_perfect_sample_still_has_an_upper_end():
 
 def test_the_methods_by_hand():
     draws = np.arange(1.0, 101.0)
-    assert Percentile(50.0, draws).ends(0.9) == (5.0, 95.0)
-    assert Basic(50.0, draws).ends(0.9) == (5.0, 95.0)
-    assert Basic(50.0, draws, 0.5).ends(0.9) == (27.5, 72.5)
-    assert Percentile(50.0, draws).corrected == 49.5
-    line = Inversion(3.0, np.array([0.0, 1.0, 2.0]), np.array([[1.0], [2.0], [5.0]]))
-    assert line.ends(0.9) == pytest.approx((4 / 3, 4 / 3))
-    assert Inversion(0.5, line.values, line.draws).ends(0.9) == (0.0, 0.0)
-    assert Inversion(9.0, line.values, line.draws).corrected == 2.0
+    assert percentile_ends(draws, 0.9) == (5.0, 95.0)
+    assert basic_ends(50.0, draws, 1.0, 0.9) == (5.0, 95.0)
+    assert basic_ends(50.0, draws, 0.5, 0.9) == (27.5, 72.5)
+    path = np.array([0.0, 1.0, 2.0]), np.array([[1.0], [2.0], [5.0]])
+    assert inversion_ends(3.0, *path, 0.9) == pytest.approx((4 / 3, 4 / 3))
+    assert inversion_ends(0.5, *path, 0.9) == (0.0, 0.0)
+    assert where_observed(9.0, *path, 0.5) == 2.0
 
 
 def test_values_that_samples_share_end_at_the_outer_population():
     """Where two populations in a row show the same value most often, an end between them is the outer one."""
     values = np.arange(5.0)
     draws = np.array([[1.0], [2.0], [2.0], [2.0], [3.0]])
-    assert Inversion(2.0, values, draws).ends(0.9) == (0.0, 4.0)
-    assert Inversion(1.0, values, draws).ends(0.9) == (0.0, 1.0)
+    assert inversion_ends(2.0, values, draws, 0.9) == (0.0, 4.0)
+    assert inversion_ends(1.0, values, draws, 0.9) == (0.0, 1.0)
 
 
 def test_the_path_goes_on_until_samples_have_more_than_was_observed():
@@ -212,18 +220,12 @@ def test_intervals_hold_where_one_bias_is_large(population, measure, n):
 
 
 def test_a_method_is_one_entry_of_the_table(monkeypatch):
-    class Wide:
-        corrected = 0.25
+    def wide(sample, atoms, statistic, rng, draw):
+        assert (sample.n, atoms.n, statistic.name) == (100, 100, "soft_binned_cdl")
+        assert draw(lambda stream: [stream.random()]).shape == (199, 1)
+        return 0.25, lambda confidence_level: (-1.0, confidence_level)
 
-        @classmethod
-        def fit(cls, of):
-            assert isinstance(of, Resampling)
-            return cls()
-
-        def ends(self, confidence_level):
-            return -1.0, confidence_level
-
-    monkeypatch.setitem(METHODS, "wide", Wide)
+    monkeypatch.setitem(METHODS, "wide", wide)
     found = rainproof.confidence_interval(*rows(100), method="wide", confidence_level=0.4)
     assert (found.low, found.high, found.corrected, found.method) == (0.0, 0.4, 0.25, "wide")
 

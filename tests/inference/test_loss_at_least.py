@@ -56,7 +56,7 @@ POPULATIONS = {
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
-    """CDL of the population is the most that anybody loses, so it must not lie below the bound."""
+    """CDL of the population is the most that any decision loses, so it must not lie below the bound."""
     values, rates = POPULATIONS[name]
     truth = rainproof.calibration_decision_loss(
         np.tile([0, 1], len(values)), np.repeat(values, 2), sample_weight=np.stack([1 - rates, rates], 1).ravel()
@@ -112,7 +112,7 @@ def test_the_result_is_small_and_ready_for_json():
     assert (told["seed"], told["n"], told["groups"], told["bound"]) == (7, 2000, None, found.bound)
     assert told["changes"][0]["action"] in found.task.actions
     assert repr(found).startswith("LossAtLeast(bound=0.0")
-    assert "some decision that rests on these predictions as they are loses at least" in str(found)
+    assert "there is a decision that acts on these predictions as they are and loses at least" in str(found)
     assert rainproof.loss_at_least(y, p, rng=7) == found
     assert rainproof.loss_at_least(y, p, rng=8) != found
 
@@ -136,3 +136,13 @@ def test_unequal_weights_and_groups_need_rows():
     sample = rainproof.Sample([0, 1], [0.5, 0.5], sample_weight=[1, 2]).compress()
     with pytest.raises(rainproof.InputError, match="unequal weights and groups need rows"):
         rainproof.loss_at_least(sample)
+
+
+def test_a_bound_is_found_by_forty_halvings():
+    """100 draws that gain 1, half of the stake on each: 100 ln(1 + (1 - r) / 2) = ln(1 / delta)."""
+    found = np.array(
+        [module.at_least(np.array([100.0]), np.ones(1), d, bets=np.array([0.5])) for d in (0.3, 0.1, 0.05, 0.01)]
+    )
+    assert found == pytest.approx(3 - 2 * np.exp(-np.log([0.3, 0.1, 0.05, 0.01]) / 100), abs=2.0**-40)
+    assert (found * 2**40 == np.rint(found * 2**40)).all()
+    assert (found * 2**40 % 2 == 1).any()

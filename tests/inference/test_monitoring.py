@@ -152,7 +152,7 @@ def test_it_prints_a_table_with_the_alarms_in_it():
 
 def test_the_result_is_small_and_ready_for_json():
     line = rainproof.monitor(days(3, change=1, n=400), independent_rows=True)
-    assert repr(line).startswith("MonitoringResult(3 periods, 1 changes, last=0.")
+    assert repr(line) == "MonitoringResult(length=1, confidence_level=0.95, alpha=0.01, independent_rows=True)"
     told = json.loads(json.dumps(line.to_dict(), allow_nan=False))
     assert (told["length"], told["alpha"], told["independent_rows"]) == (1, 0.01, True)
     assert told["windows"][0]["evidence"] == line.windows[0].evidence
@@ -177,3 +177,22 @@ def test_refusals():
         rainproof.monitor(days(1), alpha=0)
     with pytest.raises(rainproof.InputError, match="independent_rows must be True or False"):
         rainproof.monitor(days(1), independent_rows="yes")
+
+
+def test_alarms_belong_together_up_to_the_mean_time_to_a_false_one():
+    """At alpha = 1/4 that is four periods: an alarm after four belongs to the change before, one after five not."""
+    good, bad = (rainproof.Sample([1] * k + [0] * (40 - k), [0.25] * 40).compress(64) for k in (10, 40))
+    for apart, expected in ((4, [2]), (5, [1, 1])):
+        line = rainproof.monitor(
+            [(str(day), bad if day in (0, apart) else good) for day in range(apart + 2)],
+            alpha=0.25,
+            independent_rows=True,
+        )
+        assert [change.alarms for change in line.changes] == expected
+
+
+def test_the_detector_raises_an_alarm_where_it_reaches_the_limit():
+    for alpha in (0.25, 0.01):
+        exactly = np.full(bets.COUNT, -np.log(alpha))
+        assert Detector(alpha).update(exactly)[0] == pytest.approx(1 / alpha)
+        assert Detector(alpha).update(exactly - 1e-12) is None

@@ -123,3 +123,15 @@ def test_the_result_says_it_all():
 def test_options_that_cannot_be(options, message):
     with pytest.raises(rainproof.InputError, match=message):
         rainproof.minimum_detectable([0, 1], [0.4, 0.6], **options)
+
+
+def test_the_strength_is_found_by_twelve_halvings():
+    """It is a multiple of 2^-12 of the strongest; with that and the calibrated one, 14 populations are drawn."""
+    p, steps, calls = np.random.default_rng(0).random(400), [], []
+    options = {"alternative": "too_low", "n_resamples": 39, "progress": lambda *call: calls.append(call)}
+    for seed in range(8):
+        found = rainproof.minimum_detectable(np.zeros(400), p, rng=seed, **options)
+        assert calls[-1] == (14 * 39, 14 * 39)
+        steps.append(found.parameter / (1 + found.parameter) / 0.999 * 2**12)
+    assert steps == pytest.approx(np.rint(steps), abs=1e-6)
+    assert (np.rint(steps) % 2 == 1).any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.core.sample import as_sample
 from rainproof.inference._draws import binomials, multinomial, repeats, tosses
-from rainproof.inference.resampling import Chances, Coin, Draw, _UnevenResampler, as_resampler
+from rainproof.inference.resampling import Draw, _UnevenResampler, as_resampler, coins, whole
 
 
 def random_rows(n=400, seed=0, decimals=None, weighted=False):
@@ -28,7 +28,7 @@ def means(draws):
 
 def outcomes(atoms, rng, repeated, chance):
     """One sample of a population with these event probabilities."""
-    (draw,) = atoms.outcomes(rng, repeated, Chances([chance]))
+    (draw,) = atoms.outcomes([chance])(rng, repeated)
     return Draw(draw.weight, draw.spread()[0])
 
 
@@ -170,8 +170,7 @@ def test_compressed_samples_have_no_groups():
 
 def test_coins_are_fair_to_the_last_bit():
     chance = np.array([0.0, 1.0, 2.0**-20, 1 - 2.0**-20, 0.5, 1 / 3])
-    coin, rng = Coin(chance), np.random.default_rng(0)
-    heads = coin.toss(rng, 20_000)
+    heads = coins(chance)(np.random.default_rng(0), 20_000)
     assert not heads[:, 0].any()
     assert heads[:, 1].all()
     assert heads[:, 2].sum() <= 2
@@ -182,12 +181,9 @@ def test_coins_are_fair_to_the_last_bit():
 def test_a_coin_looks_past_its_first_bits():
     """Chances that share their first 16 bits differ in the rest: here by one head in 2^16 tosses."""
     chance = np.full(1 << 20, 0.25 + 0.75 * 2.0**-16)
-    heads = sum(int(Coin(chance).toss(np.random.default_rng(k), 1).sum()) for k in range(8))
+    heads = sum(int(coins(chance)(np.random.default_rng(k), 1).sum()) for k in range(8))
     n = 8 << 20
     assert abs(heads - n * chance[0]) < 4 * np.sqrt(n * 0.1875)
-    coin = Coin(chance)
-    equal = coin.rest
-    assert equal[0] == pytest.approx(0.75)
 
 
 def test_uneven_cells_are_told_from_even_ones():
@@ -285,8 +281,8 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     repeated = rng.poisson(1.0, 3000).astype(kind)
     repeated[[7, 1500]] = 250 if kind is np.uint8 else 2600
     rates = [rng.random(3000), rng.random(3000), np.zeros(3000), np.ones(3000)]
-    chances, source = Chances(rates), np.random.PCG64(1)
-    events, row, outcome = tosses(source.capsule, repeated, chances.bar, chances.ends)
+    source, ends = np.random.PCG64(1), whole([np.minimum.reduce(rates), np.maximum.reduce(rates)])
+    events, row, outcome = tosses(source.capsule, repeated, whole(rates), ends)
     found = Draw(repeated, events, row, outcome).spread()
     assert found.shape == (4, 3000)
     assert (found[2] == 0).all()
@@ -296,11 +292,11 @@ def test_outcomes_in_several_populations_are_compared_with_the_same_bits(kind):
     for k in range(2):
         assert found[k].sum() == pytest.approx((repeated * rates[k]).sum(), abs=4 * np.sqrt(total / 4))
     low, high = np.minimum(*rates[:2]), np.maximum(*rates[:2])  # ordered probabilities have ordered outcomes
-    ordered = Chances([low, high])
-    events, row, outcome = tosses(source.capsule, repeated, ordered.bar, ordered.ends)
+    ordered = whole([low, high])
+    events, row, outcome = tosses(source.capsule, repeated, ordered, ordered)
     one, other = Draw(repeated, events, row, outcome).spread()
     assert (one <= other).all()
     assert len(row) == (other - one).sum()
     assert len(row) == pytest.approx((repeated * (high - low)).sum(), abs=4 * np.sqrt(total / 4))
-    nothing = tosses(source.capsule, np.zeros(3000, kind), ordered.bar, ordered.ends)
+    nothing = tosses(source.capsule, np.zeros(3000, kind), ordered, ordered)
     assert nothing[0].sum() == len(nothing[1]) == 0

@@ -180,7 +180,7 @@ def test_words_and_json(monkeypatch):
     day = datetime.date(2026, 5, 17)
     samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
     result = rainproof.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
-    assert repr(result) == "SegmentTests(1 found of 2 tested, fdr=0.05, measure='soft_binned_cdl')"
+    assert repr(result) == "SegmentTests(fdr=0.05, method='bh', min_rows=100, measure='soft_binned_cdl')"
     lines = str(result).splitlines()
     assert lines[0] == (
         "1 of 2 segments tested are not calibrated (false discovery rate 5%); 1 have too few rows to be tested."

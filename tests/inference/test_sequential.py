@@ -78,13 +78,39 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     assert_allclose(together, 1, rtol=1e-9)
 
 
-def test_a_batch_by_hand():
-    """All predictions 1/4, too low by a shift of 1.6 everywhere: bet 15/16 of all that can be lost."""
-    p = np.full(8, 0.25)
-    y = np.array([1, 1, 1, 1, 0, 0, 0, 0])
-    k = next(k for k in range(bets.COUNT) if bets.bet(k) == (1, 1.6, 0, 1))
-    factor = np.exp(bets.batch_bets(rainproof.Sample(y, p)))[k]
-    assert factor == pytest.approx(1 + 15 / 16 * (0.5 - 0.25) / 0.25)
+def number(slope, shift, low=0, high=1):
+    """The number of a bet."""
+    wanted = bets.Bet(slope=slope, shift=shift, low=low, high=high)
+    return next(k for k in range(bets.COUNT) if bets.bet(k) == wanted)
+
+
+@pytest.mark.parametrize(("shift", "share"), [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)])
+def test_a_batch_by_hand(shift, share):
+    """All predictions 1/4, too low by a shift everywhere: the larger the shift, the more of what can be lost is bet."""
+    factors = np.exp(bets.batch_bets(rainproof.Sample([1, 1, 1, 1, 0, 0, 0, 0], np.full(8, 0.25))))
+    gain, loss = (0.5 - 0.25) / 0.25, (0.25 - 0.5) / 0.75
+    assert factors[number(1, shift, 0.25, 0.5)] == pytest.approx(1 + share * gain)
+    assert factors[number(1, -shift, 0.25, 0.5)] == pytest.approx(1 + share * loss)
+    assert factors[number(1, shift, 0.5, 0.75)] == 1
+    assert factors[number(2.5, -0.8)] == pytest.approx(1 + loss / 2)
+
+
+@pytest.mark.parametrize("shift", [0.2, 0.4, 0.8, 1.6])
+def test_a_shift_by_hand(shift):
+    """The odds of an event at 1/2 are 1; the bet says that they are exp(shift)."""
+    factors = np.exp(bets.row_bets(np.array([0.5, 0.5]), np.array([1.0, 0.0])))
+    independent = np.exp(bets.independent_bets(rainproof.Sample([1, 0], [0.5, 0.5])))
+    for s in (shift, -shift):
+        q = np.exp(s) / (1 + np.exp(s))
+        assert factors[:, number(1, s)] == pytest.approx([q / 0.5, (1 - q) / 0.5])
+        assert independent[number(1, s)] == pytest.approx(q * (1 - q) / 0.25)
+
+
+def test_a_test_rejects_at_its_own_p_value():
+    test = SequentialTest().update([1] * 30, [0.3] * 30)
+    assert test.p_value < 0.05
+    assert test.rejects(test.p_value)
+    assert not test.rejects(0.999 * test.p_value)
 
 
 def test_pieces_and_blocks_do_not_matter(monkeypatch):
@@ -145,11 +171,14 @@ def test_it_prints_what_it_knows():
     test.update([1] * 30, [0.3] * 30)
     assert test.bet.shift > 0
     assert "too low" in str(test)
-    assert str(bets.Bet(1.25, 0.3, 0, 1)) == (
+    assert str(bets.Bet(slope=1.25, shift=0.3, low=0, high=1)) == (
         "predictions are not extreme enough (log odds times 1.25) and too low (log odds +0.3)"
     )
-    assert str(bets.Bet(1, -0.2, 0.5, 0.75)) == "predictions between 0.5 and 0.75 are too high (log odds -0.2)"
-    assert str(bets.Bet(1, 0, 0, 1)) == "predictions are right"
+    assert (
+        str(bets.Bet(slope=1, shift=-0.2, low=0.5, high=0.75))
+        == "predictions between 0.5 and 0.75 are too high (log odds -0.2)"
+    )
+    assert str(bets.Bet(slope=1, shift=0, low=0, high=1)) == "predictions are right"
     assert repr(test).startswith("SequentialTest(n=30, e_value=")
     test.update([1] * 3000, [0.3] * 3000)
     assert test.e_value == math.inf

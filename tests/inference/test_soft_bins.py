@@ -102,6 +102,6 @@ def test_intervals_cover_the_population():
 
 def test_it_says_what_it_is():
     bins = soft_bins(rainproof.Sample([0, 1], [0.2, 0.8]), 4)
-    assert repr(bins) == "SoftBins(grid=4, 4 bins, confidence_level=0.95, n=2)"
+    assert repr(bins) == "SoftBins(grid=4, confidence_level=0.95, n=2)"
     with pytest.raises(ValueError, match="read-only"):
         bins.low[0] = 0

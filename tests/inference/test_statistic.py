@@ -12,7 +12,7 @@ import rainproof
 from rainproof.core.cells import split, sum_on_grid
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import placed, soft_sums
-from rainproof.inference.resampling import Chances, Draw, as_resampler, draw_many
+from rainproof.inference.resampling import Draw, as_resampler, draw_many
 from rainproof.inference.statistics import SoftBinned, as_statistic, as_test_statistic, bootstrapped
 from rainproof.measures.catalogue import CATALOGUE
 
@@ -181,9 +181,9 @@ def test_samples_that_share_rows_have_the_values_of_each(name):
     rng = np.random.default_rng(8)
     p = np.append(rng.random(2998), [0.0, 1.0])
     atoms = as_resampler(rainproof.Sample((rng.random(3000) < p).astype(int), p))
-    chances = Chances([np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1) for step in (0, 0.01, 0.1, 0.5, -0.2)])
+    rates = [np.clip(atoms.prob + step * np.sin(9 * atoms.prob), 0, 1) for step in (0, 0.01, 0.1, 0.5, -0.2)]
     evaluate = as_statistic(name).on(atoms)
-    (draw,) = atoms.outcomes(rng, atoms.repeat(rng), chances)
+    (draw,) = atoms.outcomes(rates)(rng, atoms.repeat(rng))
     one_by_one = [evaluate(Draw(draw.weight, positive)) for positive in draw.spread()]
     assert evaluate.many(draw) == pytest.approx(one_by_one, **close)
     assert len(set(one_by_one)) >= 4  # SCDL is often 1/m

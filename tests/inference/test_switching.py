@@ -188,7 +188,7 @@ def test_the_result_is_ready_for_json():
     assert (told["seed"], told["n"], told["harm_bound"]) == (4, 3000, found.harm_bound)
     assert len(told["threshold"]) == len(told["loss"])
     assert repr(found).startswith("SwitchGuarantee(harm=")
-    assert "some decision gains at least" in str(found)
+    assert "there is a decision that gains at least" in str(found)
 
 
 @pytest.mark.parametrize(

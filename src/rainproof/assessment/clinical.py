@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from rainproof.assessment.summaries import BARS, Histogram, Reliability, reliability_curve
 from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import html_rows, percent, rows
-from rainproof.inference.intervals import Influence, IntervalEstimate
+from rainproof.inference.intervals import Influence
 from rainproof.inference.performance import (
     NetBenefit,
     auroc_estimate,
@@ -65,14 +66,14 @@ class ClinicalPerformance(Frozen):
 
     Attributes
     ----------
-    auroc : IntervalEstimate or None
+    auroc : Interval or None
         Discrimination. None if all outcomes are the same.
-    observed_expected : IntervalEstimate or None
+    observed_expected : Interval or None
         Events over the sum of the predictions: below 1, risks are predicted too high.
-    calibration_intercept, calibration_slope : IntervalEstimate or None
+    calibration_intercept, calibration_slope : Interval or None
         Of the logistic regression of the outcome on the logit of the prediction; the intercept at slope 1. A slope
         below 1: predictions are too extreme. None where it does not exist (`notes` says why).
-    brier_score, brier_skill : IntervalEstimate or None
+    brier_score, brier_skill : Interval or None
         The Brier score, and the share by which it is below that of the event rate as a forecast for everybody.
     net_benefit : NetBenefit
         Clinical utility: the decision curve.
@@ -88,12 +89,12 @@ class ClinicalPerformance(Frozen):
         Why a number is missing.
     """
 
-    auroc: IntervalEstimate | None
-    observed_expected: IntervalEstimate | None
-    calibration_intercept: IntervalEstimate | None
-    calibration_slope: IntervalEstimate | None
-    brier_score: IntervalEstimate
-    brier_skill: IntervalEstimate | None
+    auroc: Interval | None
+    observed_expected: Interval | None
+    calibration_intercept: Interval | None
+    calibration_slope: Interval | None
+    brier_score: Interval
+    brier_skill: Interval | None
     net_benefit: NetBenefit
     reliability: Reliability
     risk_distribution: Histogram
@@ -251,9 +252,7 @@ def _bars(mean: float) -> int:
     return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
 
 
-def _notes(
-    one_class: bool, entries: Influence, line: tuple[IntervalEstimate, IntervalEstimate | None] | None
-) -> tuple[str, ...]:
+def _notes(one_class: bool, entries: Influence, line: tuple[Interval, Interval | None] | None) -> tuple[str, ...]:
     notes = []
     if one_class:
         notes = ["All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."]

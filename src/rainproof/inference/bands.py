@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid, split, sum_on_grid
 from rainproof.core.curve import SwapCurve, Swaps, check_swaps
-from rainproof.core.distinct import DistinctTable
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
 from rainproof.inference.resampling import (
@@ -30,13 +28,13 @@ from rainproof.inference.resampling import (
     draw_batches,
     spawned,
 )
-from rainproof.inference.statistics import Places
+from rainproof.inference.statistics import Places, drawn_table
 
 _FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SoftBins:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class SoftBins(Result):
     """The occupied soft bins of a grid, by increasing prediction.
 
     Attributes
@@ -74,14 +72,6 @@ class SoftBins:
     high_all: Floats
     confidence_level: float
     n: int
-
-    def __post_init__(self) -> None:
-        freeze(self.prediction, self.share, self.effective, self.mean_prediction, self.event_rate)
-        freeze(self.low, self.high, self.low_all, self.high_all)
-
-    def __repr__(self) -> str:
-        level = f"confidence_level={self.confidence_level:g}"
-        return f"SoftBins(grid={self.grid}, {len(self.prediction)} bins, {level}, n={self.n})"
 
 
 def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> SoftBins:
@@ -168,11 +158,8 @@ def clopper_pearson(rate: Floats, n: Floats, doubt: float) -> tuple[Floats, Floa
     return np.where(events > 0, low, 0.0), np.where(events < n, high, 1.0)
 
 
-_ARRAYS = ("thresholds", "regret_low", "regret_high", "value_low", "value_high", "at", "rate_low", "rate_high")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class NullBand(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class NullBand(Result):
     """What a calibrated forecaster with these predictions shows by chance: two curves, and the reliability diagram.
 
     Attributes
@@ -197,6 +184,10 @@ class NullBand(Shown):
         As asked for; the number of rows.
     """
 
+    _kind = "null_band"
+    _also = ("method",)
+    _shown = ("regret_limit", "bins", "confidence_level", "n")
+    method: ClassVar[str] = "predictions kept, outcomes redrawn"
     thresholds: Floats
     regret_low: Floats
     regret_high: Floats
@@ -213,25 +204,6 @@ class NullBand(Shown):
     n_resamples: int
     n: int
     seed: int | None
-
-    def __post_init__(self) -> None:
-        freeze(*(getattr(self, name) for name in _ARRAYS))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON (where NaN is None)."""
-        facts = ("regret_limit", "bins", "grid", "swaps", "confidence_level", "n_resamples", "n", "seed")
-        return {
-            "result": "null_band",
-            "method": "predictions kept, outcomes redrawn",
-            **{name: list(map(finite, getattr(self, name).tolist())) for name in _ARRAYS},
-            **{name: getattr(self, name) for name in facts},
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"NullBand(regret_limit={self.regret_limit:.6g}, thresholds={len(self.thresholds)}, bins={self.bins}, "
-            f"confidence_level={self.confidence_level:g}, n={self.n})"
-        )
 
 
 def null_band(
@@ -351,25 +323,18 @@ def _curves(
     prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
     on_bins = Places(prob, weight, bins)
     on_grid = None if grid is None else Places(prob, weight, grid)
+    multiples = np.arange((grid or 0) + 1) / (grid or 1)
 
     def some(stream: Rng, times: int) -> Floats:
         positive = np.stack([atoms.redraw(stream, coin).positive for _ in range(times)])
-        rows = rounded = _tables(prob, weight, positive)
-        if on_grid is not None and grid is not None:
-            rounded = _tables(np.arange(grid + 1) / grid, on_grid.weight, on_grid.sums(positive))
+        rows = rounded = [drawn_table(prob, weight, events) for events in positive]
+        if on_grid is not None:
+            rounded = [drawn_table(multiples, on_grid.weight, events) for events in on_grid.sums(positive)]
         regret = [SwapCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
         value = [value_at(table, mu) for table in rows]
         return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
 
     return some
-
-
-def _tables(prob: Floats, weight: Floats, positive: NDArray[Any]) -> list[DistinctTable]:
-    """Return the table of each resample, a row of weights of events."""
-    some = weight > 0
-    negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
-    pairs = zip(negative, positive.astype(np.float64), strict=True)
-    return [DistinctTable(prob[some], *(side[some] for side in pair)) for pair in pairs]
 
 
 def event_rates(weight: Floats, positive: Floats) -> Floats:

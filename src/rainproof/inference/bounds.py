@@ -1,6 +1,6 @@
 """Upper bounds on the expected loss in the population: the formulas.
 
-The proofs are in docs/inference-bounds.md. Notation: row i has the share ``v_i`` of the weight, and
+The proofs are in docs/theory/bounds.md. Notation: row i has the share ``v_i`` of the weight, and
 ``g_i`` in [-1, 1] is the gain on it of the worst swap of the worst task in the population;
 the loss in the population is the mean of g.
 """
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core._regret import limits
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, RoundedSample, split, sum_on_grid
-from rainproof.core.curve import GridLoss, SwapCurve, envelope, isotonic
+from rainproof.core.curve import SwapCurve, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -51,80 +51,42 @@ _FINE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BoundInputs:
-    """The inputs of a bound: rows rounded to a grid, and the weights of single rows.
+class BoundInputs(Frozen):
+    """The inputs of a bound: one column for each point of a grid that rows are rounded to, or distinct prediction.
 
-    `n` counts independent draws: rows, or groups of them. `square` holds for each occupied bin and outcome
-    (columns: no event, event) an upper bound on the sum of squared shares of the rows rounded to it.
+    `n` counts independent draws: rows, or groups of them. `shares` and `square` hold for each outcome (rows: no event,
+    event) the shares of the weight, and an upper bound on the sum of squared shares (of the products with the share of
+    the group). `plug_in` is the loss on the sample itself. With `monotone`, actions follow the predictions as they are,
+    and are compared with monotone recalibrations; else predictions are rounded, and the comparison is with all swaps.
     """
 
-    on_grid: GridLoss
-    n: float
-    effective_n: float
-    square: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.square)
-
-    @classmethod
-    def of(cls, sample: Sample, m: int, cells: CellTable | None = None) -> BoundInputs:
-        """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
-        cells = draw_table(sample, m) if cells is None else cells
-        on_grid, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
-        effective_n = min(total**2 / float(cells.squares.sum()), float(n))
-        square = _soft_squares(cells, on_grid.rounded) / total**2
-        return cls(on_grid=on_grid, n=n, effective_n=effective_n, square=square)
-
-    @property
-    def prob(self) -> Floats:
-        """The occupied points of the grid."""
-        return self.on_grid.rounded.index / self.on_grid.rounded.m
-
-    def shares(self) -> Floats:
-        """The share of the weight in each occupied bin, without the event and with it."""
-        rounded = self.on_grid.rounded
-        weight, positive = rounded.weight, np.minimum(rounded.positive, rounded.weight)
-        shares: Floats = np.stack([weight - positive, positive], axis=1) / self.on_grid.total
-        return shares
-
-    def plug_in(self) -> float:
-        """CDL(S_m): the loss on the sample itself."""
-        return self.on_grid.loss
-
-    def charged_loss(self, tilt: float) -> float:
-        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all swaps.
-
-        It is the CDL of the sample with gains a little larger and losses a little smaller. At threshold mu
-        that is a regret curve again, with different weights for swaps up and for swaps down.
-        """
-        shares, extra = self.shares(), charge(self, tilt)
-        more, less = shares + extra, shares - extra
-        prob = self.prob
-        mu = np.concatenate([[0.0], prob, [1.0]])
-        up = one_way_curve(prob, less[:, 0], more[:, 1], mu, up=True)
-        sides = up + one_way_curve(prob, more[:, 0], less[:, 1], mu, up=False)
-        return 2 * envelope(mu, sides.max(axis=0)).value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AsIsInputs:
-    """The inputs of a bound for predictions that are acted on as they are: one entry for each distinct prediction.
-
-    `n` counts independent draws. `shares` and `square` hold for each outcome (rows: no event, event) and each entry
-    the shares of the weight and the sum of squared shares (of the products with the share of the group).
-    """
-
-    curve: SwapCurve
+    prob: Floats
     n: float
     effective_n: float
     shares: Floats
     square: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.shares, self.square)
+    plug_in: float
+    monotone: bool
 
     @classmethod
-    def of(cls, sample: Sample, effective_n: float | None = None) -> AsIsInputs:
+    def rounded(cls, sample: Sample, m: int, cells: CellTable | None = None) -> BoundInputs:
+        """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
+        cells = draw_table(sample, m) if cells is None else cells
+        on_grid, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
+        rounded = on_grid.rounded
+        positive = np.minimum(rounded.positive, rounded.weight)
+        return cls(
+            prob=rounded.index / rounded.m,
+            n=n,
+            effective_n=min(total**2 / float(cells.squares.sum()), float(n)),
+            shares=np.stack([rounded.weight - positive, positive]) / on_grid.total,
+            square=_soft_squares(cells, rounded) / total**2,
+            plug_in=on_grid.loss,
+            monotone=False,
+        )
+
+    @classmethod
+    def as_is(cls, sample: Sample, effective_n: float | None = None) -> BoundInputs:
         """Pool equal predictions; those of a compressed sample are rounded down to its grid.
 
         `effective_n` is that of the sample, unless a largest weight is stated.
@@ -137,28 +99,32 @@ class AsIsInputs:
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
         square = shares if _even(n, effective_n) else _pooled_squares(sample, table) / total**2
-        return cls(curve=curve, n=n, effective_n=effective_n, shares=shares, square=square)
+        return cls(table.prob, n, effective_n, shares, square, curve.loss, monotone=True)
 
-    def plug_in(self) -> float:
-        """The loss on the sample itself, compared with the best monotone recalibration."""
-        return self.curve.loss
+    def charge(self, tilt: float) -> Floats:
+        """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
+        rate, by_square = charge_rate(self.n, self.effective_n, tilt)
+        return np.minimum(rate * self.square, self.shares) if by_square else rate * self.shares
 
     def charged_loss(self, tilt: float) -> float:
-        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks and monotone recalibrations.
+        """Return the largest ``sum_i v_i g_i + charge_i |g_i|`` over all tasks with payoffs in [0, 1] and all swaps.
 
-        At one threshold a monotone recalibration moves the cut-off: it swaps rows up or rows down, never both. With the
-        weights of swaps up, isotonic regression finds the best cut-off, and swaps down count less than they
-        should; with those of swaps down it is the other way round. So the larger of the two curves is right.
+        It is the CDL of the sample with gains a little larger and losses a little smaller. At threshold mu that is a
+        regret curve again, with different weights for swaps up and for swaps down. A monotone recalibration moves the
+        cut-off: it swaps rows up or rows down, never both. With the weights of swaps up, isotonic regression finds the
+        best cut-off, and swaps down count less than they should; with those of swaps down it is the other way round.
+        So the larger of the two curves is right.
         """
-        extra = charges(self.shares, self.square, self.n, self.effective_n, tilt)
+        extra = self.charge(tilt)
         more, less = self.shares + extra, self.shares - extra
-        prob = self.curve.table.prob
+        prob, up, down = self.prob, (less[0], more[1]), (more[0], less[1])
         mu = np.concatenate([[0.0], prob, [1.0]])
-        up = _rising_curve(prob, less[0], more[1], mu)
-        return 2 * envelope(mu, np.maximum(up, _rising_curve(prob, more[0], less[1], mu))).value
-
-
-Inputs = BoundInputs | AsIsInputs
+        if self.monotone:
+            largest = np.maximum(_rising_curve(prob, *up, mu), _rising_curve(prob, *down, mu))
+        else:
+            sides = one_way_curve(prob, *up, mu, up=True) + one_way_curve(prob, *down, mu, up=False)
+            largest = sides.max(axis=0)
+        return 2 * envelope(mu, largest).value
 
 
 def _pooled_squares(sample: Sample, table: DistinctTable) -> Floats:
@@ -192,7 +158,7 @@ def _soft_squares(cells: CellTable, rounded: RoundedSample) -> Floats:
     low, high = cells.squares * (1 - up), cells.squares * (up + rounded.m / cells.m)
     by_outcome = (cells.slot & 1 == y for y in (0, 1))
     found = [sum_on_grid(cell[some], low[some], high[some], rounded.m)[rounded.index] for some in by_outcome]
-    return np.stack(found, axis=1)
+    return np.stack(found)
 
 
 def hoeffding(plug_in: float, effective_n: float, delta: float) -> float:
@@ -204,17 +170,6 @@ def tilts(effective_n: float, delta: float) -> Floats:
     """Return the tilts of the adaptive bound: they depend on the number of rows only."""
     chosen: Floats = FACTORS * np.sqrt(2 * np.log(1 / (PRIORS * delta)) * effective_n)
     return chosen
-
-
-def charge(evidence: BoundInputs, tilt: float) -> Floats:
-    """The charge for chance on the rows of each bin, per unit of gain or loss."""
-    return charges(evidence.shares(), evidence.square, evidence.n, evidence.effective_n, tilt)
-
-
-def charges(shares: Floats, squares: Floats, n: float, effective_n: float, tilt: float) -> Floats:
-    """What rows with these sums of shares and of squared shares pay: at least ``sum_i ln cosh(tilt v_i) / tilt``."""
-    rate, by_square = charge_rate(n, effective_n, tilt)
-    return np.minimum(rate * squares, shares) if by_square else rate * shares
 
 
 def charge_rate(n: float, effective_n: float, tilt: float) -> tuple[float, bool]:
@@ -261,7 +216,7 @@ def at_most(
     return _invert(tilt * losses, pull, n, delta, priors)
 
 
-def loss_at_most(evidence: Inputs, delta: float, equal_draws: float | None = None) -> float:
+def loss_at_most(evidence: BoundInputs, delta: float, equal_draws: float | None = None) -> float:
     """The bound on the loss in the population.
 
     `equal_draws` is given where the number of draws is not fixed, or where weights may depend on the rows but have a

@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_paired
-from rainproof.core.text import finite
 from rainproof.errors import InputError
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
-from rainproof.inference.intervals import ENOUGH_ROWS, Basic, confidence_interval, repeats_often
+from rainproof.inference.intervals import ENOUGH_ROWS, Ends, basic_ends, confidence_interval, no_ends, repeats_often
 from rainproof.inference.resampling import (
     Progress,
     Rng,
@@ -34,19 +33,13 @@ from rainproof.inference.resampling import (
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
-
-Ends = Callable[[float], tuple[float, float]]
-
 _BOTH = "both intervals of confidence_interval at once (Bonferroni)"
 _DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for few rows or groups"
 _HALVINGS = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Comparison(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Comparison(Result):
     """The difference of two forecasters in a measure.
 
     Attributes
@@ -68,6 +61,9 @@ class Comparison(Shown):
         As asked for; the number of rows of each.
     """
 
+    _kind = "compare"
+    _also = ("better",)
+    _shown = ("difference", "low", "high", "p_value", "measure", "paired", "n_a", "n_b")
     difference: float
     low: float
     high: float
@@ -87,28 +83,6 @@ class Comparison(Shown):
     def better(self) -> str | None:
         """The forecaster with the lower value, "a" or "b"; None if the interval contains 0."""
         return None if self.low <= 0 <= self.high else "a" if self.high < 0 else "b"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the difference with its interval into axes (default: new ones); see `rainproof.plots.comparison`."""
-        from rainproof.plots import comparison
-
-        return comparison(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON; None where a number is not finite."""
-        numbers = ("difference", "low", "high", "p_value", "value_a", "value_b", "confidence_level")
-        facts = ("paired", "method", "measure", "n_a", "n_b", "n_resamples", "seed", "better")
-        return {
-            "result": "compare",
-            **{name: finite(getattr(self, name)) for name in numbers},
-            **{name: getattr(self, name) for name in facts},
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"Comparison(difference={self.difference:.6g}, low={self.low:.6g}, high={self.high:.6g}, "
-            f"p_value={self.p_value:.4g}, measure={self.measure!r}, paired={self.paired}, n={self.n_a})"
-        )
 
     def __str__(self) -> str:
         verdict = "no difference is established" if self.better is None else f"{self.better} is better"
@@ -219,7 +193,7 @@ def compare(
     else:
         size = 999 if n_resamples is None else check_resamples(n_resamples)
         smallest = 2 / (size + 1)
-    ends: Ends = _nothing
+    ends: Ends = no_ends
     if math.isfinite(value_a - value_b):
         if statistic.bounded:
             ends = _both(a, b, measure, confidence_level, size, generator, progress)
@@ -227,7 +201,7 @@ def compare(
             one, units = (_together if paired else _apart)(a, b, statistic)
             draws = np.sort(draw_many(one, size, generator, progress, threads=statistic.threads)[:, 0])
             if units > 1 and np.isfinite(draws).all():
-                ends = Basic(value_a - value_b, draws, _student(units)).ends
+                ends = partial(basic_ends, value_a - value_b, draws, _student(units))
     low, high = ends(confidence_level)
     return Comparison(
         difference=value_a - value_b,
@@ -271,10 +245,6 @@ def _check_testable(statistic: Statistic, *samples: Sample) -> None:
         )
 
 
-def _nothing(_: float) -> tuple[float, float]:
-    return -math.inf, math.inf
-
-
 def _both(
     a: Sample,
     b: Sample,
@@ -300,7 +270,7 @@ def _both(
     def ends(level: float) -> tuple[float, float]:
         one, other = (interval.at((1 + level) / 2) for interval in found)
         low, high = one.low - other.high, one.high - other.low
-        return (low, high) if low <= high else _nothing(level)  # NaN
+        return (low, high) if low <= high else no_ends(level)  # NaN
 
     return ends
 

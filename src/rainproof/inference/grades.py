@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
-from rainproof.core.arrays import Floats, Frozen, Ints
+from rainproof.core.arrays import Floats, Ints
 from rainproof.core.door import check_aligned, check_probabilities, code_labels
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import aligned, html_rows, percent, rows, short
+from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.resampling import check_share
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
-
-_ARRAYS = ("n", "events", "prob", "event_rate", "low", "high", "p_binomial", "p_jeffreys")
 _RED = 0.1  # of the error that is allowed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class GradeTable(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class GradeTable(Result):
     """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
 
     Attributes
@@ -46,6 +41,9 @@ class GradeTable(Frozen):
     confidence_level : float
     """
 
+    _kind = "grade_table"
+    _also = ("lights",)
+    _shown = ("names", "confidence_level")
     names: tuple[str, ...]
     n: Ints
     events: Ints
@@ -63,49 +61,15 @@ class GradeTable(Frozen):
         error = 1 - self.confidence_level
         return tuple("red" if p < _RED * error else "yellow" if p < error else "green" for p in self.p_jeffreys)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it into axes (default: new ones) and return them; see `rainproof.plots.grades`."""
-        from rainproof.plots import grades
-
-        return grades(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        about = {"confidence_level": self.confidence_level, "names": list(self.names), "lights": list(self.lights)}
-        return {"result": "grade_table", **about, **{name: getattr(self, name).tolist() for name in _ARRAYS}}
-
-    def __repr__(self) -> str:
-        return f"GradeTable({len(self.names)} grades, n={int(self.n.sum())}, events={int(self.events.sum())})"
-
     def __str__(self) -> str:
-        head, body = self._table()
-        return "\n".join([*aligned([head, *body]), self._note()])
-
-    def _repr_html_(self) -> str:
-        head, body = self._table()
-        return f"<table>{html_rows(head, body)}</table><p>{escape(self._note())}</p>"
-
-    def _note(self) -> str:
+        table = [["grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "Jeffreys p", "light"]]
+        for k, name in enumerate(self.names):
+            counts = [short(name, 30), f"{self.n[k]:,}", f"{self.events[k]:,}"]
+            rates = [f"{self.prob[k]:.3%}", f"{self.event_rate[k]:.3%}", f"{self.low[k]:.3%} to {self.high[k]:.3%}"]
+            table.append([*counts, *rates, f"{self.p_binomial[k]:.3g}", f"{self.p_jeffreys[k]:.3g}", self.lights[k]])
         level, total = percent(self.confidence_level), rows(int(self.n.sum()))
-        return f"{total}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent."
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        head = ["grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "Jeffreys p", "light"]
-        body = [
-            [
-                short(name, 30),
-                f"{self.n[k]:,}",
-                f"{self.events[k]:,}",
-                f"{self.prob[k]:.3%}",
-                f"{self.event_rate[k]:.3%}",
-                f"{self.low[k]:.3%} to {self.high[k]:.3%}",
-                f"{self.p_binomial[k]:.3g}",
-                f"{self.p_jeffreys[k]:.3g}",
-                self.lights[k],
-            ]
-            for k, name in enumerate(self.names)
-        ]
-        return head, body
+        note = f"{total}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent."
+        return "\n".join([*aligned(table), note])
 
 
 def grade_table(

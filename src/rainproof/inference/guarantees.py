@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import at_most, percent
+from rainproof.core.text import at_most, html_rows, html_text, percent
 from rainproof.decisions.tasks import is_number
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.bounds import AsIsInputs, BoundInputs, Inputs, check_equal, draw_table, hoeffding, loss_at_most
+from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, loss_at_most
 from rainproof.inference.resampling import check_share
 
 Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Guarantee:
-    """An upper bound on the expected loss of everybody who acts on the predictions.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Guarantee(Result):
+    """An upper bound on the expected loss of every decision that acts on the predictions.
 
     Attributes
     ----------
     response : {"rounded", "as_is"}
-        How they act: on predictions rounded at random, compared with the best fixed change of actions; or on
-        predictions as they are, compared with the best fixed monotone recalibration of them.
+        On what a decision acts: on predictions rounded at random, compared with the best fixed change of actions; or
+        on predictions as they are, compared with the best fixed monotone recalibration of them.
     grid : int or None
         For "rounded" the grid to act on: round predictions at random, without bias, to multiples of ``1/grid``. For
         "as_is" None; if the sample is compressed its grid, as predictions are then rounded down to multiples of
@@ -69,6 +69,9 @@ class Guarantee:
         Reasons to read the result with care.
     """
 
+    _kind = "guarantee"
+    _also = ("slack",)
+    _shown = ("bound", "response", "grid", "plug_in", "confidence_level", "method", "n", "anytime")
     response: Response
     grid: int | None
     bound: float
@@ -86,81 +89,38 @@ class Guarantee:
     plug_ins: Floats
     warnings: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        freeze(self.grids, self.bounds, self.plug_ins)
-
     @property
     def slack(self) -> float:
         """The allowance for chance: ``bound - plug_in``."""
         return self.bound - self.plug_in
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON."""
-        return {
-            "result": "guarantee",
-            "method": self.method,
-            "anytime": self.anytime,
-            "confidence_level": self.confidence_level,
-            "response": self.response,
-            "grid": self.grid,
-            "bound": self.bound,
-            "plug_in": self.plug_in,
-            "slack": self.slack,
-            "hoeffding": self.hoeffding,
-            "n": self.n,
-            "groups": self.groups,
-            "max_weight": self.max_weight,
-            "effective_n": self.effective_n,
-            "grids": self.grids.tolist(),
-            "bounds": self.bounds.tolist(),
-            "plug_ins": self.plug_ins.tolist(),
-            "warnings": list(self.warnings),
-        }
-
-    def __repr__(self) -> str:
-        acts = [f"grid={self.grid}"] if self.response == "rounded" else [f"response={self.response!r}"]
-        acts += [f"grid={self.grid}"] * (self.response == "as_is" and self.grid is not None)
-        how = f"confidence_level={self.confidence_level:g}, method={self.method!r}, n={self.n}"
-        how += ", anytime=True" * self.anytime
-        return f"Guarantee(bound={self.bound:.6g}, {', '.join(acts)}, plug_in={self.plug_in:.6g}, {how})"
-
     def __str__(self) -> str:
-        said = self._rounded() if self.response == "rounded" else self._as_is()
-        return "\n".join([*said, self._assumption(), *self.warnings])
+        return "\n".join([*self._said(), self._assumption(), *self.warnings])
 
-    def _rounded(self) -> tuple[str, str]:
-        """What is promised, and what it means, to those who round."""
+    def _said(self) -> tuple[str, str]:
+        """What is promised, and what it means."""
+        chance = f"{self.slack:.2%} is the allowance for chance."
+        if self.response == "rounded":
+            used, against = f"predictions, rounded at random to multiples of 1/{self.grid},", ""
+            meaning = (
+                "The loss is compared with the best fixed change of actions ('where I would do this, do that') that "
+                f"uses the rounded predictions. On the {self.n:,} rows it is {self.plug_in:.2%}; {chance}"
+            )
+        else:
+            used, them = "probabilities as they are", "them"
+            if self.grid is not None:
+                used, them = f"probabilities, rounded down to multiples of 1/{self.grid},", "the rounded probabilities"
+            against = f", compared with any monotone recalibration of {them}"
+            meaning = (
+                "A monotone recalibration is one fixed function of the probability that never falls. Corrections that "
+                f"reverse the order of some probabilities are not covered. On the {self.n:,} rows the loss is "
+                f"{self.plug_in:.2%}, compared with the best monotone recalibration in hindsight; {chance}"
+            )
         promise = (
-            f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
-            f"predictions, rounded at random to multiples of 1/{self.grid}, is at most {at_most(self.bound)} of what "
-            "is at stake (their best minus their worst payoff)."
+            f"With {percent(self.confidence_level)} confidence, every decision that acts on these {used} loses at most "
+            f"{at_most(self.bound)} of what is at stake (its best minus its worst payoff), in expectation{against}."
         )
-        meaning = (
-            "This holds for all decision makers at once, whatever their actions and payoffs. The loss is compared with "
-            "the best fixed change of actions ('where I would do this, do that') that uses the rounded predictions. "
-            f"On the {self.n:,} rows it is {self.plug_in:.2%}; {self.slack:.2%} is the allowance for chance."
-        )
-        return promise, meaning
-
-    def _as_is(self) -> tuple[str, str]:
-        """The same to those who do not."""
-        used, them = (
-            ("probabilities as they are", "them")
-            if self.grid is None
-            else (f"probabilities, rounded down to multiples of 1/{self.grid},", "the rounded probabilities")
-        )
-        promise = (
-            f"With {percent(self.confidence_level)} confidence, the expected loss of everybody who acts on these "
-            f"{used} is at most {at_most(self.bound)} of what is at stake (their best minus their worst "
-            f"payoff), compared with any monotone recalibration of {them}."
-        )
-        meaning = (
-            "This holds for all decision makers at once, whatever their actions and payoffs. A monotone "
-            "recalibration is one fixed function of the probability that never falls. Corrections that reverse the "
-            f"order of some probabilities are not covered. On the {self.n:,} rows the loss is {self.plug_in:.2%}, "
-            f"compared with the best monotone recalibration in hindsight; {self.slack:.2%} is the allowance for chance."
-        )
-        return promise, meaning
+        return promise, f"This holds for all decisions at once, whatever their actions and payoffs. {meaning}"
 
     def _assumption(self) -> str:
         one, what = ("row", "rows") if self.groups is None else ("group", f"{self.groups:,} groups of rows")
@@ -199,15 +159,10 @@ class Guarantee:
         return that[0] if len(that) == 1 else f"{', '.join(that[:-1])}, and {that[-1]}"
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
-        if not self.grids.size:
-            return lines
-        rows = "".join(
-            f"<tr><td>{m}{' *' * (m == self.grid)}</td><td>{plug_in:.4f}</td><td>{bound:.4f}</td></tr>"
-            for m, plug_in, bound in zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
-        )
-        head = "<tr><th>grid</th><th>loss on the rows</th><th>bound</th></tr>"
-        return f"{lines}<table>{head}{rows}</table>"
+        rows = zip(self.grids.tolist(), self.plug_ins.tolist(), self.bounds.tolist(), strict=True)
+        body = [[f"{m}{' *' * (m == self.grid)}", f"{loss:.4f}", f"{bound:.4f}"] for m, loss, bound in rows]
+        table = f"<table>{html_rows(['grid', 'loss on the rows', 'bound'], body)}</table>" if body else ""
+        return html_text(str(self)) + table
 
 
 _ANYTIME_GRIDS = (8, 32, 128, 512)
@@ -227,16 +182,16 @@ def guarantee(
     method: Method = "adaptive",
     anytime: bool = False,
 ) -> Guarantee:
-    r"""Bound the expected loss of everybody who acts on these predictions, in the population.
+    r"""Bound the expected loss of every decision that acts on these predictions, in the population.
 
     A value measured on a sample is about the sample. This bound is about the population that the rows came from: at
     any sample size, for any distribution of predictions and outcomes, at the confidence level asked for. It
-    holds for all decision makers at once who act as `response` says:
+    holds for all decisions at once that act as `response` says:
 
-    - "rounded": they round predictions at random, without bias, to multiples of ``1/m`` and take the best action
-      there (as `RoundingPolicy` does). Their expected loss is compared with the best fixed change of actions, such
+    - "rounded": predictions are rounded at random, without bias, to multiples of ``1/m``, and the action is the best
+      one there (as `RoundingPolicy` does). The expected loss is compared with the best fixed change of actions, such
       as "where I would act, wait", whatever its order.
-    - "as_is": they take the best action for each prediction as it is. Their expected loss is compared with acting on
+    - "as_is": the action is the best one for each prediction as it is. The expected loss is compared with acting on
       any monotone recalibration: one fixed function of the prediction that never falls. Corrections that reverse
       the order of predictions are not covered; without rounding they cannot be tested (Claim 1.1 of the paper).
 
@@ -332,32 +287,33 @@ def guarantee(
     >>> y = rng.random(5000) < p
     >>> g = rainproof.guarantee(y, p)
     >>> g
-    Guarantee(bound=0.0163948, grid=32, plug_in=0.0034561, confidence_level=0.95, method='adaptive', n=5000)
+    Guarantee(bound=0.0163948, response='rounded', grid=32, plug_in=0.0034561, confidence_level=0.95,
+    method='adaptive', n=5000, anytime=False)
     >>> round(g.hoeffding, 4)
     0.0472
     >>> rainproof.guarantee(y, p, response="as_is")
-    Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95, method='adaptive', n=5000)
+    Guarantee(bound=0.0145646, response='as_is', plug_in=0.00503727, confidence_level=0.95,
+    method='adaptive', n=5000, anytime=False)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)
     check_share(confidence_level, "confidence_level")
     _check_options(response, method, grid, anytime)
     n, effective_n = sample.n_draws, sample.effective_n
     chosen: list[int] = []
-    evidence: Sequence[Inputs]
     if max_weight is not None:
         max_weight = check_max_weight(max_weight, _largest_weight(sample))
         effective_n = (sample.total_weight / max_weight) ** 2 / n
     elif anytime:
         check_equal(n, effective_n)
     if response == "as_is":
-        evidence = [AsIsInputs.of(sample, effective_n)]
+        evidence = [BoundInputs.as_is(sample, effective_n)]
     else:
         # With a stated largest weight the grids must depend on the number of draws alone.
         chosen = _grids(sample, grid, effective_n if max_weight is None else float(n), anytime=anytime)
         cells = draw_table(sample, chosen[-1])
-        evidence = [BoundInputs.of(sample, m, cells) for m in chosen]
+        evidence = [BoundInputs.rounded(sample, m, cells) for m in chosen]
     delta = (1 - confidence_level) / len(evidence)
-    plug_ins = np.array([e.plug_in() for e in evidence])
+    plug_ins = np.array([e.plug_in for e in evidence])
     simple = np.array([hoeffding(loss, effective_n, delta) for loss in plug_ins.tolist()])
     equal_draws = sample.total_weight / max_weight if max_weight is not None else float(n) if anytime else None
     bounds = simple

@@ -6,7 +6,8 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,12 +15,10 @@ from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import split
-from rainproof.core.result import Shown
+from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.resampling import (
-    Chances,
     Draw,
     Progress,
     Resampler,
@@ -35,49 +34,17 @@ from rainproof.inference.resampling import (
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IntervalEstimate(Shown):
-    """An estimate for the population with an approximate confidence interval (normal; not a proven bound).
-
-    Attributes
-    ----------
-    value : float
-        The estimate: its value on these rows.
-    low, high : float
-        The ends of the interval.
-    confidence_level : float
-        The share of such intervals that contain the population's value, if there are many rows (or groups).
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence_level: float
-
-    @classmethod
-    def on_scale(
-        cls,
-        value: float,
-        error: float,
-        confidence_level: float,
-        scale: Callable[[float], float] = float,
-        back: Callable[[float], float] = float,
-    ) -> IntervalEstimate:
-        """The value plus and minus a multiple of its standard error on a scale, and back from it."""
-        half, middle = float(ndtri((1 + confidence_level) / 2)) * error, scale(value)
-        low, high = float(back(middle - half)), float(back(middle + half))
-        return cls(value=value, low=low, high=high, confidence_level=confidence_level)
-
-    def within(self, least: float, most: float) -> IntervalEstimate:
-        """The part of the interval where the quantity can lie."""
-        return replace(self, low=max(self.low, least), high=min(self.high, most))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON; values that are not finite are None."""
-        return {name: finite(getattr(self, name)) for name in self.__slots__}
-
-    def __str__(self) -> str:
-        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+def on_scale(
+    value: float,
+    error: float,
+    confidence_level: float,
+    scale: Callable[[float], float] = float,
+    back: Callable[[float], float] = float,
+) -> Interval:
+    """Return the value plus and minus a multiple of its standard error on a scale, and back from it."""
+    half, middle = float(ndtri((1 + confidence_level) / 2)) * error, scale(value)
+    low, high = float(back(middle - half)), float(back(middle + half))
+    return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -139,141 +106,94 @@ _PILOTS = 12  # samples of the farthest population that must all have more than 
 _FARTHEST = 2.0**12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resampling:
-    """A sample to resample, the number of draws, and the statistic."""
+Ends = Callable[[float], tuple[float, float]]
+"""The ends of an interval, as a function of its confidence level."""
 
-    sample: Sample
-    atoms: Resampler
-    statistic: Statistic
-    size: int
-    rng: Rng
-    progress: Progress | None = None
-
-    def draws(self, one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:
-        """One row for each call of `one`."""
-        threads = self.statistic.threads
-        return draw_many(one, self.size, self.rng, self.progress, width=width, threads=threads)
+Draws = Callable[..., Floats]
+"""A function that calls another for each draw: one row for each call (`draw_many`)."""
 
 
-class IntervalMethod(Protocol):
-    """A fitted method: the interval at any level, and the estimate without the part that chance adds."""
-
-    @classmethod
-    def fit(cls, of: Resampling) -> Self: ...
-
-    @property
-    def corrected(self) -> float: ...
-
-    def ends(self, confidence_level: float) -> tuple[float, float]: ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Percentile:
+def _percentile(_: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws) -> tuple[float, Ends]:
     """The quantiles of the bootstrap."""
-
-    estimate: float
-    draws: Floats  # increasing
-
-    @classmethod
-    def fit(cls, of: Resampling) -> Self:
-        """Draw rows (or clusters) with replacement."""
-        evaluate = of.statistic.on(of.atoms)
-        one = bootstrapped(evaluate, of.atoms)
-        draws = of.draws(lambda stream: [one(stream)])
-        return cls(evaluate(of.atoms.observed()), np.sort(draws[:, 0]))
-
-    @property
-    def corrected(self) -> float:
-        return 2 * self.estimate - float(self.draws.mean())
-
-    def ends(self, confidence_level: float) -> tuple[float, float]:
-        tail = (1 - confidence_level) / 2
-        return quantile(self.draws, tail), quantile(self.draws, 1 - tail)
+    estimate, draws = _bootstrap(atoms, statistic, draw)
+    return 2 * estimate - float(draws.mean()), partial(percentile_ends, draws)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Basic(Percentile):
-    """The basic (reflected) bootstrap, with deviations multiplied by `scale`."""
-
-    scale: float = 1.0
-
-    def ends(self, confidence_level: float) -> tuple[float, float]:
-        low, high = Percentile(self.estimate, self.draws).ends(confidence_level)
-        return self.estimate - self.scale * (high - self.estimate), self.estimate - self.scale * (low - self.estimate)
+def _basic(_: Sample, atoms: Resampler, statistic: Statistic, __: Rng, draw: Draws) -> tuple[float, Ends]:
+    """The basic (reflected) bootstrap."""
+    estimate, draws = _bootstrap(atoms, statistic, draw)
+    return 2 * estimate - float(draws.mean()), partial(basic_ends, estimate, draws, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inversion:
-    """A path of populations, from calibrated to worse than estimated, and the values that samples of each have."""
-
-    estimate: float
-    values: Floats  # the measure of each population
-    draws: Floats  # one row for each population: the measure of samples of it, increasing
-
-    @classmethod
-    def fit(cls, of: Resampling) -> Self:
-        """Draw samples of populations from the calibrated one to one whose samples all have more than was observed."""
-        path = PopulationPath(of.sample, of.atoms, of.statistic)
-        farthest = 1.0
-        (pilot,) = of.rng.spawn(1)
-        while farthest < _FARTHEST:
-            draw = path.sampler(farthest)
-            if all(draw(pilot)[0] > path.observed for _ in range(_PILOTS)):
-                break
-            farthest *= 2
-        steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
-        draws = of.draws(path.sampler(*steps), width=_STEPS)
-        values = np.array([path.value(step) for step in steps])
-        return cls(path.observed, np.maximum.accumulate(values), np.sort(draws.T, axis=1))
-
-    @property
-    def corrected(self) -> float:
-        """The value of the population whose samples have more than was observed half of the time."""
-        return self._where(0.5)
-
-    def ends(self, confidence_level: float) -> tuple[float, float]:
-        """The values of the first and the last population for which the observed value is in no tail.
-
-        Values that samples share (SCDL is often a multiple of 1/m) count as being in either tail. An end that could lie
-        anywhere between two populations is the outer one.
-        """
-        tail = (1 - confidence_level) / 2
-        return self._where(1 - tail), self._where(tail, last=True)
-
-    def _where(self, share: float, *, last: bool = False) -> float:
-        """The value of the first (or last) population of whose samples the observed value is this quantile."""
-        seen = np.array([quantile(row, share) for row in self.draws])
-        seen = np.maximum.accumulate(seen)  # samples of worse populations have more, but for the noise of few draws
-        at = int(np.searchsorted(seen, self.estimate, "right" if last else "left"))
-        if at in (0, len(seen)):
-            return float(self.values[at and -1])
-        inside = (self.estimate - seen[at - 1]) / (seen[at] - seen[at - 1])
-        if inside in (0.0, 1.0):
-            inside = 1.0 - inside
-        return float(self.values[at - 1] + inside * (self.values[at] - self.values[at - 1]))
+def _bootstrap(atoms: Resampler, statistic: Statistic, draw: Draws) -> tuple[float, Floats]:
+    """Draw rows (or clusters) with replacement; return the estimate, and the values of the draws, increasing."""
+    evaluate = statistic.on(atoms)
+    one = bootstrapped(evaluate, atoms)
+    draws = draw(lambda stream: [one(stream)])
+    return evaluate(atoms.observed()), np.sort(draws[:, 0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Nothing:
-    """The whole range, for so few rows (or groups) that no method has its level."""
-
-    estimate: float
-
-    @classmethod
-    def fit(cls, of: Resampling) -> Self:
-        """Draw nothing."""
-        return cls(float(of.statistic.function(of.sample)))
-
-    @property
-    def corrected(self) -> float:
-        return self.estimate
-
-    def ends(self, confidence_level: float) -> tuple[float, float]:  # noqa: ARG002
-        return -np.inf, np.inf
+def percentile_ends(draws: Floats, confidence_level: float) -> tuple[float, float]:
+    """Return the quantiles of increasing draws."""
+    tail = (1 - confidence_level) / 2
+    return quantile(draws, tail), quantile(draws, 1 - tail)
 
 
-METHODS: dict[str, type[IntervalMethod]] = {"inversion": Inversion, "percentile": Percentile, "basic": Basic}
+def basic_ends(estimate: float, draws: Floats, scale: float, confidence_level: float) -> tuple[float, float]:
+    """Return the quantiles of increasing draws, reflected at the estimate; deviations are multiplied by `scale`."""
+    low, high = percentile_ends(draws, confidence_level)
+    return estimate - scale * (high - estimate), estimate - scale * (low - estimate)
+
+
+def _inversion(sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng, draw: Draws) -> tuple[float, Ends]:
+    """Draw samples of populations from the calibrated one to one whose samples all have more than was observed."""
+    path = PopulationPath(sample, atoms, statistic)
+    farthest = 1.0
+    (pilot,) = rng.spawn(1)
+    while farthest < _FARTHEST:
+        sampler = path.sampler(farthest)
+        if all(sampler(pilot)[0] > path.observed for _ in range(_PILOTS)):
+            break
+        farthest *= 2
+    steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
+    draws = np.sort(draw(path.sampler(*steps), width=_STEPS).T, axis=1)
+    values = np.maximum.accumulate([path.value(step) for step in steps])
+    # corrected: the value of the population whose samples have more than was observed half of the time
+    return where_observed(path.observed, values, draws, 0.5), partial(inversion_ends, path.observed, values, draws)
+
+
+def inversion_ends(observed: float, values: Floats, draws: Floats, confidence_level: float) -> tuple[float, float]:
+    """Return the values of the first and the last population for which the observed value is in no tail.
+
+    `values` has the measure of each population of the path, and `draws` a row for each: the measure of samples of it,
+    increasing. Values that samples share (SCDL is often a multiple of 1/m) count as being in either tail. An end that
+    could lie anywhere between two populations is the outer one.
+    """
+    tail = (1 - confidence_level) / 2
+    low = where_observed(observed, values, draws, 1 - tail)
+    return low, where_observed(observed, values, draws, tail, last=True)
+
+
+def where_observed(observed: float, values: Floats, draws: Floats, share: float, *, last: bool = False) -> float:
+    """Return the value of the first (or last) population of whose samples the observed value is this quantile."""
+    seen = np.array([quantile(row, share) for row in draws])
+    seen = np.maximum.accumulate(seen)  # samples of worse populations have more, but for the noise of few draws
+    at = int(np.searchsorted(seen, observed, "right" if last else "left"))
+    if at in (0, len(seen)):
+        return float(values[at and -1])
+    inside = (observed - seen[at - 1]) / (seen[at] - seen[at - 1])
+    if inside in (0.0, 1.0):
+        inside = 1.0 - inside
+    return float(values[at - 1] + inside * (values[at] - values[at - 1]))
+
+
+def no_ends(_: float) -> tuple[float, float]:
+    """Return the whole line: nothing is claimed."""
+    return -math.inf, math.inf
+
+
+METHODS = {"inversion": _inversion, "percentile": _percentile, "basic": _basic}
+"""How each method makes of draws the estimate without the part that chance adds, and the ends of an interval."""
 
 
 ENOUGH_ROWS = 20  # rows per distinct prediction from which on each has a bias of its own
@@ -332,13 +252,12 @@ class PopulationPath:
         All come from the same random numbers: differences are not noise.
         """
         atoms, rates = self._atoms, [self.rate(step) for step in steps]
-        chances = Chances(rates)
+        if atoms.group is not None:
+            return lambda stream: self._evaluate.many(self._draw_clusters(rates, stream))
+        outcomes = atoms.outcomes(rates)
 
         def draw(stream: Rng) -> Floats:
-            if atoms.group is not None:
-                draws = [self._draw_clusters(rates, stream)]
-            else:
-                draws = atoms.outcomes(stream, atoms.count if self._keep else atoms.repeat(stream), chances)
+            draws = outcomes(stream, atoms.count if self._keep else atoms.repeat(stream))
             return np.concatenate([self._evaluate.many(some) for some in draws])
 
         return draw
@@ -465,13 +384,13 @@ _LEAST, _FEW = 10, 30  # rows or groups: with fewer nothing is claimed, or a war
 _FEW_EVENTS = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ConfidenceInterval(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ConfidenceInterval(Interval):
     """A confidence interval for the measure of the population that the rows came from.
 
     Attributes
     ----------
-    estimate : float
+    value, estimate : float
         The measure of the sample. Chance adds to it, so near calibration it can lie above the interval.
     low, high : float
         The ends of the interval.
@@ -493,10 +412,9 @@ class ConfidenceInterval(Shown):
         Reasons to read the interval with care.
     """
 
-    estimate: float
-    low: float
-    high: float
-    confidence_level: float
+    _kind = "confidence_interval"
+    _also = ("estimate", "bias")
+    _shown = ("low", "high", "confidence_level", "estimate", "measure", "method", "n")
     method: str
     measure: str
     corrected: float
@@ -504,36 +422,22 @@ class ConfidenceInterval(Shown):
     n: int
     seed: int | None
     warnings: tuple[str, ...]
-    _method: IntervalMethod = field(repr=False)
-    _limits: tuple[float, float] = field(repr=False)
+    _ends: Ends = field(compare=False)
+
+    @property
+    def estimate(self) -> float:
+        """The measure of the sample: `value`."""
+        return self.value
 
     @property
     def bias(self) -> float:
         """The part of the estimate that chance adds, according to the method."""
-        return self.estimate - self.corrected
+        return self.value - self.corrected
 
     def at(self, confidence_level: float) -> ConfidenceInterval:
         """Return the interval at another level, from the same draws."""
-        low, high = _ends(self._method, self._limits, confidence_level)
+        low, high = self._ends(check_share(confidence_level, "confidence_level"))
         return replace(self, confidence_level=confidence_level, low=low, high=high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON; None where a number is not finite."""
-        numbers = ("estimate", "low", "high", "confidence_level", "corrected", "bias")
-        facts = ("method", "measure", "n_resamples", "n", "seed")
-        return {
-            "result": "confidence_interval",
-            **{name: finite(getattr(self, name)) for name in numbers},
-            **{name: getattr(self, name) for name in facts},
-            "warnings": list(self.warnings),
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"ConfidenceInterval(low={self.low:.6g}, high={self.high:.6g}, "
-            f"confidence_level={self.confidence_level:g}, estimate={self.estimate:.6g}, measure={self.measure!r}, "
-            f"method={self.method!r}, n={self.n})"
-        )
 
     def __str__(self) -> str:
         lines = [
@@ -648,33 +552,45 @@ def confidence_interval(
     if method not in ("auto", *METHODS):
         raise InputError(f"method must be one of auto, {', '.join(METHODS)}; it is {method!r}")
     generator, seed = as_seed(rng)
-    of = Resampling(sample, as_resampler(sample), statistic, size, generator, progress)
-    notes = _doubts(of)
+    atoms = as_resampler(sample)
+    notes = _doubts(sample, atoms, statistic)
     for note in notes:
         warnings.warn(note, stacklevel=2)
     chosen = method if method != "auto" else "inversion" if statistic.bounded else "percentile"
-    fitted = (METHODS[chosen] if of.atoms.units >= _LEAST else Nothing).fit(of)
-    low, high = _ends(fitted, statistic.limits, confidence_level)
+    value = float(statistic.function(sample))
+
+    def draw(one: Callable[[Rng], Sequence[float] | Floats], width: int = 1) -> Floats:
+        return draw_many(one, size, generator, progress, width=width, threads=statistic.threads)
+
+    fit = METHODS[chosen] if atoms.units >= _LEAST else None
+    corrected, ends = (value, no_ends) if fit is None else fit(sample, atoms, statistic, generator, draw)
+    ends = partial(_clipped, ends, statistic.limits)
+    low, high = ends(confidence_level)
     return ConfidenceInterval(
-        estimate=float(statistic.function(sample)),
+        value=value,
         low=low,
         high=high,
         confidence_level=confidence_level,
         method=chosen,
         measure=statistic.name,
-        corrected=float(np.clip(fitted.corrected, *statistic.limits)),
+        corrected=float(np.clip(corrected, *statistic.limits)),
         n_resamples=size,
         n=sample.n,
         seed=seed,
         warnings=tuple(map(str, notes)),
-        _method=fitted,
-        _limits=statistic.limits,
+        _ends=ends,
     )
 
 
-def _doubts(of: Resampling) -> list[FewRowsWarning]:
+def _clipped(ends: Ends, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
+    """The part of an interval where the measure can lie."""
+    low, high = np.clip(ends(confidence_level), *limits)
+    return float(low), float(high)
+
+
+def _doubts(sample: Sample, atoms: Resampler, statistic: Statistic) -> list[FewRowsWarning]:
     """Reasons why the interval can be far from its level."""
-    atoms, statistic, notes = of.atoms, of.statistic, list[str]()
+    notes = list[str]()
     what = "row" if atoms.group is None else "group"
     units = f"1 {what} is" if atoms.units == 1 else f"{atoms.units} {what}s are"
     events = int(atoms.events.sum())
@@ -685,14 +601,9 @@ def _doubts(of: Resampling) -> list[FewRowsWarning]:
         notes.append(f"{units} few to resample: the interval can be far from its level")
     elif statistic.bounded and fewer < _FEW_EVENTS:
         notes.append(f"{fewer} {rarer} are few to resample: the interval can be far from its level")
-    if statistic.pools and not repeats_often(of.sample, atoms):
+    if statistic.pools and not repeats_often(sample, atoms):
         notes.append(
             f"{statistic.name} compares each distinct prediction with its own rows, here fewer than {ENOUGH_ROWS}: "
             "errors that alternate between predictions cannot be told from chance"
         )
     return [FewRowsWarning(note) for note in notes]
-
-
-def _ends(method: IntervalMethod, limits: tuple[float, float], confidence_level: float) -> tuple[float, float]:
-    low, high = np.clip(method.ends(check_share(confidence_level, "confidence_level")), *limits)
-    return float(low), float(high)

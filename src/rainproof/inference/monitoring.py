@@ -5,28 +5,25 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import mean_prediction
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import at_most, finite
+from rainproof.core.text import aligned, at_most
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share
-from rainproof.inference.sequential import Bet, Detector, batch_bets, bet, independent_bets
+from rainproof.inference.sequential import Bet, Detector, batch_bets, bet, e_value, independent_bets, log_mean
 from rainproof.measures.scdl import soft_binned_profile
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MonitoringWindow:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class MonitoringWindow(Result):
     """One line of a `MonitoringResult`: the rows of the periods up to `label`.
 
     Attributes
@@ -58,8 +55,8 @@ class MonitoringWindow:
     e_value: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DetectedChange(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class DetectedChange(Result):
     """A time from which the forecast was not calibrated.
 
     Attributes
@@ -86,14 +83,9 @@ class DetectedChange(Shown):
     evidence: float
     bet: Bet
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON."""
-        names = ("label", "index", "alarm", "alarm_index", "alarms", "last_alarm", "evidence")
-        return {**{name: getattr(self, name) for name in names}, "bet": self.bet._asdict()}
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MonitoringResult(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class MonitoringResult(Result):
     """The result of `monitor`; prints as a table.
 
     Attributes
@@ -108,6 +100,7 @@ class MonitoringResult(Shown):
         As asked for.
     """
 
+    _kind = "timeline"
     windows: tuple[MonitoringWindow, ...]
     changes: tuple[DetectedChange, ...]
     length: int
@@ -115,40 +108,14 @@ class MonitoringResult(Shown):
     alpha: float
     independent_rows: bool
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the windows and changes into axes (default: new ones); see `rainproof.plots.timeline`."""
-        from rainproof.plots import timeline
-
-        return timeline(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON."""
-        return {
-            "result": "timeline",
-            "length": self.length,
-            "confidence_level": self.confidence_level,
-            "alpha": self.alpha,
-            "independent_rows": self.independent_rows,
-            "windows": [{**asdict(w), "e_value": finite(w.e_value)} for w in self.windows],
-            "changes": [change.to_dict() for change in self.changes],
-        }
-
-    def __repr__(self) -> str:
-        last = self.windows[-1]
-        return f"MonitoringResult({len(self.windows)} periods, {len(self.changes)} changes, last={last.value:.4g})"
-
     def __str__(self) -> str:
-        alarms = {change.alarm_index: change for change in self.changes}
-        width = max(6, *(len(window.label) for window in self.windows))
-        head = f"{'period':<{width}}  {'rows':>13}  {'SCDL':>8}  {'loss at most':>14}"
-        lines = [f"{head}  {'evidence':>10}"]
+        table, notes = [["period", "rows", "SCDL", "loss at most", "evidence"]], [""]
+        since = {change.alarm_index: f"\n  since about {change.label}: {change.bet}" for change in self.changes}
         for at, w in enumerate(self.windows):
             bound = "-" if w.bound is None else at_most(w.bound)
-            alarm = "  alarm" if w.evidence >= 1 / self.alpha else ""
-            lines.append(f"{w.label:<{width}}  {w.n:>13,}  {w.value:>8.4f}  {bound:>14}  {w.evidence:>10.3g}{alarm}")
-            if at in alarms:
-                lines.append(f"{'':<{width}}  since about {alarms[at].label}: {alarms[at].bet}")
-        return "\n".join(lines)
+            table.append([w.label, f"{w.n:,}", f"{w.value:.4f}", bound, f"{w.evidence:.3g}"])
+            notes.append(("  alarm" if w.evidence >= 1 / self.alpha else "") + since.get(at, ""))
+        return "\n".join(line + note for line, note in zip(aligned(table, left=1), notes, strict=True))
 
 
 def monitor(
@@ -208,7 +175,7 @@ def monitor(
     >>> days = {"Mon": rainproof.Sample([0, 1, 1], [0.2, 0.7, 0.6]), "Tue": rainproof.Sample([0, 1], [0.1, 0.8])}
     >>> line = rainproof.monitor({day: sample.compress() for day, sample in days.items()}, window=2)
     >>> line
-    MonitoringResult(2 periods, 0 changes, last=0.09)
+    MonitoringResult(length=2, confidence_level=0.95, alpha=0.01, independent_rows=False)
     >>> line.windows[1].n
     5
     """
@@ -217,26 +184,47 @@ def monitor(
     if not isinstance(independent_rows, bool):
         raise InputError(f"independent_rows must be True or False; it is {independent_rows!r}")
     check_share(confidence_level, "confidence_level")
-    watch = _Watch(check_share(alpha, "alpha"), confidence_level, independent_rows)
+    detector, calm = Detector(check_share(alpha, "alpha")), 1 / alpha
     labels, periods = as_periods(samples)
     if not periods:
         raise InputError("samples must not be empty")
-    lines = []
+    lines, changes = list[MonitoringWindow](), list[DetectedChange]()
+    since: Sample | None = None
+    last_alarm, wealth = -math.inf, np.zeros(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RainproofWarning)  # single days often have few rows
-        for at, (label, merged) in enumerate(zip(labels, _sliding(periods, window), strict=True)):
-            watch.update(at, periods[at], labels)
-            rows: dict[str, Any] = {
-                "n": merged.n,
-                "event_rate": merged.event_rate,
-                "value": soft_binned_profile(merged).value,
-            }
-            lines.append(MonitoringWindow(label=label, **rows, **watch.state))
+        for at, (label, sample, merged) in enumerate(zip(labels, periods, _sliding(periods, window), strict=True)):
+            if independent_rows and not sample._cells.has_equal_weights:
+                raise InputError(f"independent_rows must be False where rows have unequal weights, as in {label}")
+            factors = independent_bets(sample) if independent_rows else batch_bets(sample)
+            wealth, since = wealth + factors, sample if since is None else since + sample
+            bound, grid = None, None
+            if since._cells.has_equal_weights:
+                found = guarantee(since, confidence_level=confidence_level, anytime=True)
+                bound, grid = found.bound, found.grid
+            alarm = detector.update(factors)
+            line = MonitoringWindow(
+                label=label,
+                n=merged.n,
+                event_rate=merged.event_rate,
+                value=soft_binned_profile(merged).value,
+                bound=bound,
+                grid=grid,
+                evidence=math.exp(detector.log_mean) if alarm is None else alarm[0],
+                e_value=e_value(log_mean(wealth)),
+            )
+            lines.append(line)
+            if alarm is not None and at - last_alarm <= calm:
+                changes[-1] = replace(changes[-1], alarms=changes[-1].alarms + 1, last_alarm=label)
+            elif alarm is not None:
+                changes.append(_change(labels, at, *alarm))
+                since = None
+            last_alarm = last_alarm if alarm is None else at
             if progress is not None:
                 progress(at + 1, len(labels))
     return MonitoringResult(
         windows=tuple(lines),
-        changes=tuple(watch.changes),
+        changes=tuple(changes),
         length=int(window),
         confidence_level=confidence_level,
         alpha=alpha,
@@ -244,60 +232,19 @@ def monitor(
     )
 
 
-class _Watch:
-    """What is known after each period: guarantee, detector and e-value."""
-
-    def __init__(self, alpha: float, confidence_level: float, independent: bool) -> None:
-        self._detector, self._confidence_level = Detector(alpha), confidence_level
-        self._bets = independent_bets if independent else batch_bets
-        self._since: Sample | None = None
-        self._calm, self._last_alarm = 1 / alpha, -math.inf
-        self._each = np.zeros(1)
-        self.changes: list[DetectedChange] = []
-        self.state: dict[str, Any] = {}
-
-    def update(self, at: int, sample: Sample, labels: Sequence[str]) -> None:
-        equal = sample._cells.has_equal_weights
-        if self._bets is independent_bets and not equal:
-            raise InputError(f"independent_rows must be False where rows have unequal weights, as in {labels[at]}")
-        factors = self._bets(sample)
-        self._each = self._each + factors
-        self._since = sample if self._since is None else self._since + sample
-        bound, grid = self._guarantee(self._since)
-        alarm = self._detector.update(factors)
-        evidence = math.exp(self._detector.log_mean) if alarm is None else alarm[0]
-        top = float(self._each.max())
-        log_mean = top + math.log(float(np.exp(self._each - top).mean()))
-        e_value = math.exp(log_mean) if log_mean < 700 else math.inf
-        self.state = {"bound": bound, "grid": grid, "evidence": evidence, "e_value": e_value}
-        if alarm is not None:
-            self._alarm(at, labels, *alarm)
-
-    def _alarm(self, at: int, labels: Sequence[str], evidence: float, periods: int, won: int) -> None:
-        again, self._last_alarm = at - self._last_alarm <= self._calm, at
-        if again:
-            change = self.changes.pop()
-            self.changes.append(replace(change, alarms=change.alarms + 1, last_alarm=labels[at]))
-            return
-        start = at + 1 - periods
-        change = DetectedChange(
-            label=labels[start],
-            index=start,
-            alarm=labels[at],
-            alarm_index=at,
-            alarms=1,
-            last_alarm=labels[at],
-            evidence=evidence,
-            bet=bet(won),
-        )
-        self.changes.append(change)
-        self._since = None
-
-    def _guarantee(self, sample: Sample) -> tuple[float | None, int | None]:
-        if not sample._cells.has_equal_weights:
-            return None, None
-        found = guarantee(sample, confidence_level=self._confidence_level, anytime=True)
-        return found.bound, found.grid
+def _change(labels: Sequence[str], at: int, evidence: float, periods: int, won: int) -> DetectedChange:
+    """The change of an alarm in the period `at`, which began so many periods ago."""
+    start = at + 1 - periods
+    return DetectedChange(
+        label=labels[start],
+        index=start,
+        alarm=labels[at],
+        alarm_index=at,
+        alarms=1,
+        last_alarm=labels[at],
+        evidence=evidence,
+        bet=bet(won),
+    )
 
 
 def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
@@ -328,8 +275,8 @@ _BATCH = 32  # resamples at a time, to bound the memory
 _MOST = 10**9 - 1  # rows in a cell that NumPy's hypergeometric draws accept
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Change(Result):
     """A date from which outcomes relate to predictions differently than before.
 
     Attributes
@@ -345,10 +292,6 @@ class Change(Shown):
     label: str
     index: int
     p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON."""
-        return {"label": self.label, "index": self.index, "p_value": self.p_value}
 
 
 def find_changes(

@@ -5,31 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from rainproof.core.arrays import Floats, Frozen, Ints
+from rainproof.core.arrays import Floats, Ints
 from rainproof.core.door import check_probabilities
+from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import aligned, finite, html_rows, percent, rows, short
+from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
-from rainproof.inference.intervals import Influence, IntervalEstimate
+from rainproof.inference.intervals import Influence, on_scale
 from rainproof.inference.resampling import check_share
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
 
 _STEPS, _PRECISION = 100, 1e-12
 _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
 _FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
 
 
-def observed_expected(entries: Influence, confidence_level: float) -> IntervalEstimate | None:
+def observed_expected(entries: Influence, confidence_level: float) -> Interval | None:
     """The number of events over the sum of the predictions; None if all predictions are 0."""
     share, event, prob = entries.share, entries.event, entries.prob
     expected, rate = float(share @ prob), float(share @ event)
@@ -39,28 +35,26 @@ def observed_expected(entries: Influence, confidence_level: float) -> IntervalEs
     if ratio == 0:  # no event: the exact upper limit of the event rate
         n = 1 / float(entries.square.sum())
         high = float(betaincinv(1, n, (1 + confidence_level) / 2)) / expected
-        return IntervalEstimate(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
+        return Interval(value=0.0, low=0.0, high=high, confidence_level=confidence_level)
     error = entries.standard_error(event / rate - prob / expected)  # of its logarithm
-    return IntervalEstimate.on_scale(ratio, error, confidence_level, math.log, math.exp)
+    return on_scale(ratio, error, confidence_level, math.log, math.exp)
 
 
-def brier(entries: Influence, confidence_level: float) -> tuple[IntervalEstimate, IntervalEstimate | None]:
+def brier(entries: Influence, confidence_level: float) -> tuple[Interval, Interval | None]:
     """The Brier score, and its skill: the share by which it is below that of the event rate as a forecast."""
     share, event = entries.share, entries.event.astype(np.float64)
     loss = (event - entries.prob) ** 2
     score, rate = float(share @ loss), float(share @ event)
-    found = IntervalEstimate.on_scale(score, entries.standard_error(loss - score), confidence_level).within(0.0, 1.0)
+    found = on_scale(score, entries.standard_error(loss - score), confidence_level).within(0.0, 1.0)
     if entries.one_class:
         return found, None
     spread = float(share @ (event - rate) ** 2)
     influence = (loss - score - score / spread * (1 - 2 * rate) * (event - rate)) / spread
-    skill = IntervalEstimate.on_scale(1 - score / spread, entries.standard_error(influence), confidence_level)
+    skill = on_scale(1 - score / spread, entries.standard_error(influence), confidence_level)
     return found, skill.within(-math.inf, 1.0)
 
 
-def calibration_line(
-    entries: Influence, confidence_level: float
-) -> tuple[IntervalEstimate, IntervalEstimate | None] | None:
+def calibration_line(entries: Influence, confidence_level: float) -> tuple[Interval, Interval | None] | None:
     """The calibration intercept (at slope 1) and the slope of a logistic regression on the logit of the predictions.
 
     None if a prediction with weight is 0 or 1, if all outcomes are the same, or if the intercept is too far from 0 to
@@ -81,7 +75,7 @@ def calibration_line(
     return intercept, slope
 
 
-def _fit(entries: Influence, x: Floats, offset: Floats, confidence_level: float) -> IntervalEstimate | None:
+def _fit(entries: Influence, x: Floats, offset: Floats, confidence_level: float) -> Interval | None:
     """The first coefficient of a logistic regression; its error is the model's, or that of groups."""
     share, event = entries.share, entries.event.astype(np.float64)
     beta = np.zeros(len(x))
@@ -102,7 +96,7 @@ def _fit(entries: Influence, x: Floats, offset: Floats, confidence_level: float)
         error = math.sqrt(float((inverse @ _curvature(x, entries.square, rate) @ inverse)[0, 0]))
     else:
         error = entries.standard_error((inverse @ x)[0] * (event - rate))
-    return IntervalEstimate.on_scale(float(beta[0]), error, confidence_level)
+    return on_scale(float(beta[0]), error, confidence_level)
 
 
 def _curvature(x: Floats, share: Floats, rate: Floats) -> NDArray[np.float64]:
@@ -117,7 +111,7 @@ def discrimination(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
-) -> IntervalEstimate:
+) -> Interval:
     r"""Compute the area under the ROC curve (AUROC, C-statistic) with a confidence interval.
 
     It is the probability that a row with the event has a higher prediction than a row without it; ties count half.
@@ -144,7 +138,7 @@ def discrimination(
 
     Returns
     -------
-    IntervalEstimate
+    Interval
         `value`, `low`, `high`.
 
     Notes
@@ -188,7 +182,7 @@ def auroc(sample: Sample) -> float | None:
     return min(float(positive @ (negative.cumsum() - negative / 2)) / total, 1.0)
 
 
-def auroc_estimate(sample: Sample, entries: Influence, confidence_level: float) -> IntervalEstimate | None:
+def auroc_estimate(sample: Sample, entries: Influence, confidence_level: float) -> Interval | None:
     """The area under the ROC curve with its interval; None if all outcomes are the same."""
     area, table, event = auroc(sample), sample.distinct(), entries.event
     if area is None:
@@ -197,7 +191,7 @@ def auroc_estimate(sample: Sample, entries: Influence, confidence_level: float) 
     if area in (0.0, 1.0):
         low = ((1 - confidence_level) / 2) ** (1 / _independent_pairs(entries, min(count)))
         ends = (low, 1.0) if area else (0.0, 1 - low)
-        return IntervalEstimate(value=area, low=ends[0], high=ends[1], confidence_level=confidence_level)
+        return Interval(value=area, low=ends[0], high=ends[1], confidence_level=confidence_level)
     negative, positive = table.negative / table.negative.sum(), table.positive / table.positive.sum()
     below, above = np.cumsum(negative) - negative / 2, np.cumsum(positive[::-1])[::-1] - positive / 2
     at = np.minimum(np.searchsorted(table.prob, entries.prob), len(table.prob) - 1)  # rows of weight 0 may be absent
@@ -205,7 +199,7 @@ def auroc_estimate(sample: Sample, entries: Influence, confidence_level: float) 
     share = 1 - sample.event_rate, sample.event_rate
     scale = [math.sqrt(max(n, 2.0) / (max(n, 2.0) - 1)) / part for n, part in zip(count, share, strict=True)]
     error = entries.standard_error((side - area) * np.where(event, scale[1], scale[0]))
-    return IntervalEstimate.on_scale(area, error / (area * (1 - area)), confidence_level, logit, expit)
+    return on_scale(area, error / (area * (1 - area)), confidence_level, logit, expit)
 
 
 def _independent_pairs(entries: Influence, rows: float) -> float:
@@ -218,14 +212,13 @@ def _independent_pairs(entries: Influence, rows: float) -> float:
 
 
 _SHOWN = 7  # thresholds of the printed table
-_ARRAYS = ("threshold", "value", "low", "high", "treat_all", "treat_all_low", "treat_all_high")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class NetBenefit(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class NetBenefit(Result):
     """Net benefit of models at thresholds: true positives per row, less false positives at the odds of the threshold.
 
-    Treating nobody has a net benefit of 0. Intervals are approximate (normal), for each threshold by itself.
+    Treating no row has a net benefit of 0. Intervals are approximate (normal), for each threshold by itself.
 
     Attributes
     ----------
@@ -235,7 +228,7 @@ class NetBenefit(Frozen):
     value, low, high : ndarray of shape (models, k)
         The net benefit of treating if the prediction is at least the threshold, and its interval.
     treat_all, treat_all_low, treat_all_high : ndarray of shape (k,)
-        The same for treating everybody.
+        The same for treating every row.
     confidence_level : float
     n : int
         The number of rows.
@@ -243,6 +236,8 @@ class NetBenefit(Frozen):
         The number of groups, if rows depend on each other.
     """
 
+    _kind = "net_benefit"
+    _shown = ("names", "n", "groups", "confidence_level")
     threshold: Floats
     names: tuple[str, ...]
     value: Floats
@@ -255,44 +250,18 @@ class NetBenefit(Frozen):
     n: int
     groups: int | None
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the curves into axes (default: new ones) and return them; see `rainproof.plots.net_benefit`."""
-        from rainproof.plots import net_benefit
-
-        return net_benefit(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON; ends that are not finite (of a single group) are None."""
-        about = {"confidence_level": self.confidence_level, "n": self.n, "groups": self.groups}
-        arrays = {name: np.vectorize(finite, otypes=[object])(getattr(self, name)).tolist() for name in _ARRAYS}
-        return {"result": "net_benefit", "names": list(self.names), **about, **arrays}
-
-    def __repr__(self) -> str:
-        return f"NetBenefit({len(self.names)} models, {len(self.threshold)} thresholds, n={self.n})"
-
     def __str__(self) -> str:
-        head, body = self._table()
-        return "\n".join([self._caption(), *aligned([head, *body])])
-
-    def _repr_html_(self) -> str:
-        head, body = self._table()
-        return f"<table><caption>{escape(self._caption())}</caption>{html_rows(head, body)}</table>"
-
-    def _caption(self) -> str:
         of = f" in {self.groups:,} groups" if self.groups is not None else ""
         level = percent(self.confidence_level)
-        return f"Net benefit per row, with {level} intervals for each threshold ({rows(self.n)}{of}):"
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        at = np.unique(np.linspace(0, len(self.threshold) - 1, _SHOWN).round().astype(int))
-        body = []
-        for k in at:
+        caption = f"Net benefit per row, with {level} intervals for each threshold ({rows(self.n)}{of}):"
+        table = [["threshold", *(short(name, 30) for name in self.names), "treat all", "treat none"]]
+        for k in np.unique(np.linspace(0, len(self.threshold) - 1, _SHOWN).round().astype(int)):
             models = [
                 f"{v[k]:.4g} ({a[k]:.4g} to {b[k]:.4g})"
                 for v, a, b in zip(self.value, self.low, self.high, strict=True)
             ]
-            body.append([f"{self.threshold[k]:.4g}", *models, f"{self.treat_all[k]:.4g}", "0"])
-        return ["threshold", *(short(name, 30) for name in self.names), "treat all", "treat none"], body
+            table.append([f"{self.threshold[k]:.4g}", *models, f"{self.treat_all[k]:.4g}", "0"])
+        return "\n".join([caption, *aligned(table)])
 
 
 def net_benefit(
@@ -307,7 +276,7 @@ def net_benefit(
 ) -> NetBenefit:
     r"""Compute the net benefit of acting on predictions: a decision curve, beside treating all and treating none.
 
-    At the threshold mu somebody who treats accepts ``(1 - mu) / mu`` false alarms for one case found. The net benefit
+    A decision to treat at the threshold mu accepts ``(1 - mu) / mu`` false alarms for one case found. The net benefit
     counts cases found per row, less false alarms at that rate. The model with the largest net benefit at your
     threshold is the one to act on.
 
@@ -379,7 +348,7 @@ def decision_curves(models: Mapping[str, Influence], mu: Floats, confidence_leve
     """The net benefit of models of the same rows, by name."""
     first = next(iter(models.values()))
     value, error = map(np.stack, zip(*(_at(entries, mu) for entries in models.values()), strict=True))
-    everybody, spread = _at(replace(first, prob=np.ones(len(first.prob))), mu)
+    all_rows, spread = _at(replace(first, prob=np.ones(len(first.prob))), mu)
     z = float(ndtri((1 + confidence_level) / 2))
     return NetBenefit(
         threshold=mu,
@@ -387,9 +356,9 @@ def decision_curves(models: Mapping[str, Influence], mu: Floats, confidence_leve
         value=value,
         low=value - z * error,
         high=value + z * error,
-        treat_all=everybody,
-        treat_all_low=everybody - z * spread,
-        treat_all_high=everybody + z * spread,
+        treat_all=all_rows,
+        treat_all_low=all_rows - z * spread,
+        treat_all_high=all_rows + z * spread,
         confidence_level=confidence_level,
         n=n,
         groups=first.groups,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite, percent
+from rainproof.core.text import percent
 from rainproof.errors import InputError
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
@@ -51,8 +51,8 @@ def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, 
     return up / (up + down), slope if shift == 0 else shift
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class MinimumDetectable(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class MinimumDetectable(Result):
     """The smallest miscalibration that the test would detect with a given power.
 
     Attributes
@@ -72,6 +72,10 @@ class MinimumDetectable(Shown):
         As asked for; the number of rows.
     """
 
+    _kind = "minimum_detectable"
+    _also = ("method",)
+    _shown = ("value", "alternative", "parameter", "power", "measure", "n")
+    method: ClassVar[str] = "simulated power of the exact test"
     value: float
     parameter: float
     mean_shift: float
@@ -84,23 +88,6 @@ class MinimumDetectable(Shown):
     n_resamples: int
     n: int
     seed: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON; None where a number is infinite."""
-        numbers = ("value", "parameter", "mean_shift", "critical_value")
-        facts = ("alternative", "statistic", "power", "alpha", "measure", "n_resamples", "n", "seed")
-        return {
-            "result": "minimum_detectable",
-            "method": "simulated power of the exact test",
-            **{name: finite(getattr(self, name)) for name in numbers},
-            **{name: getattr(self, name) for name in facts},
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"MinimumDetectable(value={self.value:.6g}, alternative={self.alternative!r}, "
-            f"parameter={self.parameter:.4g}, power={self.power:g}, measure={self.measure!r}, n={self.n})"
-        )
 
     def __str__(self) -> str:
         family = self.alternative.replace("_", " ")
@@ -244,8 +231,8 @@ def _smallest(found: Callable[[float], bool]) -> float:
 _MOST = 4**20  # rows
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SampleSize(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class SampleSize(Result):
     """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is `n`.
 
     Attributes
@@ -263,6 +250,7 @@ class SampleSize(Shown):
         The number of rows of `like`.
     """
 
+    _kind = "sample_size"
     n: int
     minimum: int
     hoeffding: int
@@ -276,10 +264,6 @@ class SampleSize(Shown):
 
     def __index__(self) -> int:
         return self.n
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON."""
-        return {"result": "sample_size", **{name: getattr(self, name) for name in self.__slots__}}
 
     def __str__(self) -> str:
         given = (
@@ -359,7 +343,7 @@ def sample_size(
         return extremes(n, loss, delta / len(default_grids(n)))[1]
 
     return SampleSize(
-        n=_always(worst, target) if like is None else _first(_Projection(like, delta), target),
+        n=_always(worst, target) if like is None else _first(_projection(like, delta), target),
         minimum=_first(best, target),
         hoeffding=_always(lambda n: hoeffding(loss, n, delta / len(default_grids(n))), target),
         target=float(target),
@@ -369,21 +353,16 @@ def sample_size(
     )
 
 
-class _Projection:
-    """The bound on n rows like these."""
+def _projection(sample: Sample, delta: float) -> Callable[[int], float]:
+    """The bound on n rows like these, as a function of n."""
+    inputs = cache(partial(BoundInputs.rounded, sample))
 
-    def __init__(self, sample: Sample, delta: float) -> None:
-        self.sample = sample
-        self.delta = delta
-        self.evidence: dict[int, BoundInputs] = {}
+    def bound(n: int) -> float:
+        grids = default_grids(n)
+        found = (replace(inputs(m), n=n, effective_n=float(n)) for m in grids if m <= _finest(sample))
+        return min(loss_at_most(evidence, delta / len(grids)) for evidence in found)
 
-    def __call__(self, n: int) -> float:
-        grids = [m for m in default_grids(n) if m <= _finest(self.sample)]
-        for m in grids:
-            if m not in self.evidence:
-                self.evidence[m] = BoundInputs.of(self.sample, m)
-        found = (replace(self.evidence[m], n=n, effective_n=float(n)) for m in grids)
-        return min(loss_at_most(evidence, self.delta / len(default_grids(n))) for evidence in found)
+    return bound
 
 
 def _finest(sample: Sample) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import split
 from rainproof.core.curve import Chord, SwitchCurve, envelope
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
+from rainproof.core.text import percent
 from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
@@ -28,8 +29,8 @@ _STEPS = 40  # halvings of the interval that contains a bound
 _GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ActionChange:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ActionChange(Result):
     """Another action for a range of predictions.
 
     Attributes
@@ -48,19 +49,19 @@ class ActionChange:
     replacement: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LossAtLeast(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class LossAtLeast(Result):
     """The result of `loss_at_least`.
 
     Attributes
     ----------
     bound : float
-        In the population somebody who acts on the predictions as they are loses at least this, in expectation, as a
-        share of what is at stake. 0 if the rows prove no loss.
+        In the population there is a decision that loses at least this by acting on the predictions as they are, in
+        expectation, as a share of what is at stake. 0 if the rows prove no loss.
     task : DecisionTask or None
-        Who: a decision task, with payoffs in [0, 1]. None if `bound` is 0.
+        That decision, with payoffs in [0, 1]. None if `bound` is 0.
     changes : tuple of ActionChange
-        Compared with what: the fixed change of actions that gains at least `bound` for this task.
+        What it is compared with: the fixed change of actions that gains at least `bound` for this task.
     confidence_level : float
         The probability, at least, that the bound holds for a sample drawn as stated.
     n : int
@@ -71,6 +72,7 @@ class LossAtLeast(Shown):
         The seed of the split into halves, if one was given.
     """
 
+    _kind = "loss_at_least"
     bound: float
     task: DecisionTask | None
     changes: tuple[ActionChange, ...]
@@ -78,24 +80,6 @@ class LossAtLeast(Shown):
     n: int
     groups: int | None
     seed: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result in built-in types, ready for JSON."""
-        changes = [{name: getattr(change, name) for name in ActionChange.__slots__} for change in self.changes]
-        return {
-            "result": "loss_at_least",
-            "bound": self.bound,
-            "task": self.task and self.task.to_dict(),
-            "changes": changes,
-            "confidence_level": self.confidence_level,
-            "n": self.n,
-            "groups": self.groups,
-            "seed": self.seed,
-        }
-
-    def __repr__(self) -> str:
-        level = f"confidence_level={self.confidence_level:g}, n={self.n}"
-        return f"LossAtLeast(bound={self.bound:.6g}, changes={len(self.changes)}, {level})"
 
     def __str__(self) -> str:
         if self.task is None:
@@ -105,8 +89,8 @@ class LossAtLeast(Shown):
             for c in self.changes
         )
         return (
-            f"With {100 * self.confidence_level:.4g}% confidence, some decision that rests on these predictions as "
-            f"they are loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
+            f"With {percent(self.confidence_level)} confidence, there is a decision that acts on these predictions as "
+            f"they are and loses at least {100 * self.bound:.3g}% of what is at stake, in expectation.\n{self.task}\n"
             f"It loses that against a fixed change of actions: {changes}."
         )
 
@@ -122,7 +106,7 @@ def loss_at_least(
     confidence_level: float = 0.95,
     rng: Seed = None,
 ) -> LossAtLeast:
-    r"""Bound from below what somebody loses by acting on these predictions as they are.
+    r"""Bound from below what some decision loses by acting on these predictions as they are.
 
     The opposite of `guarantee`: a proof of harm. It names a decision task and a fixed change of actions that gains at
     least `bound` for it, in expectation over the population that the rows came from.
@@ -187,18 +171,20 @@ def loss_at_least(
     draws = _draws(sample, finest, max_weight)
     halves = _halves(draws, coins)
     doubt = (1 - confidence_level) / 2
-    best: tuple[float, _Rule | None] = (0.0, None)
+    bound, task, changes = 0.0, None, tuple[ActionChange, ...]()
     for first, second in (halves, halves[::-1]):
         rule = _choose(first, finest, doubt, coins)
-        if rule is not None:
-            proven = at_least(*second.gains(rule), doubt, bets=np.array([rule.bet]))
-            best = max(best, (proven, rule), key=lambda found: found[0])
-    bound, rule = best
-    task = None if rule is None else worst_task(rule.chord)
+        if rule is None:
+            continue
+        chord, swap, bet = rule
+        proven = at_least(*second.gains(chord, swap), doubt, bets=np.array([bet]))
+        if proven > bound:
+            bound, task = proven, worst_task(chord)
+            changes = () if task is None else _changes(chord, swap, task)
     return LossAtLeast(
         bound=bound,
         task=task,
-        changes=() if rule is None or task is None else _changes(rule, task),
+        changes=changes,
         confidence_level=confidence_level,
         n=sample.n,
         groups=sample.groups,
@@ -206,14 +192,7 @@ def loss_at_least(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Rule:
-    """A task by its chord, a change of actions by cell, its gain by cell and outcome, and how much to bet on it."""
-
-    chord: Chord
-    swap: Ints
-    gain: Floats
-    bet: float
+_Rule = tuple[Chord, Ints, float]  # a task by its chord, a change of actions by cell, and how much to bet on it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -231,14 +210,14 @@ class _Draws:
         coarse: Ints = 2 * np.minimum((self.slot >> 1) * grid // self.grid, grid - 1) + (self.slot & 1)
         return coarse
 
-    def gains(self, rule: _Rule) -> tuple[Floats, Floats]:
-        """Weight and gain of every draw."""
-        gain, weight = rule.gain.ravel()[self.at(len(rule.gain))], self.count * self.weight
+    def gains(self, chord: Chord, swap: Ints) -> tuple[Floats, Floats]:
+        """The weight of every draw, and what it gains by a change of actions for the task of a chord."""
+        ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
+        by_slot = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
+        gain, weight = by_slot.ravel()[self.at(len(swap))], self.count * self.weight
         if self.group is None:
             return weight, gain
-        total: Floats = np.bincount(self.group, weight).astype(np.float64)
-        some = total > 0
-        return total[some], np.bincount(self.group, weight * gain)[some] / total[some]
+        return _by_group(self.group, weight, gain)
 
 
 def _draws(sample: Sample, grid: int, max_weight: float | None) -> _Draws:
@@ -270,9 +249,11 @@ def _choose(half: _Draws, finest: int, doubt: float, rng: np.random.Generator) -
     grids = [2**k for k in range(3, finest.bit_length())] or [finest]
     scores = []
     for grid in grids:
-        rule = _rule(fit, grid, doubt)
-        weight, gain = (np.zeros(1), np.zeros(1)) if rule is None else check.gains(rule)
-        scores.append(-math.inf if rule is None else float(weight @ (gain - rule.bet / 2 * gain**2)))
+        scores.append(-math.inf)
+        if (rule := _rule(fit, grid, doubt)) is not None:
+            chord, swap, bet = rule
+            weight, gain = check.gains(chord, swap)
+            scores[-1] = float(weight @ (gain - bet / 2 * gain**2))
     return _rule(half, grids[int(np.argmax(scores))], doubt)
 
 
@@ -285,10 +266,7 @@ def _rule(half: _Draws, grid: int, doubt: float) -> _Rule | None:
     shares = np.bincount(half.at(grid), weight, 2 * grid).reshape(-1, 2) / total
     prob, edges = (np.arange(grid) + 0.5) / grid, np.arange(grid + 1) / grid
     found = [(*_discounted(shares, prob, edges, bet), bet) for bet in BETS.tolist()]
-    chord, swap, bet = max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
-    ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
-    gain = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
-    return _Rule(chord=chord, swap=swap, gain=gain, bet=bet)
+    return max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
 
 
 def _discounted(shares: Floats, prob: Floats, edges: Floats, bet: float) -> tuple[Chord, Ints]:
@@ -326,13 +304,13 @@ def at_least(weight: Floats, gain: Floats, delta: float, *, per: ArrayLike = 1.0
     return low
 
 
-def _changes(rule: _Rule, task: DecisionTask) -> tuple[ActionChange, ...]:
+def _changes(chord: Chord, swap: Ints, task: DecisionTask) -> tuple[ActionChange, ...]:
     """Neighbouring cells with the same change, as one range."""
-    chord, grid = rule.chord, len(rule.gain)
+    grid = len(swap)
     ends = np.array([chord.mu_a, chord.mu_b])
     used = np.array([chord.share > 0 and chord.regret_a > 0, chord.share < 1 and chord.regret_b > 0])
     action = ((np.arange(grid)[:, None] / grid >= ends) & used).sum(axis=1)
-    replacement = action + (rule.swap * used).sum(axis=1)
+    replacement = action + (swap * used).sum(axis=1)
     runs = np.split(np.arange(grid), np.flatnonzero(np.diff(3 * action + replacement)) + 1)
     return tuple(
         ActionChange(
@@ -346,71 +324,6 @@ def _changes(rule: _Rule, task: DecisionTask) -> tuple[ActionChange, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Pairs:
-    """Rows by the cells ``floor(m p)`` of two predictions: the thresholds among which a decision is chosen."""
-
-    m: int
-    old: NDArray[np.int32]
-    new: NDArray[np.int32]
-    event: NDArray[np.bool_]
-    weight: Floats
-    group: Ints | None
-    largest: float  # the largest weight of a draw
-
-    @classmethod
-    def of(cls, sample: Sample) -> _Pairs | None:
-        """Those of a sample of two forecasts; None if rows of unequal weights are compressed, which cannot be split."""
-        if sample.grid is not None:
-            if not sample._cells.has_equal_weights:
-                return None
-            old, new = sample._pair_cells()
-            weight, m = sample._cells.count.astype(np.float64), sample.grid
-        else:
-            if sample.sample_weight is not None and (some := sample.sample_weight > 0).sum() < len(some):
-                sample = sample._at(some)  # rows of weight zero are no draws
-            old, new = ((_GRID * sample._predictions(name)).astype(np.int32) for name in sample.forecasts)
-            weight, m = sample.mass, _GRID
-        largest = weight if sample._group is None else np.bincount(sample._group, weight)
-        return cls(
-            m=m,
-            old=old,
-            new=new,
-            event=sample.event,
-            weight=weight,
-            group=sample._group,
-            largest=1.0 if sample.counts is not None else float(largest.max()) if len(largest) else 0.0,
-        )
-
-    def halves(self, rng: np.random.Generator, *, counts: bool) -> list[_Pairs]:
-        """Toss a coin for each draw; with counts a weight is a number of rows."""
-        if counts:
-            first: Floats = rng.binomial(self.weight.astype(np.int64), 0.5).astype(np.float64)
-        else:
-            coins = rng.integers(0, 2, len(self.event) if self.group is None else int(self.group.max()) + 1)
-            first = self.weight * (coins if self.group is None else coins[self.group])
-        parts = []
-        for weight in (first, self.weight - first):
-            each = weight if self.group is None else np.bincount(self.group, weight)
-            parts.append(replace(self, weight=weight, largest=1.0 if counts else float(each.max())))
-        return parts
-
-    def gains(self, chord: Chord) -> tuple[Floats, Floats]:
-        """The weight of each draw, and what it gains by the new forecast for the task of a chord."""
-        weight = self.weight
-        ends = [round(self.m * mu) for mu in (chord.mu_a, chord.mu_b)]
-        acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in (self.old, self.new)]
-        kind = 6 * acts[0] + 2 * acts[1] + self.event  # how many thresholds each prediction reaches, and the outcome
-        old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
-        mass = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
-        gain: Floats = (mass * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)
-        if self.group is None:
-            return np.bincount(kind, weight, 18).astype(np.float64), gain
-        total = np.bincount(self.group, weight).astype(np.float64)
-        some = total > 0
-        return total[some], np.bincount(self.group, weight * gain[kind])[some] / total[some]
-
-
 def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> float | None:
     """There is a decision that gains at least this by the second forecast of a sample in place of the first.
 
@@ -418,49 +331,78 @@ def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> flo
     unequal weights cannot be divided.
     """
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    pairs = _Pairs.of(sample)
-    if pairs is None:
+    if not sample.divisible:
         return None
-    one, other = pairs.halves(coins, counts=sample.counts is not None)
-    return max(_gain_of_choice(a, b, delta / 2).at_least for a, b in ((one, other), (other, one)))
+    one, other = _with_weight(sample).halves(coins)
+    return max(gain_of_choice(a, b, delta / 2)[1] for a, b in ((one, other), (other, one)))
 
 
-class ChosenGain(NamedTuple):
-    """What a task gains that was chosen on other rows: the mean, without bias, and a lower bound."""
+def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> tuple[float, float]:
+    """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them.
 
-    estimate: float
-    at_least: float
-
-
-def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> ChosenGain:
-    """Name a task and a bet on some rows, and bound the gain of the task on others, which are independent of them."""
-    one, other = _Pairs.of(chooser), _Pairs.of(judge)
-    assert one is not None
-    assert other is not None
-    return _gain_of_choice(one, other, delta)
-
-
-def _gain_of_choice(chooser: _Pairs, judge: _Pairs, delta: float) -> ChosenGain:
-    total, largest = float(chooser.weight.sum()), judge.largest
-    if total == 0 or not judge.weight.any():
-        return ChosenGain(0.0, 0.0)
-    curve = SwitchCurve._from_cells(chooser.old, chooser.new, chooser.event, chooser.weight, chooser.m)
+    Returns the mean gain, an estimate without bias, and its lower bound.
+    """
+    (m, old, new, weight), (_, *judged, mass) = _pairs(chooser), _pairs(judge)
+    total, group = float(weight.sum()), judge._group
+    if total == 0 or not mass.any():
+        return 0.0, 0.0
+    largest = 1.0 if judge.counts is not None else float((mass if group is None else np.bincount(group, mass)).max())
+    curve = SwitchCurve._from_cells(old, new, chooser.event, weight, m)
     price = math.log(1 / delta) * largest / total
     # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
     found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
     chord, bet = max(found, key=lambda one: 2 * one[0].value - price / one[1])
-    weight, gain = judge.gains(chord)
+    ends = [round(m * mu) for mu in (chord.mu_a, chord.mu_b)]
+    acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in judged]
+    kind = 6 * acts[0] + 2 * acts[1] + judge.event  # how many thresholds each prediction reaches, and the outcome
+    gain = _gains_by_kind(chord)
+    if group is None:
+        weight = np.bincount(kind, mass, 18).astype(np.float64)
+    else:
+        weight, gain = _by_group(group, mass, gain[kind])
     estimate = float(weight @ gain) / float(weight.sum())
-    return ChosenGain(estimate, at_least(weight / largest, gain, delta, bets=np.array([bet])))
+    return estimate, at_least(weight / largest, gain, delta, bets=np.array([bet]))
+
+
+def _with_weight(sample: Sample) -> Sample:
+    """The sample without rows of weight zero, which are no draws."""
+    weight = None if sample.grid is not None else sample.sample_weight
+    return sample if weight is None or (weight > 0).all() else sample._at(weight > 0)
+
+
+def _pairs(sample: Sample) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Floats]:
+    """The cells ``floor(m p)`` of both predictions of each row, with m, and the weight of each row.
+
+    They are the thresholds among which a decision is chosen.
+    """
+    if sample.grid is not None:
+        return sample.grid, *sample.pair_cells(), sample._cells.count.astype(np.float64)
+    old, new = ((_GRID * sample.predictions(name)).astype(np.int32) for name in sample.forecasts)
+    return _GRID, old, new, sample.mass
+
+
+def _gains_by_kind(chord: Chord) -> Floats:
+    """What the new forecast gains for the task of a chord: by thresholds that the old reaches, the new, and outcome."""
+    old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
+    mass = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
+    gain: Floats = (mass * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)
+    return gain
+
+
+def _by_group(group: Ints, weight: Floats, gain: Floats) -> tuple[Floats, Floats]:
+    """The weight of each group that has some, and its mean gain."""
+    total = np.bincount(group, weight).astype(np.float64)
+    some = total > 0
+    return total[some], np.bincount(group, weight * gain)[some] / total[some]
 
 
 _THRESHOLDS = 256  # that the rows choose from
 _LEAST = 1e-12
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProvenGain(Shown):
-    """What somebody who acts on the forecast gains over no forecast, in expectation, in the population.
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ProvenGain(Result):
+    """What some decision gains by acting on the forecast over no forecast, in expectation, in the population.
 
     No forecast means the better of always and never acting. Each of the two bounds holds by itself.
 
@@ -469,11 +411,11 @@ class ProvenGain(Shown):
     relative_at_least : float
         A share of what perfect foresight would gain, at `relative_threshold`: 1 is perfect, 0 if nothing is proven.
     relative_threshold : float or None
-        The probability from which that decision maker acts.
+        The probability from which on that decision acts.
     gain_at_least : float
         A share of what is at stake, at `gain_threshold`; 0 if nothing is proven.
     gain_threshold : float or None
-        The probability from which that decision maker acts.
+        The probability from which on that decision acts.
     confidence_level : float
         The probability, at least, that a bound holds for a sample drawn as stated.
     """
@@ -486,12 +428,8 @@ class ProvenGain(Shown):
 
     @property
     def proven(self) -> bool:
-        """Whether somebody gains, in shares of perfect foresight."""
+        """Whether some decision gains, in shares of perfect foresight."""
         return self.relative_at_least > 0
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the result in built-in types, ready for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def worth(rows: Sample, confidence_level: float, rng: np.random.Generator) -> ProvenGain:
@@ -539,7 +477,7 @@ def _best_thresholds(rows: Sample, judge: Sample, confidence_level: float) -> tu
     below = np.append(0.0, prob[first[1:] - 1])  # the predictions before them
     some = np.unique(np.linspace(0, len(first) - 1, _THRESHOLDS).astype(np.int64))
     first, mu = np.repeat(first[some], 2), np.repeat(prob[first[some]], 2)
-    mu[1::2] = (mu[1::2] + below[some]) / 2  # whoever acts from half-way on acts alike
+    mu[1::2] = (mu[1::2] + below[some]) / 2  # acting from half-way on is the same
     false_alarms, hits = negative[first], positive[first]
     rate = float(positive[0])
     never = hits * (1 - mu) - false_alarms * mu
@@ -579,7 +517,5 @@ def _worth_draws(rows: Sample, kind: Ints, columns: Floats) -> tuple[Floats, Flo
         _, first = np.unique(kind, return_index=True)
         weight = np.bincount(kind, mass, 4)[kind[first]]
         return weight / largest, columns[:, first]
-    total = np.bincount(group, mass)
-    some = total > 0
-    means = np.stack([np.bincount(group, mass * column)[some] for column in columns]) / total[some]
-    return total[some] / total.max(), means
+    weights, means = zip(*(_by_group(group, mass, column) for column in columns), strict=True)
+    return weights[0] / weights[0].max(), np.stack(means)

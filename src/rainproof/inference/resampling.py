@@ -190,41 +190,35 @@ class Draw(NamedTuple):
         return found
 
 
-class Coin:
-    """Bernoulli draws with given probabilities: exact, with two random bytes each.
+Tosses = Callable[[Rng, int], NDArray[Any]]
+"""A function that draws outcomes so many times: the events of each atom, one row for each time."""
 
-    A draw compares 16 random bits with the first 16 of the probability, and only if they are equal, once in
-    65,536 times, the rest of it with a random number.
+Outcomes = Callable[[Rng, NDArray[Any]], list[Draw]]
+"""A function that draws outcomes in several populations for predictions that are repeated so often."""
+
+
+def coins(chance: Floats, times: Ints | None = None) -> Tosses:
+    """Return a function that tosses coins with given probabilities of heads: exact, with two random bytes a toss.
+
+    It returns 1 for heads and 0 for tails; with `times`, the number of heads in that many tosses of each coin. A toss
+    compares 16 random bits with the first 16 of the probability, and only if they are equal, once in 65,536 times, the
+    rest of it with a random number.
     """
+    owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
+    scaled = (chance if owner is None else chance[owner]) * 65536.0
+    first = np.minimum(scaled, 65535.0).astype(np.uint16)
+    rest = scaled - first
 
-    def __init__(self, chance: Floats, times: Ints | None = None) -> None:
-        self._coins = len(chance)
-        self._owner = None if times is None else np.repeat(np.arange(len(chance), dtype=np.int32), times)
-        scaled = (chance if self._owner is None else chance[self._owner]) * 65536.0
-        first = np.minimum(scaled, 65535.0).astype(np.uint16)
-        self.first, self.rest = first, scaled - first
+    def toss(rng: Rng, rows: int) -> NDArray[Any]:
+        heads = compared(rng.bit_generator.capsule, first, rest, rows)
+        return heads if owner is None else added_up(heads, owner, len(chance))
 
-    def toss(self, rng: Rng, times: int) -> NDArray[Any]:
-        """Return 1 for heads, 0 for tails, `times` rows; with counts, the number of heads in that many tosses each."""
-        heads = compared(rng.bit_generator.capsule, self.first, self.rest, times)
-        return heads if self._owner is None else added_up(heads, self._owner, self._coins)
+    return toss
 
 
-class Chances:
-    """The event probabilities of several populations, prepared for repeated calls of `Resampler.outcomes`."""
-
-    def __init__(self, rates: Sequence[Floats]) -> None:
-        self.rates = rates
-        self.bar = _whole(rates)
-        self.ends = _whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
-
-
-def _whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
-    """Probabilities in units of 2^-31, one column each."""
-    found = np.empty((len(rates[0]), len(rates)), np.uint32)
-    for k, rate in enumerate(rates):
-        found[:, k] = np.rint(rate * 2.0**31)
-    return found
+def whole(rates: Sequence[Floats]) -> NDArray[np.uint32]:
+    """Return probabilities in units of 2^-31, one column each."""
+    return np.stack([np.rint(rate * 2.0**31).astype(np.uint32) for rate in rates], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,7 +236,6 @@ class Resampler:
     start: Ints | None
     group: Ints | None = None  # the number of the cluster, from 0 on
     single: NDArray[np.uint8] | None = None  # the outcomes, if every atom is one row
-    row: Ints | None = None  # the number of the row, if every atom is one row
 
     @property
     def n(self) -> int:
@@ -271,21 +264,19 @@ class Resampler:
         """The population with these predictions and event probabilities."""
         return Draw(None, self._pooled(self.count * chance))
 
-    def redraw(self, rng: Rng, coin: Coin | Floats) -> Draw:
+    def redraw(self, rng: Rng, coin: Tosses) -> Draw:
         """Keep the predictions and redraw the outcomes."""
         return Draw(None, self.redraws(rng, coin, 1).positive[0])
 
-    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
+    def redraws(self, rng: Rng, coin: Tosses, times: int) -> Draw:
         """Keep the predictions and redraw the outcomes several times."""
-        if isinstance(coin, Coin):
-            return Draw(None, self._pooled(coin.toss(rng, times)))
-        return Draw(None, self._pooled(binomials(rng.bit_generator.capsule, self.count, coin, times)))
+        return Draw(None, self._pooled(coin(rng, times)))
 
-    def coin(self, chance: Floats) -> Coin | Floats:
+    def coin(self, chance: Floats) -> Tosses:
         """Prepare the probabilities for repeated calls of `redraw`."""
-        if self.single is not None:
-            return Coin(chance)
-        return Coin(chance, self.count) if self.tossed else chance
+        if self.tossed:
+            return coins(chance, None if self.single is not None else self.count)
+        return lambda rng, times: binomials(rng.bit_generator.capsule, self.count, chance, times)
 
     @property
     def weighted(self) -> bool:
@@ -303,19 +294,27 @@ class Resampler:
             return repeats(rng.bit_generator.capsule, len(self.single))
         return _multinomial(rng, self.count)
 
-    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
-        """Draw outcomes for repeated predictions in each population; close probabilities give close outcomes."""
-        if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
-            state, found = rng.bit_generator.state, list[Draw]()
-            for rate in chances.rates:
-                rng.bit_generator.state = state
-                events = binomials(rng.bit_generator.capsule, repeated, rate, 1)
-                found.append(Draw(self._pooled(repeated), self._pooled(events)))
-            return found
-        draw = Draw(repeated, *tosses(rng.bit_generator.capsule, repeated, chances.bar, chances.ends))
-        if self.unit is None and self.start is None:
-            return [draw]
-        return [Draw(self._pooled(repeated), self._pooled(draw.spread()))]
+    def outcomes(self, rates: Sequence[Floats]) -> Outcomes:
+        """Return a function that draws outcomes for repeated predictions in each of several populations.
+
+        `rates` has the event probabilities of each. Close probabilities give close outcomes.
+        """
+        bar, ends = whole(rates), whole([reduce(np.minimum, rates), reduce(np.maximum, rates)])
+
+        def draw(rng: Rng, repeated: NDArray[Any]) -> list[Draw]:
+            if self.single is None and int(repeated.sum()) > _EXPANDED * len(repeated):
+                return _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
+            found = Draw(repeated, *tosses(rng.bit_generator.capsule, repeated, bar, ends))
+            if self.unit is None and self.start is None:
+                return [found]
+            return [Draw(self._pooled(repeated), self._pooled(found.spread()))]
+
+        return draw
+
+    def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
+        """Draw the events of repeated predictions as one number for each atom."""
+        events = binomials(rng.bit_generator.capsule, repeated, rate, 1)
+        return Draw(self._pooled(repeated), self._pooled(events))
 
     def resample(self, rng: Rng) -> Draw:
         """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
@@ -403,21 +402,16 @@ class _UnevenResampler(Resampler):
     def expected(self, chance: Floats) -> Draw:
         return Draw(None, self.weight * chance)
 
-    def coin(self, chance: Floats) -> Coin | Floats:
-        return chance
+    def coin(self, chance: Floats) -> Tosses:
+        return lambda rng, times: np.stack([self.weight * self._share(rng, self.count, chance) for _ in range(times)])
 
-    def redraws(self, rng: Rng, coin: Coin | Floats, times: int) -> Draw:
-        assert not isinstance(coin, Coin)
-        return Draw(None, np.stack([self.weight * self._share(rng, self.count, coin) for _ in range(times)]))
+    def outcomes(self, rates: Sequence[Floats]) -> Outcomes:
+        return lambda rng, repeated: _alike(rng, rates, lambda rate: self._binomial(rng, repeated, rate))
 
-    def outcomes(self, rng: Rng, repeated: NDArray[Any], chances: Chances) -> list[Draw]:
-        state, found = rng.bit_generator.state, list[Draw]()
-        for rate in chances.rates:
-            rng.bit_generator.state = state
-            share = self._share(rng, repeated, rate)
-            weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
-            found.append(Draw(weight, (weight * share)[None]))
-        return found
+    def _binomial(self, rng: Rng, repeated: NDArray[Any], rate: Floats) -> Draw:
+        share = self._share(rng, repeated, rate)
+        weight = _gamma(rng, repeated, self.count, self.weight, self.squares)
+        return Draw(weight, (weight * share)[None])
 
     def _kept(self, rng: Rng, negative: Ints, positive: Ints) -> Draw:
         without = _gamma(rng, negative, self.count - self.events, *self.negative)
@@ -434,7 +428,10 @@ class _UnevenResampler(Resampler):
 
 
 def as_resampler(sample: Sample) -> Resampler:
-    """Return the units of the resampling kernels: cells, distinct predictions, or single rows."""
+    """Return the units of the resampling kernels: cells, distinct predictions, or single rows.
+
+    Single rows are in the order of their predictions, without those of weight zero.
+    """
     if sample.grid is not None:
         return _from_cells(sample._cells)
     if sample.sample_weight is None and sample._group is None:
@@ -442,11 +439,6 @@ def as_resampler(sample: Sample) -> Resampler:
         events = table.positive.astype(np.int64)
         single = events.astype(np.uint8) if len(events) == sample.n else None
         return Resampler(table.prob, events + table.negative.astype(np.int64), events, None, None, single=single)
-    return by_row(sample)
-
-
-def by_row(sample: Sample) -> Resampler:
-    """Return single rows, in the order of their predictions; without rows of weight zero."""
     weight = sample.sample_weight
     some = np.arange(sample.n) if weight is None else np.flatnonzero(weight)
     prob = sample.y_prob[some].astype(np.float64) + 0.0
@@ -459,7 +451,6 @@ def by_row(sample: Sample) -> Resampler:
         count=np.ones(len(some), np.int64),
         events=event.astype(np.int64),
         single=event.astype(np.uint8),
-        row=some,
         unit=None if weight is None else weight[some].astype(np.float64),
         start=None if len(start) == len(prob) else start,
         group=None if sample._group is None else drawn_together(sample, some),
@@ -489,6 +480,15 @@ def _from_cells(cells: CellTable) -> Resampler:
         return Resampler(*known, None if (unit == 1.0).all() else unit, None)
     sums = [[np.add.reduceat(x * (event == y), start) for x in (cells.weight[0], cells.squares)] for y in (0, 1)]
     return _UnevenResampler(*known, None, None, negative=(sums[0][0], sums[0][1]), positive=(sums[1][0], sums[1][1]))
+
+
+def _alike(rng: Rng, rates: Sequence[Floats], draw: Callable[[Floats], Draw]) -> list[Draw]:
+    """Draw for each of several populations from the same random numbers."""
+    state, found = rng.bit_generator.state, list[Draw]()
+    for rate in rates:
+        rng.bit_generator.state = state
+        found.append(draw(rate))
+    return found
 
 
 def _gamma(rng: Rng, drawn: Ints, count: Ints, weight: Floats, squares: Floats) -> Floats:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core.arrays import Floats, Ints, freeze
-from rainproof.core.result import Shown
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
-from rainproof.core.text import finite, json_key, short
+from rainproof.core.text import aligned, json_key, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
 from rainproof.inference.resampling import (
@@ -40,8 +40,8 @@ _FEWEST, _MOST = 999, 99_999  # draws by default
 _MEAN_DRAWS = 199  # for the mean of calibrated forecasters
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SegmentTests(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class SegmentTests(Result):
     """A calibration test for each segment, adjusted for the number of segments.
 
     Attributes
@@ -81,6 +81,9 @@ class SegmentTests(Shown):
         Reasons to read the result with care; those about `null_mean` draw it.
     """
 
+    _kind = "segment_tests"
+    _also = ("warnings",)
+    _shown = ("fdr", "method", "min_rows", "measure")
     by: tuple[str, ...]
     segments: tuple[Any, ...]
     n: NDArray[np.int64]
@@ -96,12 +99,9 @@ class SegmentTests(Shown):
     measure: str
     n_resamples: int
     seed: int | None
-    _null_mean: DrawnLater = field(repr=False)
-    _cells: Ints = field(repr=False)  # the grids of compressed samples, if the measure can be too small for it; or 0
-    _notes: tuple[str, ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        freeze(self.n, self.value, self.p_value, self.q_value, self.low, self.high, self._cells)
+    _null_mean: DrawnLater
+    _cells: Ints  # the grids of compressed samples, if the measure can be too small for it; or 0
+    _notes: tuple[str, ...]
 
     @property
     def null_mean(self) -> Floats:
@@ -124,29 +124,18 @@ class SegmentTests(Shown):
         return [self.segments[i] for i in np.flatnonzero(np.isnan(self.p_value))]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in built-in types, ready for JSON; None where there is no number."""
+        """Return everything in built-in types, ready for JSON, with a record for each segment."""
         names = ("n", "value", "null_mean", "p_value", "q_value", "low", "high")
-        columns = [list(map(finite, getattr(self, name).tolist())) for name in names]
-        rows = zip(self.segments, *columns, strict=True)
-        return {
-            "result": "segment_tests",
+        rows = zip(*(plain(getattr(self, name)) for name in names), strict=True)
+        keys = map(json_key, self.segments)
+        records = [{"segment": key} | dict(zip(names, row, strict=True)) for key, row in zip(keys, rows, strict=True)]
+        columns = Result.to_dict(self)
+        return {name: columns[name] for name in columns if name not in names} | {
             "method": f"exact sequential Monte Carlo tests, {_METHODS[self.method]} over segments",
-            "measure": self.measure,
-            "fdr": self.fdr,
-            "interval_level": self.interval_level,
             "interval_method": "false coverage rate (Benjamini-Yekutieli)",
-            "min_rows": self.min_rows,
             "n": int(self.n.sum()),
-            "n_resamples": self.n_resamples,
-            "seed": self.seed,
-            "by": list(self.by),
-            "segments": [{"segment": json_key(key), **dict(zip(names, values, strict=True))} for key, *values in rows],
-            "warnings": list(self.warnings),
+            "segments": records,
         }
-
-    def __repr__(self) -> str:
-        judged = int((~np.isnan(self.p_value)).sum())
-        return f"SegmentTests({len(self.found)} found of {judged} tested, fdr={self.fdr}, measure={self.measure!r})"
 
     def __str__(self) -> str:
         judged = len(self.segments) - len(self.small)
@@ -155,25 +144,15 @@ class SegmentTests(Shown):
             f"{100 * self.fdr:g}%); {len(self.small):,} have too few rows to be tested."
         )
         order = np.lexsort((-self.value, np.where(np.isnan(self.q_value), np.inf, self.q_value)))[:_SHOWN]
-        head = (", ".join(self.by), "rows", self.measure, "p", "q", "")
-        rows = [head, *(self._row(int(i)) for i in order)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                [f"{row[0]:<{widths[0]}}", *(f"{v:>{w}}" for v, w in zip(row[1:5], widths[1:5], strict=True)), row[5]]
-            )
-            for row in rows
-        ]
+        table, notes = [[", ".join(self.by), "rows", self.measure, "p", "q"]], [""]
+        for i in order.tolist():
+            judged = not np.isnan(self.p_value[i])
+            shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
+            table.append([_words(self.segments[i]), f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown])
+            notes.append("not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows")
+        lines = [f"{line}  {note}".rstrip() for line, note in zip(aligned(table, left=1), notes, strict=True)]
         more = [f"and {len(self.segments) - _SHOWN:,} more"] if len(self.segments) > _SHOWN else []
-        return "\n".join([summary, *(line.rstrip() for line in lines), *more])
-
-    def _row(self, i: int) -> tuple[str, ...]:
-        judged = not np.isnan(self.p_value[i])
-        note = "" if judged else "few rows"
-        if self.q_value[i] <= self.fdr:
-            note = "not calibrated"
-        shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
-        return (_words(self.segments[i]), f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown, note)
+        return "\n".join([summary, *lines, *more])
 
 
 def segment_tests(

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from array import array
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +20,9 @@ from numpy.typing import ArrayLike
 from rainproof.core.arrays import Floats, Ints, freeze
 from rainproof.core.cells import mean_prediction, sum_cells
 from rainproof.core.door import as_rows
-from rainproof.core.result import Shown
+from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite, percent, rows
+from rainproof.core.text import html_text, percent, rows
 from rainproof.errors import InputError
 from rainproof.inference.resampling import check_share
 
@@ -39,12 +40,21 @@ _GRID = 64  # bets on batches are constant in its cells
 _FIRST = np.concatenate([[0], np.cumsum(LEVELS)])[:-1]  # the number of the first cell of each level
 
 
-class Bet(NamedTuple):
-    """One of the bets, for people: what it says is wrong with the forecast."""
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Bet(Result):
+    """What one of the bets says is wrong with the forecast.
 
-    slope: float  # of the log odds
-    shift: float  # of the log odds
-    low: float  # the predictions it is about
+    Attributes
+    ----------
+    slope, shift : float
+        Of the log odds: the bet says that they should be multiplied by `slope`, and `shift` added.
+    low, high : float
+        The range of the predictions that it is about.
+    """
+
+    slope: float
+    shift: float
+    low: float
     high: float
 
     def __str__(self) -> str:
@@ -63,10 +73,10 @@ def bet(k: int) -> Bet:
     """Return what the k-th bet says."""
     if k < len(_MAPS):
         slope, shift = _MAPS[k].tolist()
-        return Bet(slope, shift, 0.0, 1.0)
+        return Bet(slope=slope, shift=shift, low=0.0, high=1.0)
     cell, shift_at = divmod(k - len(_MAPS), len(SHIFTS))
     level, at = _CELLS[cell]
-    return Bet(1.0, SHIFTS[shift_at], at / level, (at + 1) / level)
+    return Bet(slope=1.0, shift=SHIFTS[shift_at], low=at / level, high=(at + 1) / level)
 
 
 def row_bets(p: Floats, event: Floats) -> Floats:
@@ -154,6 +164,17 @@ def _directions(m: int) -> Floats:
 _KNOWN: dict[int, Floats] = {}
 
 
+def log_mean(each: Floats) -> float:
+    """Return the logarithm of the mean wealth of the bets, from the logarithm of each."""
+    top = float(each.max())
+    return top + math.log(float(np.exp(each - top).mean()))
+
+
+def e_value(log_wealth: float) -> float:
+    """Return a wealth by its logarithm; infinite if it is beyond all doubles."""
+    return math.exp(log_wealth) if log_wealth < _LARGEST else math.inf
+
+
 class Detector:
     """The mean, over the bets, of what 1 has become since the start that was best for the bet (Page's CUSUM).
 
@@ -178,8 +199,7 @@ class Detector:
         """
         self._each = np.maximum(0.0, self._each) + factors
         self._factors.append(factors)
-        top = float(self._each.max())
-        self.log_mean = top + math.log(float(np.exp(self._each - top).mean()))
+        self.log_mean = log_mean(self._each)
         if self.log_mean < self._limit:
             return None
         best, found = int(self._each.argmax()), math.exp(min(self.log_mean, 700.0))
@@ -193,14 +213,14 @@ _SHOWN = 0.05
 _LARGEST = 700.0  # the exponential of more is infinite
 
 
-class SequentialTest(Shown):
+class SequentialTest:
     r"""Test calibration while rows come in, and look as often as you like.
 
-    Somebody who does not believe the forecast bets against it, at odds that are fair if the forecast is calibrated.
-    They start with a wealth of 1. If they ever have 20, the forecast is not calibrated, or something happened that has
-    a probability of at most 5%; whenever one looks and for whatever reason one stops. The bettor divides the money
-    equally among 283 recalibrations: 35 logistic maps, and 8 shifts of the log odds in each of 1, 2, 4, 8 and 16
-    equal ranges of predictions.
+    A sceptic bets against the forecast, at odds that are fair if the forecast is calibrated, and starts with a wealth
+    of 1. If the wealth ever reaches 20, the forecast is not calibrated, or something happened that has a probability of
+    at most 5%; whenever one looks and for whatever reason one stops. The wealth is divided equally among 283
+    recalibrations: 35 logistic maps, and 8 shifts of the log odds in each of 1, 2, 4, 8 and 16 equal ranges of
+    predictions.
 
     Attributes
     ----------
@@ -314,7 +334,7 @@ class SequentialTest(Shown):
     @property
     def e_value(self) -> float:
         """The wealth now."""
-        return math.exp(self._now) if self._now < _LARGEST else math.inf
+        return e_value(self._now)
 
     @property
     def _now(self) -> float:
@@ -337,18 +357,14 @@ class SequentialTest(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result in built-in types, ready for JSON."""
-        won = self.bet
-        return {
-            "result": "sequential_test",
-            "n": self.n,
-            "e_value": finite(self.e_value),
-            "p_value": self.p_value,
-            "bet": None if won is None else won._asdict(),
-            "log_wealth": [finite(value) for value in self.log_wealth.tolist()],
-        }
+        names = ("n", "e_value", "p_value", "bet", "log_wealth")
+        return {"result": "sequential_test"} | {name: plain(getattr(self, name)) for name in names}
 
     def __repr__(self) -> str:
         return f"SequentialTest(n={self.n}, e_value={self.e_value:.4g}, p_value={self.p_value:.4g})"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     def __str__(self) -> str:
         verdict = "The forecast is not calibrated" if self.rejects(_SHOWN) else "Nothing speaks against calibration yet"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,18 @@ _AT_ONCE = 1 << 20  # predictions that are redrawn at a time
 _ANGLES = 2048  # predictions as close as that share a pool: the variance of its events differs by less than 1e-6
 
 
-class Combined:
+class Evaluate:
+    """A statistic of resamples: a function that was prepared for the units that are drawn."""
+
+    def many(self, draw: Draw) -> Floats:
+        """Return the statistic of each row of ``draw.positive``."""
+        raise NotImplementedError
+
+    def __call__(self, draw: Draw) -> float:
+        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
+
+
+class Combined(Evaluate):
     r"""Evidence against calibration of any kind: log10 of the mean of 1/p over tests of growing order.
 
     Residuals (events less weight times prediction) are summed in at most 256 runs of neighbouring predictions with
@@ -46,11 +57,7 @@ class Combined:
         )
         self._due = (self._weight * self._prob)[self._certain]
 
-    def __call__(self, draw: Draw) -> float:
-        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
-
     def many(self, draw: Draw) -> Floats:
-        """The statistic of each row of ``draw.positive``."""
         expected, due = self._expected, self._due
         if draw.weight is not None:
             events = draw.weight.astype(np.float64) * self._prob
@@ -105,16 +112,6 @@ Measuring = Callable[[Sample], float]
 
 _CELLS_A_PREDICTION = 256
 _COARSEST, _FINEST = 1 << 6, 1 << 18  # dense grids on which resamples are evaluated
-
-
-class Evaluate(Protocol):
-    """The statistic of a resample."""
-
-    def __call__(self, draw: Draw) -> float: ...
-
-    def many(self, draw: Draw) -> Floats:
-        """The statistic of each row of ``draw.positive``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +178,13 @@ def bootstrapped(evaluate: Evaluate, atoms: Resampler) -> Callable[[Rng], float]
     return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
 
 
-class Pooled:
+class Pooled(Evaluate):
     """Any measure: it gets the resample pooled and in order, so that nothing is sorted again."""
 
     def __init__(self, atoms: Resampler, function: Measuring) -> None:
         self._function, self._n = function, atoms.n
         self._prob, self._weight = atoms.distinct, atoms.weight
         self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
-
-    def __call__(self, draw: Draw) -> float:
-        return float(self._function(self.sample(draw)))
 
     def many(self, draw: Draw) -> Floats:
         return self.of(self.samples(draw))
@@ -201,26 +195,24 @@ class Pooled:
 
     def samples(self, draw: Draw) -> list[Sample]:
         """Each row of ``draw.positive`` as a `Sample`, which several statistics can share."""
-        return [self.sample(Draw(draw.weight, positive)) for positive in draw.spread()]
+        return [self._sample(draw.weight, positive) for positive in draw.spread()]
 
-    def sample(self, draw: Draw) -> Sample:
-        """The resample as a `Sample`."""
-        if self._rows and draw.weight is None and draw.positive.dtype == np.uint8:
-            return self._of_rows(draw.positive)
-        weight = self._weight if draw.weight is None else draw.weight.astype(np.float64)
-        positive = draw.positive.astype(np.float64)
-        some = weight > 0
-        negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
-        table = DistinctTable(self._prob[some], negative[some], positive[some])
-        return Sample._from_distinct(table, self._n)
-
-    def _of_rows(self, label: NDArray[np.uint8]) -> Sample:
-        """The rows with these outcomes, if no two have one prediction: nothing has to be pooled."""
-        positive = label.astype(np.float64)
-        return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, label)
+    def _sample(self, weight: NDArray[Any] | None, events: NDArray[Any]) -> Sample:
+        if self._rows and weight is None and events.dtype == np.uint8:  # no two rows have one prediction
+            positive = events.astype(np.float64)
+            return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, events)
+        weight = self._weight if weight is None else weight.astype(np.float64)
+        return Sample._from_distinct(drawn_table(self._prob, weight, events), self._n)
 
 
-class Score:
+def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctTable:
+    """Return the table of a resample: predictions with their weight and that of their events."""
+    positive, some = events.astype(np.float64), weight > 0
+    negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+    return DistinctTable(prob[some], negative[some], positive[some])
+
+
+class Score(Evaluate):
     """A score: the sum of losses, which are computed once for each prediction and outcome."""
 
     def __init__(self, atoms: Resampler, measure: Measure) -> None:
@@ -236,9 +228,6 @@ class Score:
         """The loss if there were no events, and the weight."""
         return float(weighted_sums(weight[None], self._without)[0]), float(weight.sum())
 
-    def __call__(self, draw: Draw) -> float:
-        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
-
     def many(self, draw: Draw) -> Floats:
         weight, positive = self._weight if draw.weight is None else draw.weight, draw.spread()
         of_all, total = self._observed if draw.weight is None else self._sums(weight)
@@ -248,7 +237,7 @@ class Score:
         return np.where(infinite, math.inf, value)
 
 
-class SoftBinned:
+class SoftBinned(Evaluate):
     """SCDL from sums on a dense grid; finer grids only for resamples that do not balance on the first.
 
     The first grid depends on the predictions alone, so every outcome is evaluated in one way.
@@ -266,9 +255,6 @@ class SoftBinned:
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
         self._places: dict[int, Places] = {}
-
-    def __call__(self, draw: Draw) -> float:
-        return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
 
     def many(self, draw: Draw) -> Floats:
         value = np.empty(len(draw.positive) if draw.outcome is None else draw.outcome.shape[1])

@@ -1,17 +1,17 @@
-"""Should a new forecast replace an old one? The most that anybody loses, and gains, by the switch."""
+"""Should a new forecast replace an old one? The most that any decision loses, and gains, by the switch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.curve import SwitchCurve
-from rainproof.core.result import Shown
+from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_paired
 from rainproof.core.text import at_least, at_most, percent, rows
 from rainproof.decisions.swaps import worst_task
@@ -20,9 +20,6 @@ from rainproof.errors import InputError
 from rainproof.inference import bounds
 from rainproof.inference.proofs import gain_at_least
 from rainproof.inference.resampling import Seed, as_seed, check_share
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
 
 
 class SwitchBand(NamedTuple):
@@ -34,8 +31,8 @@ class SwitchBand(NamedTuple):
     high: Floats
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class SwitchGuarantee(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class SwitchGuarantee(Result):
     """The result of `switch_guarantee`.
 
     Losses and gains are shares of what is at stake: a task's best minus its worst payoff.
@@ -43,14 +40,14 @@ class SwitchGuarantee(Shown):
     Attributes
     ----------
     harm, gain : float
-        On these rows, exactly: the most that any decision maker loses, and gains, by the switch.
+        On these rows, exactly: the most that any decision loses, and gains, by the switch.
     harm_bound : float
-        In the population nobody loses more than this by the switch, in expectation.
+        In the population no decision loses more than this by the switch, in expectation.
     gain_at_least : float or None
-        In the population somebody gains at least this by the switch, in expectation; 0 if the rows prove no gain, None
-        if they cannot (compressed rows of unequal weights, or `anytime`).
+        In the population there is a decision that gains at least this by the switch, in expectation; 0 if the rows
+        prove no gain, None if they cannot (compressed rows of unequal weights, or `anytime`).
     worst_task, best_task : DecisionTask or None
-        On these rows, the decision tasks that lose `harm` and gain `gain`; None if nobody does (up to rounding).
+        On these rows, the decision tasks that lose `harm` and gain `gain`; None if none does (up to rounding).
     curve : SwitchCurve
         On these rows, the loss by the switch at each threshold.
     confidence_level : float
@@ -69,6 +66,8 @@ class SwitchGuarantee(Shown):
         Whether `harm_bound` holds at every number of rows at once, together with all others computed so.
     """
 
+    _kind = "switch_guarantee"
+    _shown = ("harm", "gain", "harm_bound", "gain_at_least", "n")
     harm: float
     gain: float
     harm_bound: float
@@ -93,47 +92,15 @@ class SwitchGuarantee(Shown):
         loss, error = curve.limits(), curve.standard_error(self.effective_n)
         reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
         columns = (loss, loss - reach, loss + reach)
-        if curve.closed:  # exact at the ends of the pieces; at 0 everybody acts on both forecasts
+        if curve.closed:  # exact at the ends of the pieces; at 0 both forecasts lead to the action
             return SwitchBand(curve.edges, *(np.insert(part[1], 0, 0.0) for part in columns))
         return SwitchBand(np.repeat(curve.edges, 2)[1:-1], *(part.T.ravel() for part in columns))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the loss at each threshold into axes (default: new ones); return them; see `rainproof.plots.switch`."""
-        from rainproof.plots import switch
-
-        return switch(self, ax)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the result in built-in types, ready for JSON."""
-        names = (
-            "harm",
-            "gain",
-            "harm_bound",
-            "gain_at_least",
-            "confidence_level",
-            "n",
-            "groups",
-            "effective_n",
-            "grid",
-            "seed",
-            "anytime",
-        )
-        band = self.band()
-        return {
-            "result": "switch_guarantee",
-            **{name: getattr(self, name) for name in names},
-            "worst_task": self.worst_task and self.worst_task.to_dict(),
-            "best_task": self.best_task and self.best_task.to_dict(),
-            **{name: values.tolist() for name, values in band._asdict().items()},
-        }
-
-    def __repr__(self) -> str:
-        names = ("harm", "gain", "harm_bound", "gain_at_least")
-        values = (getattr(self, name) for name in names)
-        found = (
-            f"{name}={value if value is None else f'{value:.6g}'}" for name, value in zip(names, values, strict=True)
-        )
-        return f"SwitchGuarantee({', '.join(found)}, n={self.n})"
+        """Return everything in built-in types, ready for JSON: the curve by the points of `band`."""
+        told = Result.to_dict(self)
+        del told["curve"]
+        return {**told, **plain(self.band())}
 
     def __str__(self) -> str:
         level = percent(self.confidence_level)
@@ -153,7 +120,8 @@ class SwitchGuarantee(Shown):
             return f"{why} prove a gain in any decision."
         if self.gain_at_least == 0:
             return "These rows do not prove a gain in any decision."
-        return f"With {level} confidence, some decision gains at least {at_least(self.gain_at_least)}, in expectation."
+        least = at_least(self.gain_at_least)
+        return f"With {level} confidence, there is a decision that gains at least {least}, in expectation."
 
 
 def _by(task: DecisionTask | None) -> str:
@@ -172,7 +140,7 @@ def switch_guarantee(
     rng: Seed = None,
     anytime: bool = False,
 ) -> SwitchGuarantee:
-    r"""Bound what any decision maker loses, and gains, by acting on a new forecast instead of an old one.
+    r"""Bound what any decision loses, and gains, by acting on a new forecast instead of an old one.
 
     A smaller calibration error is no reason to switch: a constant forecast can be perfectly calibrated. These bounds
     compare what decisions based on the two forecasts earn, for every decision task at once.

@@ -6,21 +6,20 @@ import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite, rows
+from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
 from rainproof.inference.resampling import (
-    Coin,
     Draw,
     DrawnLater,
     Progress,
@@ -44,17 +43,13 @@ from rainproof.inference.statistics import (
     with_fewer_cells,
 )
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
-
 _CELLS_A_BIN = 8
 _DRAWS_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as stay in the cache, and occupy a thread
 _CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class CalibrationTest(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class CalibrationTest(Result):
     """The result of a test of calibration.
 
     Attributes
@@ -84,6 +79,10 @@ class CalibrationTest(Shown):
         Reasons to read the result with care.
     """
 
+    _kind = "calibration_test"
+    _also = ("null_mean", "null_band", "confidence_level", "method", "warnings")
+    confidence_level: ClassVar[float] = 0.95  # of `null_band`
+    method: ClassVar[str] = "exact Monte Carlo test: predictions kept, outcomes redrawn"
     p_value: float
     statistic: str
     measure: str
@@ -91,8 +90,8 @@ class CalibrationTest(Shown):
     n_resamples: int
     n: int
     seed: int | None
-    _null: DrawnLater = field(repr=False)
-    _cells: int | None = field(repr=False)  # the grid of a compressed sample, if the measure can be too small for it
+    _null: DrawnLater
+    _cells: int | None  # the grid of a compressed sample, if the measure can be too small for it
 
     @property
     def null(self) -> Floats:
@@ -129,36 +128,6 @@ class CalibrationTest(Shown):
     def null_quantile(self, share: float) -> float:
         """Return the value of the measure that a calibrated forecaster does not exceed with this probability."""
         return quantile(self.null, check_share(share, "share"))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the value among those of calibrated forecasts; see `rainproof.plots.calibration_test`."""
-        from rainproof.plots import calibration_test
-
-        return calibration_test(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the draws in built-in types, ready for JSON; None where a number is not finite."""
-        return {
-            "result": "calibration_test",
-            "method": "exact Monte Carlo test: predictions kept, outcomes redrawn",
-            "statistic": self.statistic,
-            "p_value": self.p_value,
-            "measure": self.measure,
-            "value": finite(self.value),
-            "null_mean": finite(self.null_mean),
-            "null_band": [finite(end) for end in self.null_band],
-            "confidence_level": 0.95,
-            "n_resamples": self.n_resamples,
-            "n": self.n,
-            "seed": self.seed,
-            "warnings": list(self.warnings),
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"CalibrationTest(p_value={self.p_value:.4g}, statistic={self.statistic!r}, measure={self.measure!r}, "
-            f"value={self.value:.6g}, n_resamples={self.n_resamples}, n={self.n})"
-        )
 
     def __str__(self) -> str:
         low, high = self.null_band
@@ -382,7 +351,7 @@ def redrawn(
         progress,
         width=len(functions),
         threads=min(statistic.threads for statistic in statistics) if size * len(atoms.prob) >= _DRAWS_AT_ONCE else 1,
-        at_once=max(1 if isinstance(coin, Coin) else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
+        at_once=max(1 if atoms.tossed else _CELLS_AT_ONCE, _DRAWS_AT_ONCE // len(atoms.prob)),
     )
     seen = atoms.observed().positive if atoms.single is None else atoms._pooled(atoms.single)  # as draws are
     return values(Draw(None, seen[None]))[0], draws

@@ -15,7 +15,7 @@ from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
 from rainproof.inference.guarantees import guarantee
-from rainproof.inference.proofs import ChosenGain, gain_of_choice
+from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.methods import IDENTITY, correction
 from rainproof.recalibration.selection import Division, Folds
@@ -105,11 +105,11 @@ def certify(
     promise = guarantee(Sample._join(moved), response="as_is", confidence_level=confidence_level)
     pair = Sample._join([part._pair(part.prob, new) for (part, _), new in zip(held, value, strict=True)])
     curve = pair.curve("old", "new")
-    gain = ChosenGain(0.0, 0.0) if chooser is None else gain_of_choice(chooser, pair, doubt)
+    gain_estimate, gain_at_least = (0.0, 0.0) if chooser is None else gain_of_choice(chooser, pair, doubt)
     return Certificate(
         harm_bound=0.0 if chooser is None else harm_bound(curve, pair, doubt),
-        gain_at_least=gain.at_least,
-        gain_estimate=gain.estimate,
+        gain_at_least=gain_at_least,
+        gain_estimate=gain_estimate,
         harm=min(2 * curve.chord().value, 1.0),
         gain=min(2 * curve.chord(back=True).value, 1.0),
         loss_bound=promise.bound,
@@ -215,7 +215,7 @@ def correct(
         if _enough(part.folds) and decided.n:
             own = correction(whole, part.folds.table())
             pair = decided._pair(whole(decided.prob), own(decided.prob))
-            gain = gain_of_choice(part.folds.pairs(whole, own), pair, 1 - level).at_least
+            _, gain = gain_of_choice(part.folds.pairs(whole, own), pair, 1 - level)
         if gain > 0:
             maps[key] = own
         used = own if gain > 0 else whole

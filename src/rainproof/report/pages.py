@@ -12,12 +12,12 @@ from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
+from rainproof.core.result import Interval
 from rainproof.core.text import at_most, finite, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
 from rainproof.decisions.policies import RoundingPolicy
-from rainproof.inference.intervals import IntervalEstimate
 from rainproof.recalibration.export import as_text
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, percent, table
@@ -344,7 +344,7 @@ def comparison(found: AssessmentSet) -> str:
     return folded("Core set of all models", core_table(list(found), [a.clinical for a in found.assessments]))
 
 
-def _tile(name: str, perfect: str, value: IntervalEstimate | None) -> str:
+def _tile(name: str, perfect: str, value: Interval | None) -> str:
     ends = "" if value is None else " to ".join(number(finite(end)) for end in (value.low, value.high))
     interval = f'<dd class="more">{ends}</dd>' if ends else ""
     shown = "not defined" if value is None else number(value.value)
