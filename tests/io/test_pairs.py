@@ -172,7 +172,7 @@ def test_weights_have_a_harm_bound_but_cannot_prove_a_gain():
     assert weighted.gain_at_least is None
     assert weighted.to_dict()["gain_at_least"] is None
     assert "cannot prove a gain in any decision" in str(weighted)
-    assert "gain_at_least=None" in repr(weighted)
+    assert "gain_at_least" not in repr(weighted)
     alike = rainproof.switch_guarantee(
         rainproof.scan({**rows, "w": np.full(2000, 0.3)}, ["old", "new"], weight="w"), rng=0
     )

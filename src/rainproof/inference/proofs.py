@@ -331,9 +331,9 @@ def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> flo
     unequal weights cannot be divided.
     """
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
-    if not sample.divisible:
+    if not sample._divisible:
         return None
-    one, other = _with_weight(sample).halves(coins)
+    one, other = _with_weight(sample)._halves(coins)
     return max(gain_of_choice(a, b, delta / 2)[1] for a, b in ((one, other), (other, one)))
 
 
@@ -376,8 +376,8 @@ def _pairs(sample: Sample) -> tuple[int, NDArray[np.int32], NDArray[np.int32], F
     They are the thresholds among which a decision is chosen.
     """
     if sample.grid is not None:
-        return sample.grid, *sample.pair_cells(), sample._cells.count.astype(np.float64)
-    old, new = ((_GRID * sample.predictions(name)).astype(np.int32) for name in sample.forecasts)
+        return sample.grid, *sample._pair_cells(), sample._cells.count.astype(np.float64)
+    old, new = ((_GRID * sample._predictions(name)).astype(np.int32) for name in sample.forecasts)
     return _GRID, old, new, sample.mass
 
 
