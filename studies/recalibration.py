@@ -31,7 +31,7 @@ import rainproof
 from rainproof.core.curve import SwitchCurve
 from rainproof.core.distinct import DistinctTable
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import Candidate, CrossValidation, Folds, divide, read_rows
+from rainproof.recalibration.selection import Candidate, Division, cross_validated, divide, read_rows
 from studies.populations import Floats
 from studies.recalibration_data import DataSet, Drawn, data_sets
 
@@ -53,25 +53,26 @@ def harm(drawn: Drawn, old: Floats, new: Floats) -> float:
     return 2 * curve.chord().value
 
 
-def log_losses(cross: CrossValidation) -> tuple[Floats, Floats]:
+def log_losses(value: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """The log loss of each candidate by cross-validation, and the standard error of its distance from the smallest."""
-    value = np.clip(cross.value, 1e-15, 1 - 1e-15)
+    value, total = np.clip(value, 1e-15, 1 - 1e-15), float(weight.sum())
     each = np.stack([-np.log1p(-value), -np.log(value)], axis=2)
-    mean = (each * cross.weight).sum(axis=(1, 2, 3)) / cross.total
+    mean = (each * weight).sum(axis=(1, 2, 3)) / total
     least = int(mean.argmin())
-    square = ((each - each[least]) ** 2 * cross.weight).sum(axis=(1, 2, 3)) / cross.total
-    return mean, np.sqrt(np.maximum(square - (mean - mean[least]) ** 2, 0) / cross.total)
+    square = ((each - each[least]) ** 2 * weight).sum(axis=(1, 2, 3)) / total
+    return mean, np.sqrt(np.maximum(square - (mean - mean[least]) ** 2, 0) / total)
 
 
-def chosen(training: Folds, candidates: Sequence[Candidate]) -> dict[str, str]:
+def chosen(training: Division, candidates: Sequence[Candidate]) -> dict[str, str]:
     """The candidate that other ways of choosing take, by the same cross-validation."""
-    cross = CrossValidation(training, list(METHODS))
-    loss, error = log_losses(cross)
-    weight = np.concatenate([cross.weight[:, y].ravel() for y in (0, 1)])
+    methods = list(METHODS)
+    values = cross_validated(training, methods)
+    loss, error = log_losses(values, training.weight)
+    weight = np.concatenate([training.weight[:, y].ravel() for y in (0, 1)])
     some, event = weight > 0, np.repeat([0, 1], len(weight) // 2)
     scdl = [
         rainproof.soft_binned_cdl(event[some], np.tile(value.ravel(), 2)[some], sample_weight=weight[some])
-        for value in cross.value
+        for value in values
     ]
     best = {
         "smallest Brier score": np.argmin([candidate.brier_score for candidate in candidates]),
@@ -79,10 +80,10 @@ def chosen(training: Folds, candidates: Sequence[Candidate]) -> dict[str, str]:
         "log loss, our order and one standard error": np.flatnonzero(loss - error <= loss.min())[0],
         "smallest SCDL": np.argmin(scdl),
     }
-    return {way: cross.methods[k] for way, k in best.items()}
+    return {way: methods[k] for way, k in best.items()}
 
 
-def rows_of(training: Folds) -> tuple[Floats, NDArray[np.int64]]:
+def rows_of(training: Division) -> tuple[Floats, NDArray[np.int64]]:
     """Predictions and outcomes, row by row."""
     count = training.weight.sum(axis=0).astype(np.int64)
     prob = np.concatenate([np.repeat(training.prob, count[y]) for y in (0, 1)])
@@ -110,7 +111,7 @@ def one(data_set: DataSet, n: int, repeat: int, probcal: bool) -> tuple[dict[str
         drawn = data_set.draw(n, rng)
     ours = rainproof.Recalibrator(rng=repeat).fit(drawn.p, drawn.y)
     (parts,) = np.random.default_rng(repeat).spawn(1)  # as in `fit`
-    training = divide(read_rows(drawn.p, drawn.y, None, None, None, None), parts)[0].folds
+    training = divide(read_rows(drawn.p, drawn.y, None, None, None, None), parts)[0]
     values = {name: METHODS[name](training.table()).apply(drawn.prob) for name in METHODS}
     prob, event = rows_of(training)
     isotonic = IsotonicRegression(out_of_bounds="clip").fit(prob, event)

@@ -26,6 +26,7 @@ from rainproof.assessment.verdict import Statement as Statement
 from rainproof.assessment.verdict import Verdict as Verdict
 from rainproof.core.curve import DecisionCurve as DecisionCurve
 from rainproof.core.curve import SwitchCurve as SwitchCurve
+from rainproof.core.files import load as load
 from rainproof.core.piecewise import PiecewiseMap as PiecewiseMap
 from rainproof.core.result import Interval as Interval
 from rainproof.core.sample import Accumulator as Accumulator
@@ -34,7 +35,6 @@ from rainproof.core.segments import Segments as Segments
 from rainproof.decisions.policies import GridChoice as GridChoice
 from rainproof.decisions.policies import RoundingPolicy as RoundingPolicy
 from rainproof.decisions.policies import choose_grid as choose_grid
-from rainproof.decisions.policies import load_policy as load_policy
 from rainproof.decisions.swaps import RegretCurve as RegretCurve
 from rainproof.decisions.swaps import SwapRegret as SwapRegret
 from rainproof.decisions.swaps import WorstThreshold as WorstThreshold
@@ -97,9 +97,6 @@ from rainproof.inference.tests import calibration_test as calibration_test
 from rainproof.io.databases import Table as Table
 from rainproof.io.reading import scan as scan
 from rainproof.io.sql import sql as sql
-from rainproof.io.store import load_sample as load_sample
-from rainproof.io.store import load_samples as load_samples
-from rainproof.io.store import save_sample as save_sample
 from rainproof.measures.binned import binned_calibration_error as binned_calibration_error
 from rainproof.measures.binned import cutoff_calibration_error as cutoff_calibration_error
 from rainproof.measures.binned import expected_calibration_error as expected_calibration_error
@@ -127,7 +124,6 @@ from rainproof.recalibration.certificate import SegmentMap as SegmentMap
 from rainproof.recalibration.online import OnlineForecaster as OnlineForecaster
 from rainproof.recalibration.online import OnlineRecalibrator as OnlineRecalibrator
 from rainproof.recalibration.recalibrator import Recalibrator as Recalibrator
-from rainproof.recalibration.recalibrator import load_recalibrator as load_recalibrator
 from rainproof.recalibration.selection import Candidate as Candidate
 
 __version__: str

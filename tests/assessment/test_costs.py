@@ -126,7 +126,7 @@ def test_the_result_prints_as_a_table():
 
 def test_the_cutoff_is_the_best_on_the_rows_that_the_map_was_fitted_to():
     _, parts = split()
-    prob, (negative, positive) = parts.division.folds.prob, parts.division.folds.weight.sum(axis=0)
+    prob, (negative, positive) = parts.division.prob, parts.division.weight.sum(axis=0)
     cost = [negative[prob >= c].sum() + 9 * positive[prob < c].sum() for c in [*prob, 2.0]]
     found = result(rainproof.Sample([0, 1], [0.1, 0.9]), parts)
     assert found.best_threshold == [*prob, 2.0][int(np.argmin(cost))]

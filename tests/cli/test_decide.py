@@ -49,7 +49,7 @@ def test_from_what_is_at_stake_to_what_to_do(rain, capsys):
     assert max(map(len, out.splitlines())) <= 80
     task = rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65)
     policy = rainproof.RoundingPolicy(task, sample=sample)
-    assert rainproof.load_policy("policy.json") == policy
+    assert rainproof.load("policy.json") == policy
     assert main(DECIDE) == 0
     actions = policy.decide(p, np.arange(N)).tolist()
     waits = actions.count("wait")
@@ -77,7 +77,7 @@ def test_options_have_their_effect(rain, capsys):
     assert capsys.readouterr() == ("", "")
     task = rainproof.DecisionTask.threshold(0.2, actions=["go", "stay"])
     policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p, sample_weight=weight), seed=9)
-    assert rainproof.load_policy("policy.json") == policy
+    assert rainproof.load("policy.json") == policy
     assert main([*DECIDE, "--rounded", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     rows = [line.split(",")[-2:] for line in Path("out.csv").read_text().splitlines()]
@@ -115,7 +115,7 @@ WRONG = {
     ),
     "a policy that is none": (
         [*DECIDE[:3], "rain.csv", *DECIDE[4:]],
-        "rain.csv is not JSON: Expecting value: line 1 column 1 (char 0)",
+        "rain.csv holds nothing that rainproof.load reads: it is text",
     ),
     "no id": (
         [a for a in DECIDE if a not in ("--id", "day")],

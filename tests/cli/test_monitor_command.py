@@ -26,14 +26,14 @@ def days(tmp_path, monkeypatch):
     for day in range(1, 17):
         p = rng.random(200)
         q = p if day < 9 else p**3
-        rainproof.save_sample(rainproof.Sample(rng.random(200) < q, p), f"days/2026-03-{day:02}.parquet", grid=1024)
+        rainproof.Sample(rng.random(200) < q, p).save(f"days/2026-03-{day:02}.parquet", grid=1024)
     pq.write_table(pa.table({"p": [0.1, 0.8, 0.6], "y": [0, 1, 1]}), "today.parquet")
 
 
 def test_store_writes_a_sample(capsys):
     assert main(STORE) == 0
     assert capsys.readouterr().out == "3 rows, compressed to 3, written to day.parquet\n"
-    assert repr(rainproof.load_sample("day.parquet")) == "Sample(n=3, events=2, grid=65536)"
+    assert repr(rainproof.load("day.parquet")) == "Sample(n=3, events=2, grid=65536)"
     assert main([*STORE, "--quiet"]) == 0
     assert capsys.readouterr().out == ""
 
@@ -58,7 +58,7 @@ def test_store_makes_the_folder(capsys):
     assert main([*STORE[:3], "q", *STORE[4:-1], str(target)]) == 2  # no such column: nothing is made
     assert not Path("more").exists()
     assert main([*STORE[:-1], str(target)]) == 0
-    assert rainproof.load_sample(target).n == 3
+    assert rainproof.load(target).n == 3
     capsys.readouterr()
     assert main([*STORE[:-1], "today.parquet/day.parquet"]) == 2
     assert capsys.readouterr().err == "rainproof: error: cannot write today.parquet/day.parquet: Not a directory\n"
@@ -141,7 +141,7 @@ def test_monitor_names_the_only_alarm(capsys):
 def test_monitor_prints_the_table_and_the_change(capsys):
     assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
     out = capsys.readouterr().out.splitlines()
-    line = rainproof.monitor(rainproof.load_samples("days"), window=2, independent_rows=True)
+    line = rainproof.monitor(rainproof.load("days"), window=2, independent_rows=True)
     table = str(line).splitlines()
     assert out[: len(table)] == table
     assert table[0].split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
@@ -170,7 +170,7 @@ def test_monitor_options_have_their_effect(capsys):
     assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("line.json").read_text())
-    samples = rainproof.load_samples("days")
+    samples = rainproof.load("days")
     expected = rainproof.monitor(samples, confidence_level=0.9, alpha=0.2, independent_rows=True)
     assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected.to_dict()))
@@ -190,7 +190,7 @@ def test_monitor_draws(capsys, name):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["gone"], "gone is not a folder"),
+        (["gone"], "cannot read gone: No such file or directory"),
         (
             ["today.parquet"],
             "today.parquet is not a folder of stored samples: for files of rows name the column of periods, such as "
@@ -203,7 +203,11 @@ def test_monitor_draws(capsys, name):
         ),
         (["days", "--pos-label", "x"], "--pos-label is for files of rows, with --by; days is a folder"),
         (["days", "--drop-missing"], "--drop-missing is for files of rows, with --by; days is a folder"),
-        (["."], "./today.parquet is not a stored sample: write one with 'rainproof store' or rainproof.save_sample"),
+        (
+            ["."],
+            "today.parquet is not a stored sample: it is a Parquet file of other columns, which rainproof.scan reads; "
+            "'rainproof store' and Sample.save write samples",
+        ),
         (["days", "--window", "0"], "window must be a whole number of periods, at least 1; it is 0"),
         (["days", "--plot", "line.gif"], "--plot must name a .png, .svg or .pdf file; it is 'line.gif'"),
         (["days", "-o", "no/line.json"], "cannot write no/line.json: No such file or directory"),

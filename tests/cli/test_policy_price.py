@@ -44,7 +44,7 @@ def said(capsys, command):
 def test_the_price_of_the_guarantee(calibrated, capsys):
     p, y = calibrated
     text = said(capsys, COSTS)
-    policy, sample = rainproof.load_policy("policy.json"), rainproof.Sample(y, p)
+    policy, sample = rainproof.load("policy.json"), rainproof.Sample(y, p)
     assert policy.grid == 16  # wider than the threshold
     acted = p >= 1 / 21
     plain = np.where(acted, 1 - y, 20 * y).mean()
@@ -64,7 +64,7 @@ def test_the_price_of_the_guarantee(calibrated, capsys):
 def test_a_grid_of_ones_own(calibrated, capsys):
     p, y = calibrated
     text = said(capsys, [*COSTS, "--grid", "256"])
-    assert rainproof.load_policy("policy.json").grid == 256
+    assert rainproof.load("policy.json").grid == 256
     loss = rainproof.choose_grid(y, p, max_grid=256).losses[-1]
     assert "Grid 1/256: on these rows" in text
     assert f"loses more than {at_most(loss)} of" in text
@@ -80,7 +80,7 @@ def test_the_same_numbers_as_json(calibrated, capsys):
     assert main([*weighted, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert Path("policy.json").read_bytes() == before
-    policy = rainproof.load_policy("policy.json")
+    policy = rainproof.load("policy.json")
     sample = rainproof.Sample(y, p, sample_weight=1 + np.arange(N) % 2)
     choice = rainproof.choose_grid(sample)
     assert document.pop("policy") == policy.to_dict()

@@ -51,7 +51,7 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     assert out.endswith("Map written to map.json\nPicture written to map.png\n")
     assert max(map(len, out.splitlines())) <= 80
     r = rainproof.Recalibrator(rng=0).fit(p, y)
-    again = rainproof.load_recalibrator("map.json")
+    again = rainproof.load("map.json")
     assert again.to_dict() == r.to_dict()
     assert main(APPLY) == 0
     value = column("out.csv", "p_recalibrated")
@@ -100,14 +100,17 @@ def test_segments(rain, capsys, suffix, monkeypatch):
     arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
     assert main([*arguments, "--by", "where"]) == 0
     assert "segments that the map has not seen" not in capsys.readouterr().out
-    r = rainproof.load_recalibrator("map.json")
+    r = rainproof.load("map.json")
     assert any(segment.corrected for segment in r.segments_)
     expected = r.predict(p, by={"side": np.array(labels, object)})
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
     assert main(arguments) == 2
     assert "has no column 'side'" in capsys.readouterr().err
-    assert main([*APPLY, "--by", "w"]) == 0
-    assert "3,000 rows in segments that the map has not seen: the map of all rows is used" in capsys.readouterr().out
+    for quiet in ([], ["--quiet"]):
+        assert main([*APPLY, "--by", "w", *quiet]) == 2
+        assert capsys.readouterr().err.startswith("rainproof: error: by has ")
+    assert main([*APPLY, "--by", "w", "--unseen", "pooled"]) == 0
+    assert "3,000 rows of segments that the map has not seen: the map of all rows is used" in capsys.readouterr().out
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.map_(p), strict=True)
 
 
@@ -116,7 +119,7 @@ def test_several_columns(rain, capsys):
     assert main([*RECALIBRATE, "--by", "w", "side", "--methods", "logistic", "--quiet"]) == 0
     assert main([*APPLY, "--quiet"]) == 0
     by = {"w": (np.arange(N) % 3 + 1).astype(str), "side": np.array([None if s == "NA" else s for s in side], object)}
-    expected = rainproof.load_recalibrator("map.json").predict(p, by=by)
+    expected = rainproof.load("map.json").predict(p, by=by)
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), expected, strict=True)
 
 
@@ -138,7 +141,7 @@ def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     }
     named = {name: columns[name] for name in by}
     r = rainproof.Recalibrator("logistic", rng=0).fit(p, y, groups=group, by=named)
-    assert rainproof.load_recalibrator("map.json").to_dict() == r.to_dict()
+    assert rainproof.load("map.json").to_dict() == r.to_dict()
     assert main([*APPLY, "--quiet"]) == 0
     np.testing.assert_array_equal(column("out.csv", "p_recalibrated"), r.predict(p, by=named), strict=True)
 
@@ -165,10 +168,10 @@ def test_a_policy_that_recalibrates_first(rain, capsys):
     assert "on these rows no decision that rests on the recalibrated probabilities rounded to it" in said
     assert "The rounding is random: a row with a recalibrated probability between " in said
     assert "'rainproof assess' grades" not in said
-    r = rainproof.load_recalibrator("map.json")
+    r = rainproof.load("map.json")
     task = rainproof.DecisionTask.threshold(0.3)
     policy = rainproof.RoundingPolicy(task, sample=rainproof.Sample(y, p), recalibration=r.map_)
-    assert rainproof.load_policy("policy.json") == policy
+    assert rainproof.load("policy.json") == policy
     decide = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "p", "-o", "out.csv"]
     Path("today.csv").write_text("id,p\n" + "".join(f"{i},{a}\n" for i, a in enumerate(p)))
     decide[1], decide[7] = "today.csv", "id"

@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
     (path / "days").mkdir()
     for k in range(8):
         p = rng.random(60)
-        rainproof.save_sample(rainproof.Sample(rng.random(60) < p, p).compress(64), path / "days" / f"{k}.parquet")
+        rainproof.Sample(rng.random(60) < p, p).compress(64).save(path / "days" / f"{k}.parquet")
     return path
 
 

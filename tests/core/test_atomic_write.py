@@ -130,4 +130,4 @@ def test_a_name_that_no_file_can_have_is_refused():
     with pytest.raises(rainproof.InputError, match=r"^cannot write a\0b: .*null (byte|character)"):
         write_atomic(Path("a\0b"), "")
     with pytest.raises(rainproof.InputError, match=r"^cannot read a\0b: .*null (byte|character)"):
-        rainproof.load_policy("a\0b")
+        rainproof.load("a\0b")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.decisions.policies import RoundingPolicy, load_policy
+from rainproof.core.files import digest_of
+from rainproof.decisions.policies import RoundingPolicy
 
 THREE = rainproof.DecisionTask.from_payoffs(
     [[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"]
@@ -28,7 +29,7 @@ def test_what_is_saved_is_loaded(tmp_path, policy):
     file = tmp_path / "policy.json"
     policy.save(file)
     policy.save(str(file))
-    again = load_policy(str(file))
+    again = rainproof.load(str(file))
     assert again == policy
     assert again.to_dict() == policy.to_dict() == json.loads(file.read_text(encoding="utf-8"))
     p, ids = np.linspace(0, 1, 500), np.arange(500)
@@ -56,37 +57,54 @@ def test_where_it_cannot_go(tmp_path):
 
 def refuse(file, message):
     with pytest.raises(rainproof.InputError, match=f"^{re.escape(message.replace('{}', str(file)))}") as caught:
-        load_policy(file)
+        rainproof.load(file)
     assert "\n" not in str(caught.value)
 
 
+FIRST = '{\n  "format": "rainproof policy",\n'
 NOT_JSON = {
-    "": "Expecting value: line 1 column 1 (char 0)",
-    "grid: 8": "Expecting value: line 1 column 1 (char 0)",
-    '{"grid": 8': "Expecting ',' delimiter: line 1 column 11 (char 10)",
-    '{"grid": 8, "grid": 16}': "a key occurs twice",
-    '{"grid": NaN}': "NaN is not a number that JSON allows",
-    '{"grid": -Infinity}': "-Infinity is not a number that JSON allows",
-    f'{{"grid": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
-    "[" * 100_000: "it is nested too deeply",
+    "": "Expecting property name",
+    "  grid: 8": "Expecting property name",
+    '  "grid": 8': "Expecting ',' delimiter: line 3 column 12 (char 45)",
+    '  "grid": 8, "grid": 16}': "a key occurs twice",
+    '  "grid": NaN}': "NaN is not a number that JSON allows",
+    '  "grid": -Infinity}': "-Infinity is not a number that JSON allows",
+    f'  "grid": {"9" * 5000}}}': "Exceeds the limit (4300 digits) for integer string conversion",
+    '  "grid": ' + "[" * 100_000: "it is nested too deeply",
 }
 
 
 @pytest.mark.parametrize("text", NOT_JSON, ids=lambda text: text[:12])
 def test_files_that_are_not_json(tmp_path, text):
-    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "a.json").write_text(FIRST + text)
     refuse(tmp_path / "a.json", f"{{}} is not JSON: {NOT_JSON[text]}")
 
 
 def test_files_that_are_not_there_or_not_text(tmp_path):
     refuse(tmp_path / "a.json", "cannot read {}: No such file or directory")
-    refuse(tmp_path, "cannot read {}: Is a directory")
-    (tmp_path / "b.json").write_bytes(b"\xff\xfe\xfa{}")
+    (tmp_path / "b.json").write_bytes(FIRST.encode() + b"\xff\xfe\xfa{}")
     refuse(tmp_path / "b.json", "{} is not JSON: 'utf-")
 
 
+def test_every_flipped_bit_is_noticed(tmp_path):
+    file = tmp_path / "policy.json"
+    task = rainproof.DecisionTask.from_costs(false_positive=1e-7, false_negative=0.1 + 0.2)
+    RoundingPolicy(task, 8, seed=12_345_678_901_234_567_890, recalibration=MAP).save(file)
+    whole = file.read_bytes()
+    assert b"e-" in whole
+    for place in range(len(whole)):
+        for bit in range(8):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            file.write_bytes(changed)
+            with pytest.raises(rainproof.InputError):
+                rainproof.load(file)
+    file.write_bytes(whole.replace(b"\n", b"\r\n"))  # as some programs copy text
+    rainproof.load(file)
+
+
 FORMAT = "a policy must be an object with 'format': 'rainproof policy'"
-KEYS = "a policy must have 'format', 'version', 'grid', 'rounding', 'seed', 'task'"
+KEYS = "a policy must have 'format', 'version', 'grid', 'rounding', 'seed', 'task', 'digest'"
 VERSION = "a policy must have version 1, the only one that this rainproof reads; it has"
 GRID = "grid must be a power of two from 2 to 1,048,576; it is"
 SEED = "seed must be an integer from 0 to 2**64 - 1; it is"
@@ -121,17 +139,27 @@ NO_POLICY = {
 }
 
 
+def sealed(data):
+    """The same with a digest that fits, if JSON has one for it."""
+    if isinstance(data, dict) and "digest" in data:
+        data = data | {"digest": digest_of({key: value for key, value in data.items() if key != "digest"})}
+    return data
+
+
 @pytest.mark.parametrize("case", NO_POLICY)
-def test_json_that_is_no_policy(tmp_path, case):
+def test_json_that_is_no_policy(case):
     data, message = NO_POLICY[case]
-    (tmp_path / "a.json").write_text(json.dumps(data))
-    refuse(tmp_path / "a.json", f"{{}} holds no policy: {message}")
+    with pytest.raises(rainproof.InputError, match=f"^{re.escape(message)}"):
+        RoundingPolicy.from_dict(sealed(data))
 
 
 @pytest.mark.parametrize("key", ["actions", "payoffs", "order", "thresholds"])
 @pytest.mark.parametrize("value", [None, 7, "text", [], {}, [None], [[1, 2, 3]], ["x", "x"], [1e400], [2**70]])
-def test_a_task_that_was_tampered_with(tmp_path, key, value):
+def test_a_task_that_was_tampered_with(key, value):
     """Whatever stands there, the answer is one line, never another kind of error."""
     data = {**GOOD, "task": {**GOOD["task"], key: value}}
-    (tmp_path / "a.json").write_text(json.dumps(data).replace("Infinity", "1e400"))
-    refuse(tmp_path / "a.json", "{} holds no policy: ")
+    with pytest.raises(rainproof.InputError) as caught:
+        RoundingPolicy.from_dict(data if value == [1e400] else sealed(data))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(rainproof.InputError, match=r"digest|not in types of JSON"):
+        RoundingPolicy.from_dict(data)

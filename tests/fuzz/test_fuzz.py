@@ -41,7 +41,7 @@ SAMPLE = rainproof.Sample(RNG.integers(0, 2, 60), RNG.random(60), sample_weight=
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("fuzz") / "day.parquet"
-    rainproof.save_sample(SAMPLE, path, grid=16)
+    SAMPLE.save(path, grid=16)
     return path, path.read_bytes()
 
 
@@ -57,7 +57,7 @@ def test_stored_samples(stored, damage, cut):
     for place, byte in damage:
         changed[place % len(whole)] ^= byte
     path.write_bytes(changed[:cut])
-    found = answer(rainproof.load_sample, path)
+    found = answer(rainproof.load, path)
     if found is not None:
         expected = SAMPLE.compress(16)
         np.testing.assert_array_equal(found.y_prob, expected.y_prob)
@@ -160,10 +160,14 @@ def changed_at(document, place, value):
 )
 def test_policies(tmp_path_factory, place, value, raw):
     """A changed policy is refused, or is a policy that decides."""
-    changed = changed_at(POLICY, place, value)
     path = tmp_path_factory.getbasetemp() / "policy.json"
-    path.write_bytes(json.dumps(changed).encode() if raw is None else raw)
-    policy = answer(rainproof.load_policy, path)
+    path.write_bytes(raw or b"")
+    assert answer(rainproof.load, path) is None
+    changed = changed_at(POLICY, place, value)
+    if isinstance(changed, dict) and "digest" in changed:
+        with suppress(ValueError):  # NaN and infinity
+            changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
+    policy = answer(rainproof.RoundingPolicy.from_dict, changed)
     assert policy is None or len(policy.decide([0.1, 0.9], ids=[1, 2])) == 2
 
 
@@ -185,7 +189,7 @@ def test_recalibrators(place, value):
             changed["digest"] = digest_of({key: changed[key] for key in changed if key != "digest"})
         found = answer(rainproof.Recalibrator.from_dict, changed)
         if found is not None and found._by is not None:
-            predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by})
+            predicted = found.predict([0.1, 0.9], by={name: [1, 0] for name in found._by}, unseen="pooled")
             assert ((predicted >= 0) & (predicted <= 1)).all()
 
 
@@ -194,9 +198,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("commands")
     (folder / "a.csv").write_text("p,y,g,w\n0.25,0,n,1\n0.75,1,s,2\n0.5,1,n,0.5\n")
     (folder / "bad.csv").write_text("p,y\n2,0\n0.5,maybe\n")
-    (folder / "policy.json").write_text(json.dumps(POLICY))
+    rainproof.RoundingPolicy.from_dict(POLICY).save(folder / "policy.json")
     RECALIBRATOR.save(folder / "map.json")
-    rainproof.save_sample(SAMPLE, folder / "day.parquet", grid=16)
+    SAMPLE.save(folder / "day.parquet", grid=16)
     return folder
 
 

@@ -71,11 +71,16 @@ def check_segments(select, segmented, dialect):
     regions = np.array([*LABELS, None, "new"], object).repeat(40)
     years = np.tile([2025, 2026], 100)
     p = np.random.default_rng(0).random(200)
-    expected = segmented.predict(p, by={"region": regions, "year": years})
+    expected = segmented.predict(p, by={"region": regions, "year": years}, unseen="pooled")
     rows = list(zip(p.tolist(), regions.tolist(), years.tolist(), strict=True))
     for by in ([BY, "year"], {"year": "year", "region": BY}):
-        found = select(segmented.to_sql(NAME, by=by, dialect=dialect), rows)
+        found = select(segmented.to_sql(NAME, by=by, dialect=dialect, unseen="pooled"), rows)
         np.testing.assert_array_equal(np.array(found), expected, strict=True)
+    seen = {segment.segment for segment in segmented.segments_}
+    found = select(segmented.to_sql(NAME, by=[BY, "year"], dialect=dialect), rows)
+    known = [value if (region, year) in seen else None for value, (_, region, year) in zip(expected, rows, strict=True)]
+    assert found == known
+    assert None in known
 
 
 def quoted(name, quote='"'):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -27,24 +28,24 @@ def same(a, b):
 @pytest.mark.parametrize("m", [2, 64, 2**16, 2**20])
 def test_a_sample_comes_back_to_the_last_bit(tmp_path, weight, m):
     sample = rainproof.Sample(Y, P, sample_weight=weight).compress(m)
-    rainproof.save_sample(sample, tmp_path / "day.parquet")
-    same(rainproof.load_sample(tmp_path / "day.parquet"), sample)
+    sample.save(tmp_path / "day.parquet")
+    same(rainproof.load(tmp_path / "day.parquet"), sample)
 
 
 def test_rows_are_compressed_on_the_way(tmp_path):
     sample = rainproof.Sample(Y, P)
-    rainproof.save_sample(sample, str(tmp_path / "day.parquet"), grid=128)
-    same(rainproof.load_sample(str(tmp_path / "day.parquet")), sample.compress(128))
-    rainproof.save_sample(sample.compress(64), tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
-    assert rainproof.load_sample(tmp_path / "day.parquet").grid == 64
+    sample.save(str(tmp_path / "day.parquet"), grid=128)
+    same(rainproof.load(str(tmp_path / "day.parquet")), sample.compress(128))
+    sample.compress(64).save(tmp_path / "day.parquet", grid=128)  # compressed already: stays as it is
+    assert rainproof.load(tmp_path / "day.parquet").grid == 64
 
 
 def test_days_add_up_to_the_whole(tmp_path):
     for day, rows in enumerate(np.array_split(np.arange(504), 5)):
-        rainproof.save_sample(rainproof.Sample(Y[rows], P[rows], sample_weight=W[rows]), tmp_path / f"{day}.parquet")
+        rainproof.Sample(Y[rows], P[rows], sample_weight=W[rows]).save(tmp_path / f"{day}.parquet")
     (tmp_path / "notes.txt").write_text("not a sample")
     (tmp_path / ".hidden.parquet").write_text("nor this")
-    days = rainproof.load_samples(tmp_path)
+    days = rainproof.load(tmp_path)
     assert list(days) == ["0", "1", "2", "3", "4"]
     first, *others = days.values()
     for other in others:
@@ -55,14 +56,14 @@ def test_days_add_up_to_the_whole(tmp_path):
 def test_the_file_is_small(tmp_path):
     n = 200_000
     p = np.random.default_rng(0).random(n)
-    rainproof.save_sample(rainproof.Sample(p > 0.5, p), tmp_path / "day.parquet", grid=4096)
+    rainproof.Sample(p > 0.5, p).save(tmp_path / "day.parquet", grid=4096)
     assert (tmp_path / "day.parquet").stat().st_size < 100_000
 
 
 def stored(tmp_path, **changes):
     """A file with some columns changed, or left out where the change is None."""
     path = tmp_path / "day.parquet"
-    rainproof.save_sample(rainproof.Sample([0, 1, 1], [0.25, 0.75, 1.0]), path, grid=8)
+    rainproof.Sample([0, 1, 1], [0.25, 0.75, 1.0]).save(path, grid=8)
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"rainproof"]) | changes.pop("about", {})
     columns = {name: changes.get(name, table[name]) for name in table.column_names}
@@ -98,23 +99,23 @@ def stored(tmp_path, **changes):
 def test_a_damaged_file_is_refused(tmp_path, changes, fault):
     path = stored(tmp_path, **changes)
     with pytest.raises(rainproof.InputError, match=f"day.parquet is a damaged sample: {fault}"):
-        rainproof.load_sample(path)
+        rainproof.load(path)
 
 
 def test_a_file_without_rows_is_refused(tmp_path):
     path = stored(tmp_path)
     pq.write_table(pq.read_table(path)[:0], path)
     with pytest.raises(rainproof.InputError, match="is a damaged sample: it has no rows"):
-        rainproof.load_sample(path)
+        rainproof.load(path)
 
 
 def test_other_formats_and_grids_are_refused(tmp_path):
     with pytest.raises(rainproof.InputError, match="was stored in format 9; this rainproof reads format 1"):
-        rainproof.load_sample(stored(tmp_path, about={"format": 9}))
+        rainproof.load(stored(tmp_path, about={"format": 9}))
     with pytest.raises(
         rainproof.InputError, match=r"^the grid of .*day\.parquet must be a power of two from 2 to 1,048,576; it is 12$"
     ):
-        rainproof.load_sample(stored(tmp_path, about={"grid": 12}))
+        rainproof.load(stored(tmp_path, about={"grid": 12}))
 
 
 @pytest.mark.parametrize("about", ["", "[", "3", "[1]", "null", '{"format": 1}', "[" * 100_000])
@@ -122,21 +123,21 @@ def test_damaged_metadata_is_an_input_error(tmp_path, about):
     path = stored(tmp_path)
     pq.write_table(pq.read_table(path).replace_schema_metadata({b"rainproof": about}), path)
     with pytest.raises(rainproof.InputError, match="is a damaged sample: its metadata cannot be read"):
-        rainproof.load_sample(path)
+        rainproof.load(path)
 
 
 def test_no_flipped_bit_changes_a_number(tmp_path):
     """Each byte of a file in turn has one bit flipped: refused, or the same sample."""
     path = tmp_path / "day.parquet"
-    rainproof.save_sample(rainproof.Sample(Y, P, sample_weight=W), path, grid=8)
-    whole, sample = path.read_bytes(), rainproof.load_sample(path)
+    rainproof.Sample(Y, P, sample_weight=W).save(path, grid=8)
+    whole, sample = path.read_bytes(), rainproof.load(path)
     refused = 0
     for place in range(len(whole)):
         flipped = bytearray(whole)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
         try:
-            same(rainproof.load_sample(path), sample)
+            same(rainproof.load(path), sample)
         except rainproof.InputError:
             refused += 1
     assert refused > len(whole) / 3
@@ -145,23 +146,78 @@ def test_no_flipped_bit_changes_a_number(tmp_path):
 def test_other_files_are_refused(tmp_path):
     pq.write_table(pa.table({"p": [0.5]}), tmp_path / "rows.parquet")
     with pytest.raises(
-        rainproof.InputError, match=r"rows.parquet is not a stored sample: write one with 'rainproof store'"
+        rainproof.InputError, match=r"rows.parquet is not a stored sample: it is a Parquet file of other columns"
     ):
-        rainproof.load_sample(tmp_path / "rows.parquet")
+        rainproof.load(tmp_path / "rows.parquet")
     (tmp_path / "text.parquet").write_text("p,y\n0.5,1\n")
-    with pytest.raises(rainproof.InputError, match=r"cannot read .*text.parquet"):
-        rainproof.load_sample(tmp_path / "text.parquet")
+    with pytest.raises(rainproof.InputError, match=r"text.parquet holds nothing that rainproof.load reads: it is text"):
+        rainproof.load(tmp_path / "text.parquet")
     with pytest.raises(rainproof.InputError, match=r"cannot read .*gone.parquet: No such file or directory"):
-        rainproof.load_sample(tmp_path / "gone.parquet")
+        rainproof.load(tmp_path / "gone.parquet")
 
 
 def test_folders_without_samples_are_refused(tmp_path):
     with pytest.raises(rainproof.InputError, match=r"holds no .parquet files: write some with 'rainproof store'"):
-        rainproof.load_samples(tmp_path)
-    with pytest.raises(rainproof.InputError, match="gone is not a folder"):
-        rainproof.load_samples(tmp_path / "gone")
+        rainproof.load(tmp_path)
+    with pytest.raises(rainproof.InputError, match=r"cannot read .*gone: No such file or directory"):
+        rainproof.load(tmp_path / "gone")
 
 
 def test_a_place_that_cannot_be_written_to_is_said(tmp_path):
     with pytest.raises(rainproof.InputError, match=r"cannot write .*no-folder"):
-        rainproof.save_sample(rainproof.Sample([0, 1], [0.1, 0.9]), tmp_path / "no-folder" / "day.parquet")
+        rainproof.Sample([0, 1], [0.1, 0.9]).save(tmp_path / "no-folder" / "day.parquet")
+
+
+def test_segments_come_back_to_the_last_bit(tmp_path):
+    label = np.array(["n\u00f6rd", None, 3, 2.5, True, "3x"], object)[np.arange(504) % 6]
+    rows = {"p": P, "y": Y, "w": W, "a": np.arange(504) % 2, "b": np.repeat(["x", "y"], 252)}
+    for segments in (
+        rainproof.Segments.from_samples({k: rainproof.Sample(Y[label == k], P[label == k]) for k in set(label)}, "s"),
+        rainproof.scan(rows, weight="w", by=["a", "b"], grid=64),
+    ):
+        path = tmp_path / "segments.parquet"
+        segments.save(path)
+        segments.save(path, grid=64)
+        again = rainproof.load(path)
+        assert again.by == segments.by
+        assert again.counts == segments.counts
+        assert list(again) == list(segments)
+        for key, sample in segments.items():
+            same(again[key], sample.compress(64))
+        assert again.pooled.n == segments.pooled.n
+
+
+def test_segments_that_cannot_be_stored(tmp_path):
+    sample = rainproof.Sample(Y, P)
+    dates = rainproof.Segments.from_samples({np.datetime64("2026-01-01"): sample}, "day")
+    with pytest.raises(rainproof.InputError, match="text, finite numbers, bools or None to be stored; one is"):
+        dates.save(tmp_path / "a.parquet")
+    grids = rainproof.Segments.from_samples({1: sample.compress(8), 2: sample.compress(16)}, "s")
+    with pytest.raises(rainproof.InputError, match="segments must be on one grid to be saved"):
+        grids.save(tmp_path / "a.parquet")
+    assert list(tmp_path.iterdir()) == []
+    rainproof.Segments.from_samples({1: sample}, "s").save(tmp_path / "a.parquet")
+    with pytest.raises(rainproof.InputError, match=r"a\.parquet holds segments, not a sample: load it by itself"):
+        rainproof.load(tmp_path)
+
+
+def test_no_flipped_bit_changes_a_segment(tmp_path):
+    path = tmp_path / "segments.parquet"
+    rainproof.scan({"p": P, "y": Y, "s": np.where(np.arange(504) % 2, "n", "s")}, by="s", grid=4).save(path)
+    whole, segments = path.read_bytes(), rainproof.load(path)
+    for place in range(0, len(whole), 3):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        with suppress(rainproof.InputError):
+            again = rainproof.load(path)
+            assert dict(again.counts) == dict(segments.counts)
+            assert again.by == segments.by
+            for key, sample in segments.items():
+                same(again[key], sample)
+
+
+def test_two_forecasts_are_not_one_sample(tmp_path):
+    sample = rainproof.Sample(Y, {"a": P, "b": P**2})
+    with pytest.raises(rainproof.InputError, match="forecasts"):
+        sample.save(tmp_path / "a.parquet")

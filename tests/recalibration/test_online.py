@@ -200,7 +200,7 @@ def test_an_id_from_numpy_is_a_plain_integer(tmp_path):
     with pytest.raises(InputError, match="7 waits for its outcome already"):
         r.predict(0.5, id=7)
     r.save(tmp_path / "state.json")
-    r = OnlineRecalibrator.load(tmp_path / "state.json")
+    r = rainproof.load(tmp_path / "state.json")
     with pytest.raises(InputError, match="y must be 0 or 1"):
         r.update(np.array([0, 1]), id=np.int64(7))
     r.update(np.True_, id=np.uint8(7))
@@ -243,14 +243,14 @@ def test_files(tmp_path):
     f.run(np.arange(100) % 3 == 0)
     f.predict()
     f.save(path)
-    g = OnlineForecaster.load(path)
+    g = rainproof.load(path)
     assert g.to_dict() == f.to_dict()
     assert repr(g) == "OnlineForecaster(grid=8, n=100, waiting=1)"
     g.update(1)
-    with pytest.raises(InputError, match="holds no online recalibrator"):
-        OnlineRecalibrator.load(path)
+    with pytest.raises(InputError, match="exists and holds no online recalibrator: it is an online forecaster"):
+        OnlineRecalibrator().save(path)
     with pytest.raises(InputError, match="cannot read"):
-        OnlineForecaster.load(tmp_path / "none.json")
+        rainproof.load(tmp_path / "none.json")
 
 
 def broken(**changes):

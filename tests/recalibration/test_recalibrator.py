@@ -11,7 +11,16 @@ import pytest
 import rainproof
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning
 from rainproof.recalibration.methods import METHODS
-from rainproof.recalibration.selection import FOLDS, Candidate, CrossValidation, choose, divide, read_rows
+from rainproof.recalibration.selection import (
+    FOLDS,
+    Candidate,
+    choose,
+    compared,
+    cross_validated,
+    divide,
+    read_rows,
+    thresholds_between,
+)
 
 
 def draw(n, seed=0, power=1.5):
@@ -94,13 +103,11 @@ def test_the_certificate_is_from_rows_that_the_map_has_not_seen():
     whole, _ = divide(read(p, y), np.random.default_rng(1))
     held = whole.held_out[0]
     assert held.n == 100
-    assert whole.folds.weight.sum() == 300
-    seen = np.sort(
-        np.concatenate([held.prob, np.repeat(whole.folds.prob, whole.folds.weight.sum(axis=(0, 1)).astype(int))])
-    )
+    assert whole.weight.sum() == 300
+    seen = np.sort(np.concatenate([held.prob, np.repeat(whole.prob, whole.weight.sum(axis=(0, 1)).astype(int))]))
     assert (seen == np.sort(p)).all()
-    assert held.event.sum() + whole.folds.weight[:, 1].sum() == y.sum()
-    sizes = whole.folds.weight.sum(axis=(1, 2))
+    assert held.event.sum() + whole.weight[:, 1].sum() == y.sum()
+    sizes = whole.weight.sum(axis=(1, 2))
     assert np.ptp(sizes) <= 1
 
 
@@ -115,7 +122,7 @@ def test_groups_stay_together():
             fold_of.setdefault(g, id(held))
             assert fold_of[g] == id(held)
         assert held.n == 150
-    fitted_groups = set(groups[np.isin(p, whole.folds.prob)])
+    fitted_groups = set(groups[np.isin(p, whole.prob)])
     assert not fitted_groups & set(fold_of)
     assert sum(part.held_out[0].n for part in segments.values()) == 150
 
@@ -126,39 +133,39 @@ def test_rows_of_a_compressed_sample_are_divided_without_losing_any():
     whole, none = divide(read(sample, None), np.random.default_rng(0))
     assert none == {}
     held = whole.held_out[0]
-    assert held.n + whole.folds.weight.sum() == 20_000
+    assert held.n + whole.weight.sum() == 20_000
     assert held.n == pytest.approx(5000, abs=300)
-    assert held.counts[held.event == 1].sum() + whole.folds.weight[:, 1].sum() == y.sum()
-    assert (np.diff(whole.folds.prob) > 0).all()
+    assert held.counts[held.event == 1].sum() + whole.weight[:, 1].sum() == y.sum()
+    assert (np.diff(whole.prob) > 0).all()
 
 
 def test_unequal_weights_count_as_rows_of_the_effective_number():
     p, y = draw(1000)
     weight = np.where(np.arange(1000) % 2, 3.0, 0.0)
     whole, _ = divide(read(p, y, sample_weight=weight), np.random.default_rng(0))
-    assert whole.folds.weight.sum() + whole.held_out[0].n == pytest.approx(500)
+    assert whole.weight.sum() + whole.held_out[0].n == pytest.approx(500)
 
 
 def test_many_rows_are_pooled():
     rng = np.random.default_rng(0)
     p = rng.random(60_000)
     whole, _ = divide(read(p, (rng.random(60_000) < p).astype(int)), rng)
-    assert len(whole.folds.prob) <= 1 << 15
-    assert whole.folds.weight.sum() == 45_000
-    assert (np.diff(whole.folds.prob) > 0).all()
+    assert len(whole.prob) <= 1 << 15
+    assert whole.weight.sum() == 45_000
+    assert (np.diff(whole.prob) > 0).all()
 
 
-def slow_shortfalls(cross):
+def slow_shortfalls(value, weight):
     """The largest loss over all pairs of thresholds and all other methods, by the definition of a task."""
     found = []
-    mu = cross.threshold
-    for k in range(len(cross.methods)):
+    mu = thresholds_between(value)
+    for own in value:
         worst = 0.0
-        for other in range(len(cross.methods)):
+        for other in value:
             loss = np.zeros(len(mu))
             for j, t in enumerate(mu):
-                sides = (cross.value[other] > t).astype(float) - (cross.value[k] > t)
-                loss[j] = sum((sides * (y - t) * cross.weight[:, y]).sum() for y in (0, 1)) / cross.total
+                sides = (other > t).astype(float) - (own > t)
+                loss[j] = sum((sides * (y - t) * weight[:, y]).sum() for y in (0, 1)) / weight.sum()
             loss = np.maximum(loss, 0)
             for a in range(len(mu)):
                 for b in range(len(mu)):
@@ -172,24 +179,22 @@ def slow_shortfalls(cross):
 def test_shortfalls_are_those_of_the_definition():
     p, y = draw(60, seed=3)
     whole, _ = divide(read(p, y), np.random.default_rng(0))
-    cross = CrossValidation(whole.folds, ["none", "logistic", "isotonic", "bins_8"])
-    found = [cross.candidate(k) for k in range(4)]
-    assert [c.shortfall for c in found] == pytest.approx(slow_shortfalls(cross), abs=1e-12)
-    direct = [
-        sum(((cross.value[k] - y) ** 2 * cross.weight[:, y]).sum() for y in (0, 1)) / cross.total for k in range(4)
-    ]
-    assert [c.brier_score for c in found] == pytest.approx(direct)
+    methods = ["none", "logistic", "isotonic", "bins_8"]
+    found, value = compared(whole, methods), cross_validated(whole, methods)
+    assert [c.shortfall for c in found] == pytest.approx(slow_shortfalls(value, whole.weight), abs=1e-12)
+    squares = [sum(((own - y) ** 2 * whole.weight[:, y]).sum() for y in (0, 1)) for own in value]
+    assert [c.brier_score for c in found] == pytest.approx(np.array(squares) / whole.weight.sum())
 
 
 def test_each_fold_is_predicted_by_maps_that_have_not_seen_it():
     p, y = draw(200)
     whole, _ = divide(read(p, y), np.random.default_rng(0))
-    cross = CrossValidation(whole.folds, ["isotonic"])
+    value = cross_validated(whole, ["isotonic"])
     for fold in range(FOLDS):
-        seen = whole.folds.weight[np.arange(FOLDS) != fold].sum(axis=(0, 1)) > 0
-        table = whole.folds.table(without=fold)
-        assert (table.prob == whole.folds.prob[seen]).all()
-        assert (cross.value[0, fold] == METHODS["isotonic"](table)(whole.folds.prob)).all()
+        seen = whole.weight[np.arange(FOLDS) != fold].sum(axis=(0, 1)) > 0
+        table = whole.table(without=fold)
+        assert (table.prob == whole.prob[seen]).all()
+        assert (value[0, fold] == METHODS["isotonic"](table)(whole.prob)).all()
 
 
 def test_the_first_within_one_standard_error_is_chosen():
@@ -221,7 +226,11 @@ def test_segments_are_corrected_only_where_a_gain_is_proven():
     whole = r.map_(p)
     assert np.abs(own - truth)[segment == 2].mean() < np.abs(whole - truth)[segment == 2].mean() / 2
     assert (own[segment < 2] == whole[segment < 2]).all()
-    assert (r.predict([0.5], by={"region": [7]}) == r.map_([0.5])).all()  # never seen
+    with pytest.raises(InputError, match=r"by has 1 row of segments that the map has not seen \(7\): unseen='pooled'"):
+        r.predict([0.5], by={"region": [7]})
+    assert (r.predict([0.5], by={"region": [7]}, unseen="pooled") == r.map_([0.5])).all()
+    with pytest.raises(InputError, match="unseen must be 'error' or 'pooled'; it is 'ignore'"):
+        r.predict([0.5], by={"region": [2]}, unseen="ignore")
     samples = rainproof.scan({"p": p, "y": y, "region": segment}, by="region")
     again = rainproof.Recalibrator(rng=0).fit(samples)
     assert [(s.segment, s.corrected) for s in again.segments_] == [(0, False), (1, False), (2, True)]
@@ -337,7 +346,7 @@ def test_a_certificate_of_a_compressed_sample_says_what_it_is_for():
 def test_rows_held_out_do_not_move_the_cells_of_a_compressed_fit():
     p, y = draw(2000)
     whole, _ = divide(read(rainproof.Sample(y, p).compress(32), None), np.random.default_rng(0))
-    assert (whole.folds.prob * 64 % 2 == 1).all()  # the middles of cells
+    assert (whole.prob * 64 % 2 == 1).all()  # the middles of cells
 
 
 def test_segments_that_share_cells_are_pooled():
@@ -345,8 +354,8 @@ def test_segments_that_share_cells_are_pooled():
     p = rng.integers(0, 8, 400) / 8
     samples = rainproof.scan({"p": p, "y": rng.random(400) < p, "s": np.arange(400) % 2}, by="s", grid=8)
     whole, parts = divide(read(samples, None), rng)
-    assert (np.diff(whole.folds.prob) > 0).all()
-    assert whole.folds.weight.sum() == sum(part.folds.weight.sum() for part in parts.values())
+    assert (np.diff(whole.prob) > 0).all()
+    assert whole.weight.sum() == sum(part.weight.sum() for part in parts.values())
 
 
 def test_series_in_another_order_are_refused():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.core.files import digest_of
+from rainproof.core.files import digest_of, load_kind
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.recalibration.methods import METHODS
 
@@ -41,7 +41,7 @@ def segmented():
 def test_what_is_saved_is_loaded(tmp_path, method):
     r = rainproof.Recalibrator(method, rng=1).fit(*draw(3000))
     r.save(tmp_path / "map.json")
-    for again in (rainproof.load_recalibrator(str(tmp_path / "map.json")), pickle.loads(pickle.dumps(r))):
+    for again in (rainproof.load(str(tmp_path / "map.json")), pickle.loads(pickle.dumps(r))):
         p = np.concatenate(
             [r.map_.edges, np.nextafter(r.map_.edges[1:], 0), [1e-300], np.random.default_rng(0).random(999)]
         )
@@ -58,8 +58,8 @@ def test_what_is_saved_is_loaded(tmp_path, method):
 def test_segments_are_kept(tmp_path, segmented):
     assert segmented.segments_[-1].corrected
     segmented.save(tmp_path / "map.json")
-    p, by = np.tile([0.1, 0.5], 6), {"region": np.array(["n\u00f6rd \x1f", None, 3, 2.5, True, "new"] * 2, object)}
-    for again in (rainproof.load_recalibrator(tmp_path / "map.json"), pickle.loads(pickle.dumps(segmented))):
+    p, by = np.tile([0.1, 0.5], 5), {"region": np.array(["n\u00f6rd \x1f", None, 3, 2.5, True] * 2, object)}
+    for again in (rainproof.load(tmp_path / "map.json"), pickle.loads(pickle.dumps(segmented))):
         assert again.segments_ == segmented.segments_
         np.testing.assert_array_equal(again.predict(p, by=by), segmented.predict(p, by=by), strict=True)
 
@@ -69,7 +69,7 @@ def test_several_columns_and_methods(tmp_path):
     by = {"a": np.arange(2000) % 2, "b": np.tile(["x", "y"], 1000)}
     r = rainproof.Recalibrator(["none", "isotonic"], confidence_level=0.9, rng=0).fit(p, y, by=by)
     r.save(tmp_path / "map.json")
-    again = rainproof.load_recalibrator(tmp_path / "map.json")
+    again = rainproof.load(tmp_path / "map.json")
     assert again.segments_ == r.segments_
     assert [s.segment for s in again.segments_] == [(0, "x"), (1, "y")]
     assert (again.methods, again.confidence_level) == (["none", "isotonic"], 0.9)
@@ -79,7 +79,7 @@ def test_where_nothing_was_fitted(tmp_path):
     with pytest.warns(FewRowsWarning):
         r = rainproof.Recalibrator().fit([0.1, 0.9], [0, 1], groups=[1, 2])
     r.save(tmp_path / "map.json")
-    assert rainproof.load_recalibrator(tmp_path / "map.json").certificate_ == r.certificate_
+    assert rainproof.load(tmp_path / "map.json").certificate_ == r.certificate_
     with pytest.raises(InputError, match=r"no map yet: call fit\(p, y\) first"):
         rainproof.Recalibrator().save(tmp_path / "no.json")
 
@@ -108,22 +108,22 @@ def test_every_flipped_bit_is_noticed(tmp_path):
             changed = bytearray(whole)
             changed[place] ^= 1 << bit
             path.write_bytes(changed)
-            with pytest.raises(InputError, match=r"holds no recalibrator|is not JSON"):
-                rainproof.load_recalibrator(path)
+            with pytest.raises(InputError, match=r"holds no recalibrator|is not JSON|holds nothing that"):
+                rainproof.load(path)
     for cut in range(0, len(whole), 97):
         path.write_bytes(whole[:cut])
         with pytest.raises(InputError):
-            rainproof.load_recalibrator(path)
+            rainproof.load(path)
     path.write_bytes(whole.replace(b"\n", b"\r\n"))
-    rainproof.load_recalibrator(path)
+    rainproof.load(path)
 
 
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*no\.json: No such file"):
-        rainproof.load_recalibrator(tmp_path / "no.json")
+        rainproof.load(tmp_path / "no.json")
     rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8).save(tmp_path / "policy.json")
-    with pytest.raises(InputError, match="holds no recalibrator: a recalibrator must be an object with 'format'"):
-        rainproof.load_recalibrator(tmp_path / "policy.json")
+    with pytest.raises(InputError, match=r"policy\.json holds no recalibrator: it holds a RoundingPolicy"):
+        load_kind(tmp_path / "policy.json", "recalibrator")
 
 
 def changes():
@@ -147,6 +147,10 @@ def changes():
             "'n' of a SegmentMap must be of type int",
         ),
         "certificate": ({"certificate": None}, "a Certificate must have"),
+        "one segment twice": (
+            {"by": ["g"], "segments": [segment | {"corrected": False, "segment": [label]} for label in (1, "1")]},
+            "by must spell each segment in one way; 1 and '1' mean the same",
+        ),
     }
 
 

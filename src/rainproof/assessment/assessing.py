@@ -213,12 +213,12 @@ def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Rec
     value = worth(everything, level, stream)
     if division is None:
         return _Recalibration(recalibrator=found, worth=value)
-    folds, (held,) = division
-    table, useful = folds.table(), found.map_
+    (held,) = division.held_out
+    table, useful = division.table(), found.map_
     if found.method_ == "constant":
         candidates = [c for c in found.candidates_ if c.method in _SHAPES]
         useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](table)
-    chooser = folds.pairs(useful, IDENTITY)["old"]
+    chooser = division.pairs(useful, IDENTITY)["old"]
     recalibrated = useful(held.prob)
     pair = held._pair(recalibrated, METHODS["constant"](table)(held.prob))
     return _Recalibration(

@@ -17,7 +17,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
-from rainproof.recalibration.selection import Division, Folds
+from rainproof.recalibration.selection import Division
 
 if TYPE_CHECKING:
     from rainproof.plots import Axes
@@ -128,7 +128,7 @@ class TaskResult(Shown):
         cutoff = None
         if split is not None:
             held = split.held_out[0]
-            cutoff = _best_cutoff(task, split.folds) if len(task.order) == 2 else None
+            cutoff = _best_cutoff(task, split) if len(task.order) == 2 else None
             fitted = _fitted_actions(task, held.prob, pieces, cutoff)
             for name, action in fitted.items():
                 costs[name] = _changed_cost(task, rows, held, action, confidence_level)
@@ -235,7 +235,7 @@ def _fitted_actions(task: FiniteTask, prob: Floats, pieces: PiecewiseMap, cutoff
     return actions
 
 
-def _best_cutoff(task: FiniteTask, rows: Folds) -> float:
+def _best_cutoff(task: FiniteTask, rows: Division) -> float:
     """The prediction from which acting cost least on the rows that the map was fitted to; 2 is never."""
     negative, positive = rows.weight.sum(axis=0)
     low, high = task.matrix[list(task.order)]

@@ -31,6 +31,7 @@ from rainproof.cli.output import (
     written,
 )
 from rainproof.cli.reading import read_rows, rewriting
+from rainproof.core.files import check_replaced, load_kind
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from rainproof.core.sample import Sample
     from rainproof.decisions.policies import PolicyCost, RoundingPolicy
     from rainproof.decisions.tasks import FiniteTask
+    from rainproof.recalibration.recalibrator import Recalibrator
 
 _POLICY = """\
 Make a policy: how to act on probabilities with a small loss for every decision.
@@ -119,6 +121,7 @@ def run_policy(arguments: argparse.Namespace) -> int:
 
     task = _task(arguments)
     check_outputs(arguments)
+    check_replaced(arguments.output, "policy")
     recalibration = _map(arguments)
     rows = read_rows(arguments)
     assert isinstance(rows, Sample)  # as there is no --by
@@ -162,11 +165,9 @@ def _made(
 
 def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     """The map to apply first, if any."""
-    from rainproof.recalibration.recalibrator import load_recalibrator
-
     if arguments.map is None:
         return None
-    recalibrator = load_recalibrator(arguments.map)
+    recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     if recalibrator._by is not None:
         raise InputError(
             "--map must be a map without segments: with segments, use 'rainproof apply' before 'rainproof policy'"
@@ -377,11 +378,10 @@ def add_decide(commands: Commands) -> None:
 def run_decide(arguments: argparse.Namespace) -> int:
     """Apply the policy to the file, and print how often each action was taken."""
     need_pyarrow()
-    from rainproof.decisions.policies import load_policy
     from rainproof.io.rows import append_columns  # which imports PyArrow
 
     check_outputs(arguments)
-    policy = load_policy(arguments.policy)
+    policy: RoundingPolicy = load_kind(arguments.policy, "policy")
     if arguments.id is None and policy.rounding == "soft":
         raise InputError("--id is missing: the policy rounds at random, and row ids make that reproducible")
     taken: Counter[str | None] = Counter()

@@ -25,7 +25,7 @@ from rainproof.cli.options import (
 )
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, write_json, written
 from rainproof.cli.reading import prepared, read
-from rainproof.core.files import write_errors
+from rainproof.core.files import check_replaced, load, write_errors
 from rainproof.core.text import at_most, json_key, percent, rows, short
 from rainproof.errors import InputError
 
@@ -276,15 +276,14 @@ def add_store(commands: Commands) -> None:
 
 def run_store(arguments: argparse.Namespace) -> int:
     """Read, compress, write."""
-    from rainproof.io.store import save_sample
-
     folder = arguments.output.parent
     if folder.exists():
         check_outputs(arguments)
+        check_replaced(arguments.output, "sample")
     sample = read(arguments, arguments.prob)
     with write_errors(arguments.output):
         folder.mkdir(parents=True, exist_ok=True)
-    save_sample(sample, arguments.output)
+    sample.save(arguments.output)
     if not arguments.quiet:
         size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"
         say(sys.stdout, f"{rows(sample.n)}, {size}\n")
@@ -373,10 +372,9 @@ def _check_folder(arguments: argparse.Namespace) -> None:
 def _monitor(arguments: argparse.Namespace) -> int:
     """Read the samples, monitor them, and print the timeline."""
     from rainproof.inference.monitoring import monitor
-    from rainproof.io.store import load_samples
 
     check_outputs(arguments)
-    samples = load_samples(arguments.source[0]) if arguments.by is None else _periods(arguments)
+    samples = load(arguments.source[0]) if arguments.by is None else _periods(arguments)
     with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress:
         timeline = monitor(
             samples,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rainproof.cli.options import ROWS, add_copied, add_output, add_shared, check_outputs, files_read, new_command
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
+from rainproof.core.files import as_text, check_replaced, load_kind
 from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
@@ -69,10 +70,10 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     from rainproof.assessment import words
     from rainproof.assessment.assessing import collect_warnings
     from rainproof.core.segments import Segments
-    from rainproof.recalibration.export import as_text
     from rainproof.recalibration.recalibrator import Recalibrator
 
     check_outputs(arguments)
+    check_replaced(arguments.output, "recalibrator")
     found = read_rows(arguments)
     _check_weights(found)
     note_repeated_ids(arguments)
@@ -167,6 +168,12 @@ def add_apply(commands: Commands) -> None:
     add_copied(parser)
     parser.add_argument("--map", metavar="FILE", required=True, help="the map, as written by 'rainproof recalibrate'")
     add_shared(parser, "--by", by="columns of the map's segments (default: the names it was fitted with)")
+    parser.add_argument(
+        "--unseen",
+        choices=("error", "pooled"),
+        default="error",
+        help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
+    )
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)")
     add_output(parser, "the file to write")
     add_shared(parser, "--quiet")
@@ -177,16 +184,15 @@ def run_apply(arguments: argparse.Namespace) -> int:
     need_pyarrow()
     from rainproof.io.rows import append_columns  # which imports PyArrow
     from rainproof.recalibration.export import columns_of
-    from rainproof.recalibration.recalibrator import load_recalibrator
 
     check_outputs(arguments)
-    recalibrator = load_recalibrator(arguments.map)
+    recalibrator: Recalibrator = load_kind(arguments.map, "recalibrator")
     names = recalibrator._by or ()
     by = columns_of(names if arguments.by is None else arguments.by, names)
     column = f"{arguments.prob}{RECALIBRATED}" if arguments.column is None else arguments.column
     if not column:
         raise InputError("--column must not be empty")
-    compute = _Recalibrated(recalibrator)
+    compute = _Recalibrated(recalibrator, pooled=arguments.unseen == "pooled")
     with Progress(sys.stderr, quiet=arguments.quiet) as progress:
         rows = append_columns(
             arguments.file,
@@ -204,7 +210,7 @@ def run_apply(arguments: argparse.Namespace) -> int:
             said.append(f"{rows_text(missing)} without a probability: copied, with nothing in the new column")
         if compute.unknown:
             new = rows_text(compute.unknown)
-            said.append(f"{new} in segments that the map has not seen: the map of all rows is used")
+            said.append(f"{new} of segments that the map has not seen: the map of all rows is used")
         say_paragraphs([*said, written("Result", arguments.output)])
     return 0
 
@@ -212,18 +218,22 @@ def run_apply(arguments: argparse.Namespace) -> int:
 class _Recalibrated:
     """The new column, with sums of what was done."""
 
-    def __init__(self, recalibrator: Recalibrator) -> None:
-        self._recalibrator = recalibrator
-        self._known = {segment.segment for segment in recalibrator.segments_}
+    def __init__(self, recalibrator: Recalibrator, *, pooled: bool) -> None:
+        self._recalibrator, self._pooled = recalibrator, pooled
         self.before = self.after = 0.0
         self.rows = self.unknown = 0
 
     def __call__(self, prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
+        from rainproof.recalibration.recalibrator import unseen_text
+
+        new = self._recalibrator._unseen(places or {})
+        if new and not self._pooled:
+            raise InputError(f"{unseen_text(new)}: --unseen pooled uses the map of all rows for them")
         value = self._recalibrator._predict(prob, places or {})
         self.rows += len(prob)
         self.before += float(prob.sum(dtype="float64"))
         self.after += float(value.sum())
-        self.unknown += sum(len(rows) for key, rows in (places or {}).items() if key not in self._known)
+        self.unknown += sum(new.values())
         return value
 
 

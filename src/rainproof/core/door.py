@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
@@ -40,6 +41,41 @@ def plain(value: Any) -> Any:
 def as_label(value: Any) -> Any:
     """Return a label as a built-in type; None if it is missing."""
     return None if is_missing(value) else plain(value)
+
+
+_TRUE_OR_FALSE = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
+
+
+def spelled(label: Any) -> str | None:
+    """Return what a label says, whatever its type: 1, 1.0 and "1" are the same, and so are True, "True" and "true".
+
+    True is not 1; "01" and "1.50" are text. None is a missing label.
+    """
+    label = as_label(label)
+    if label is None:
+        return None
+    text = str(float(label) if isinstance(label, Decimal) else label)
+    try:
+        number = float(text)
+    except ValueError:
+        return _TRUE_OR_FALSE.get(text, text)
+    return str(int(number)) if text == repr(number) and number.is_integer() else text
+
+
+def spelled_key(key: Any) -> tuple[str | None, ...]:
+    """Return what the label of a segment says, or each of several labels."""
+    return tuple(map(spelled, key)) if isinstance(key, tuple) else (spelled(key),)
+
+
+def is_plain_label(label: Any) -> bool:
+    """Whether a label is text, a finite number, a bool or None: what JSON and SQL have."""
+    return label is None or isinstance(label, str | bool | int) or (isinstance(label, float) and math.isfinite(label))
+
+
+def check_label(label: Any, where: str) -> None:
+    """Refuse a label that other programs would not understand."""
+    if not is_plain_label(label):
+        raise InputError(f"segments must be text, finite numbers, bools or None {where}; one is {label!r}")
 
 
 def label_order(key: Any) -> tuple[Any, ...]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
+from rainproof.core.text import html_text
 from rainproof.errors import InputError
 
 
@@ -37,13 +39,20 @@ def locked(path: Path) -> BinaryIO:
 
 
 def _lock(descriptor: int) -> None:
-    try:
-        unix = import_module("fcntl")
-    except ImportError:
+    unix = _unix_locks()
+    if unix is None:
         windows = import_module("msvcrt")
         windows.locking(descriptor, windows.LK_NBLCK, 1)
     else:
         unix.flock(descriptor, unix.LOCK_EX | unix.LOCK_NB)
+
+
+def _unix_locks() -> Any:
+    """Return the module of locks that every process respects that asks for them; None on Windows, which has others."""
+    try:
+        return import_module("fcntl")
+    except ImportError:
+        return None
 
 
 _unfinished: set[Path] = set()
@@ -59,7 +68,9 @@ def check_output(path: Path, *sources: Path) -> None:
                 raise InputError(f"cannot write {path}: it is not a regular file")
             if any(map(path.samefile, _open_streams())):
                 raise InputError(f"cannot write {path}: standard output or error is redirected to it")
-        _remove(_beside(path))
+        temporary, held = _beside(path)
+        held.close()
+        _remove(temporary)
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -70,10 +81,14 @@ def write_atomic(path: Path, text: str) -> None:
 
 @contextmanager
 def atomic_output(path: Path) -> Iterator[Path]:
-    """Yield a temporary file, which replaces `path` on success and is removed on failure."""
+    """Yield a temporary file, which replaces `path` on success and is removed on failure.
+
+    It is held until then. What a killed process has left in the folder is held no longer, and removed.
+    """
     with write_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-        temporary = _beside(path)
+        _sweep(path.resolve().parent)
+        temporary, held = _beside(path)
     try:
         with write_errors(path):
             if mode is not None:  # the new file must not be readable by more people than the old one
@@ -84,8 +99,11 @@ def atomic_output(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             if mode is not None:
                 temporary.chmod(mode)
+            if _unix_locks() is None:  # Windows does not rename a file that is open
+                held.close()
             temporary.replace(path.resolve())
     finally:
+        held.close()
         _remove(temporary)
 
 
@@ -111,15 +129,37 @@ def _open_streams() -> list[str]:
     return [stream for stream in ("/dev/fd/1", "/dev/fd/2") if Path(stream).exists()]
 
 
-def _beside(path: Path) -> Path:
-    """Create a file in the same folder, so that it can replace the other in one step."""
+def _beside(path: Path) -> tuple[Path, BinaryIO]:
+    """Create a file in the same folder, so that it can replace the other in one step, and hold it."""
     with suppress(FileNotFoundError):
         path.stat()  # fails for a loop of links, which `resolve` lets pass since Python 3.13
-    # Not the process id: a killed process may have had the same, and left its file.
-    temporary = path.resolve().with_name(f".rainproof-{secrets.token_hex(8)}.tmp")
-    _unfinished.add(temporary)
-    temporary.open("x").close()
-    return temporary
+    unix = _unix_locks()  # Windows removes no file that is open, so that it need not be locked there
+    while True:
+        temporary = path.resolve().with_name(f".rainproof-{secrets.token_hex(8)}.tmp")
+        _unfinished.add(temporary)
+        file = temporary.open("xb")
+        with suppress(OSError):  # a file system without locks, where `_sweep` removes nothing
+            if unix is not None:
+                unix.flock(file.fileno(), unix.LOCK_EX)
+        if temporary.exists():
+            return temporary, file
+        file.close()  # `_sweep` of another process had it before it was held
+        _unfinished.discard(temporary)
+
+
+_TEMPORARY = re.compile(r"\.rainproof-[0-9a-f]{16}\.tmp")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the temporary files of a folder that no process holds."""
+    unix = _unix_locks()
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if _TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                with suppress(OSError), ExitStack() as stack:
+                    if unix is not None:
+                        unix.flock(stack.enter_context(path.open("rb")), unix.LOCK_EX | unix.LOCK_NB)
+                    path.unlink()
 
 
 def _remove(temporary: Path) -> None:
@@ -127,16 +167,172 @@ def _remove(temporary: Path) -> None:
     _unfinished.discard(temporary)
 
 
+class Saved:
+    """What can be saved: a class whose `to_dict` is a `document` that its `from_dict` reads."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def to_dict(self) -> dict[str, Any]: ...
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write it as JSON, completely or not at all; `rainproof.load` reads it, and refuses it if it is damaged.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        overwrite : bool
+            Whether it may replace a file that holds anything else. One of the same kind is replaced in any case.
+        """
+        found = self.to_dict()
+        if not overwrite:
+            check_replaced(Path(path), found["format"].removeprefix("rainproof "))
+        write_atomic(Path(path), as_text(found))
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
+
+
+_CLASSES = {  # by the kind that a file states; imported when there is such a file
+    "policy": "rainproof.decisions.policies.RoundingPolicy",
+    "recalibrator": "rainproof.recalibration.recalibrator.Recalibrator",
+    "online recalibrator": "rainproof.recalibration.online.OnlineRecalibrator",
+    "online forecaster": "rainproof.recalibration.online.OnlineForecaster",
+}
+_TABLES = "rainproof.io.store"  # which knows Parquet
+_PARQUET = b"PAR1"
+_FIRST = re.compile(rb'\{\r?\n  "format": "rainproof ([a-z ]+)",\r?\n')
+_LONGEST = 80  # bytes of that
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read what `save` wrote: a sample, segments, a recalibrator, a policy, or the state of an online recalibrator.
+
+    The file says what it holds. It comes back to the last bit.
+
+    Explained in docs/guide/data.md.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; or a folder of stored samples (`.parquet` files), for a dict of them by their names without the
+        suffix, in order: names such as ``2026-03-02.parquet`` keep days in order.
+
+    Returns
+    -------
+    Sample, Segments, dict of str to Sample, Recalibrator, RoundingPolicy, OnlineRecalibrator or OnlineForecaster
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds anything else, or was changed in any way since it was written.
+
+    Examples
+    --------
+    >>> import rainproof, tempfile
+    >>> policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 32)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     policy.save(f"{folder}/policy.json")
+    ...     rainproof.load(f"{folder}/policy.json") == policy
+    True
+    """
+    place = Path(path)
+    if place.is_dir():
+        return import_module(_TABLES).load_folder(place)
+    first = _first_bytes(place)
+    if first.startswith(_PARQUET):
+        return import_module(_TABLES).load_table(place)
+    kind = _kind(first)
+    if kind not in _CLASSES:
+        raise InputError(f"{place} holds nothing that rainproof.load reads: it is {_described(first)}")
+    module, _, name = _CLASSES[kind].rpartition(".")
+    return read_json(place, kind, as_saved(getattr(import_module(module), name).from_dict))
+
+
+def save_table(found: Any, path: str | os.PathLike[str], grid: int, *, overwrite: bool) -> None:
+    """Write a sample or segments, as `load` reads them."""
+    import_module(_TABLES).save_table(found, Path(path), grid, overwrite=overwrite)
+
+
+def load_kind(path: str | os.PathLike[str], kind: str) -> Any:
+    """Read a file that must be of this kind, such as a "policy"."""
+    found = load(path)
+    if not isinstance(found, Saved) or found.to_dict()["format"] != f"rainproof {kind}":
+        raise InputError(f"{os.fspath(path)} holds no {kind}: it holds a {type(found).__name__}")
+    return found
+
+
+def check_replaced(path: Path, kind: str) -> None:
+    """Refuse to replace a file that holds anything but what is of the same kind; an empty one holds nothing."""
+    if not path.is_file():
+        return
+    first = _first_bytes(path)
+    table = first.startswith(_PARQUET) and import_module(_TABLES).is_stored(path)
+    if first and ("sample" if table else _kind(first)) != kind:
+        raise InputError(f"{path} exists and holds no {kind}: it is {_described(first)}, and is not overwritten")
+
+
+def _first_bytes(path: Path) -> bytes:
+    with read_errors(path), path.open("rb") as file:
+        return file.read(_LONGEST)
+
+
+def _kind(first: bytes) -> str:
+    found = _FIRST.match(first)
+    return found[1].decode() if found else ""
+
+
+def _described(first: bytes) -> str:
+    """What a file is that begins so."""
+    kind = _kind(first)
+    if kind == "stream":
+        return "the state of 'rainproof stream', which that command reads"
+    if kind:
+        return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    if first.startswith(_PARQUET):
+        return "a Parquet file"
+    if first.lstrip()[:1] in (b"{", b"["):
+        return "JSON of another kind, or was changed since it was written"
+    return "empty" if not first else "binary" if b"\0" in first else "text"
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """Write a document as JSON, a line for each entry."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 Read = TypeVar("Read")
+
+
+def as_saved(read: Callable[[Any], Read]) -> Callable[[Any, bytes], Read]:
+    """Return a reader for `read_json` that refuses text which `as_text` would write differently."""
+
+    def checked(data: Any, raw: bytes) -> Read:
+        found = read(data)
+        if as_text(data).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
+            raise InputError("it is damaged: it is not as it was written")
+        return found
+
+    return checked
+
+
+@contextmanager
+def read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise what goes wrong in reading a file as an `InputError` of one line that names it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
+        raise InputError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any, bytes], Read]) -> Read:
     """Read a JSON file; `read` makes what it holds from the data and the bytes, and its errors name the file."""
     path = os.fspath(path)
-    try:
+    with read_errors(path):
         raw = Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # a ValueError for a NUL in the name
-        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         data = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_constant)
     except RecursionError:
@@ -149,24 +345,36 @@ def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any, byte
         raise InputError(f"{path} holds no {what}: {error}") from error
 
 
+def document(kind: str, version: int, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is written of an object: its kind, a version, its content, and a digest of all that."""
+    found = {"format": f"rainproof {kind}", "version": version, **content}
+    return {**found, "digest": digest_of(found)}
+
+
 def check_document(
-    data: Any, what: str, *, version: int, keys: Sequence[str], optional: Sequence[str] = ()
+    data: Any, kind: str, *, version: int, keys: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a document if it has the right format, version and keys."""
-    if not isinstance(data, dict) or data.get("format") != f"rainproof {what}":
-        raise InputError(f"a {what} must be an object with 'format': 'rainproof {what}'")
+    """Return a document if it has the right kind, version, keys and digest."""
+    if not isinstance(data, dict) or data.get("format") != f"rainproof {kind}":
+        raise InputError(f"a {kind} must be an object with 'format': 'rainproof {kind}'")
     found = data.get("version")
     if found is True or found != version:
         raise InputError(
-            f"a {what} must have version {version}, the only one that this rainproof reads; it has {found!r}"
+            f"a {kind} must have version {version}, the only one that this rainproof reads; it has {found!r}"
         )
-    keys = ("format", "version", *keys)
+    keys = ("format", "version", *keys, "digest")
     missing = [key for key in keys if key not in data]
     if missing:
-        raise InputError(f"a {what} must have {', '.join(map(repr, keys))}; it lacks {missing[0]!r}")
+        raise InputError(f"a {kind} must have {', '.join(map(repr, keys))}; it lacks {missing[0]!r}")
     strange = [key for key in data if key not in (*keys, *optional)]
     if strange:
-        raise InputError(f"a {what} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}")
+        raise InputError(f"a {kind} must have only {', '.join(map(repr, keys))}; it has {strange[0]!r}")
+    try:
+        digest = digest_of({key: value for key, value in data.items() if key != "digest"})
+    except (RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"it is not in types of JSON: {error}") from error
+    if digest != data["digest"]:
+        raise InputError("it is damaged: its digest does not fit its content")
     return data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -44,6 +45,7 @@ from rainproof.core.door import (
     split_shares,
     top_label,
 )
+from rainproof.core.files import save_table
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
 
@@ -836,6 +838,32 @@ class Sample:
         """The same as `compress`, for what does not depend on which rows belong together."""
         self._refuse_several()
         return Sample._from_cells(self._cells.coarsen(grid) if self._rows is None else sum_cells(self._rows, grid))
+
+    def save(self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False) -> None:
+        """Write the sample to a small Parquet file, completely or not at all; `rainproof.load` reads it.
+
+        The file has one row for each occupied (cell, outcome), and comes back to the last bit. Samples of different
+        days can be added after loading: the sum is the sample of all their rows. Needs PyArrow.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        grid : int
+            A sample that holds rows is compressed to this grid first: a power of two, up to 2**20.
+        overwrite : bool
+            Whether it may replace a file that holds anything else. A stored sample is replaced in any case.
+
+        Examples
+        --------
+        >>> import rainproof, tempfile, os
+        >>> monday = rainproof.Sample([0, 1, 1], [0.1, 0.8, 0.6])
+        >>> path = os.path.join(tempfile.mkdtemp(), "2026-03-02.parquet")
+        >>> monday.save(path)
+        >>> rainproof.load(path)
+        Sample(n=3, events=2, grid=65536)
+        """
+        save_table(self, path, grid, overwrite=overwrite)
 
     def __add__(self, other: object) -> Sample:
         if not isinstance(other, Sample):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from rainproof.core.door import (
     is_missing,
     label_order,
 )
+from rainproof.core.files import save_table
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 
@@ -311,6 +313,13 @@ class Segments(Mapping[Any, Sample]):
             Passed on to `function`.
         """
         return {key: function(sample, **options) for key, sample in self.items()}
+
+    def save(self, path: str | os.PathLike[str], *, grid: int = 2**16, overwrite: bool = False) -> None:
+        """Write all segments to one small Parquet file; `rainproof.load` reads them to the last bit.
+
+        Labels must be text, finite numbers, bools or None. The parameters are those of `Sample.save`.
+        """
+        save_table(self, path, grid, overwrite=overwrite)
 
     def __getitem__(self, key: Any) -> Sample:
         if key not in self.counts:

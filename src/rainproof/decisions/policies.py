@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -15,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats, available_threads, freeze, run_in_threads
 from rainproof.core.cells import LARGEST_GRID, Rounding, check_grid, check_rounding, split
 from rainproof.core.door import ColumnNames, as_probabilities, check_aligned, explain_probabilities, refuse_masked
-from rainproof.core.files import check_document, read_json, write_atomic
+from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
@@ -228,7 +225,7 @@ _NONE = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
-class RoundingPolicy(Result):
+class RoundingPolicy(Saved, Result):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
     Acting on the raw probabilities can lose a lot in hindsight, however well they are calibrated. The expected loss of
@@ -393,21 +390,12 @@ class RoundingPolicy(Result):
         shares[rows, self._choices[np.minimum(cell + 1, self.grid)]] += up
         return shares
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy as JSON, completely or not at all; `load_policy` reads it."""
-        write_atomic(Path(path), json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n")
-
     def to_dict(self) -> dict[str, Any]:
         """Return the policy in built-in types, ready for JSON; `from_dict` reads it."""
-        document = {
-            "format": "rainproof policy",
-            "version": _VERSION,
-            "grid": self.grid,
-            "rounding": self.rounding,
-            "seed": self.seed,
-            "task": self.task.to_dict(),
-        }
-        return document if self.recalibration is None else document | {"recalibration": self.recalibration.to_dict()}
+        content = {"grid": self.grid, "rounding": self.rounding, "seed": self.seed, "task": self.task.to_dict()}
+        if self.recalibration is not None:
+            content["recalibration"] = self.recalibration.to_dict()
+        return document("policy", _VERSION, content)
 
     @classmethod
     def from_dict(cls, data: Any) -> RoundingPolicy:
@@ -486,33 +474,6 @@ class RoundingPolicy(Result):
         if len(array) != n:
             raise InputError(f"p and ids must have the same length; they have {n:,} and {len(array):,}")
         return array if self.rounding == "soft" else None
-
-
-def load_policy(path: str | os.PathLike[str]) -> RoundingPolicy:
-    """Read a policy that `RoundingPolicy.save` wrote.
-
-    Explained in docs/guide/policy.md.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The JSON file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not JSON, or is not a policy of a version that this rainproof reads.
-
-    Examples
-    --------
-    >>> import rainproof, tempfile
-    >>> policy = rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.35), 32)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     policy.save(f"{folder}/policy.json")
-    ...     rainproof.load_policy(f"{folder}/policy.json") == policy
-    True
-    """
-    return read_json(path, "policy", lambda data, _: RoundingPolicy.from_dict(data))
 
 
 def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, recalibration: PiecewiseMap | None) -> int:

@@ -134,7 +134,7 @@ def monitor(
     Parameters
     ----------
     samples : mapping of str to Sample, or sequence of (str, Sample)
-        A compressed sample for each period, by label, in order of time, all on one grid (see `load_samples`).
+        A compressed sample for each period, by label, in order of time, all on one grid (see `load`).
     window : int
         The number of periods that each window merges for SCDL.
     confidence_level : float

@@ -47,6 +47,8 @@ class Dialect:
     folds: bool = False  # whether comparisons are decided by statistics that leave NaN out
     text: Callable[[str], str] = _doubled  # a text as a literal
     is_text: str | None = None  # where a column of numbers may hold text, which a cast would convert
+    as_text: str = "CAST({} AS VARCHAR(4000))"
+    is_whole: str | None = None  # where booleans are integers: whether a value is one
 
     def identifier(self, *parts: str) -> str:
         """Quote a name."""
@@ -103,15 +105,29 @@ DIALECTS = {
     dialect.name: dialect
     for dialect in (
         Dialect(name="ansi", text=_common),
-        Dialect(name="duckdb", is_nan="ISNAN({})", folds=True),
-        Dialect(name="postgresql", is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)", text=_escaped),
-        Dialect(name="spark", quote="`", double="CAST({} AS DOUBLE)", is_nan="ISNAN({})", text=_hexadecimal),
+        Dialect(name="duckdb", is_nan="ISNAN({})", folds=True, as_text="CAST({} AS VARCHAR)"),
+        Dialect(
+            name="postgresql",
+            is_nan="{} = CAST('NaN' AS DOUBLE PRECISION)",
+            text=_escaped,
+            as_text="CAST({} AS TEXT)",
+        ),
+        Dialect(
+            name="spark",
+            quote="`",
+            double="CAST({} AS DOUBLE)",
+            is_nan="ISNAN({})",
+            text=_hexadecimal,
+            as_text="CAST({} AS STRING)",
+        ),
         Dialect(
             name="sqlite",
             double="CAST({} AS REAL)",
             floor="CAST({} AS INTEGER)",  # rounds towards zero; not every build has FLOOR
             is_nan=None,
             is_text="TYPEOF({}) IN ('text', 'blob')",
+            as_text="CAST({} AS TEXT)",
+            is_whole="TYPEOF({}) = 'integer'",
         ),
     )
 }

@@ -22,6 +22,7 @@ from rainproof.plots.style import (
     GREEN,
     GREY,
     HEADROOM,
+    LEAST,
     ORANGE,
     PALE,
     RARE,
@@ -30,13 +31,14 @@ from rainproof.plots.style import (
     grid_axis,
     legend,
     log_axis,
+    logit_points,
+    net_benefit_axes,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
 _POINTS = 1 << 12  # of a curve that is drawn: more than there are pixels
 
 
@@ -73,7 +75,7 @@ def regret(
     for k, threshold in enumerate(thresholds):
         ax.axvline(threshold, color=GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
     ax.set(xlim=(0, 1), xlabel="threshold", ylabel="regret per row")
-    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, _LEAST))
+    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, LEAST))
     ax.set_title("Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}")
     legend(ax, "upper left", ncols=2)
     return ax
@@ -97,10 +99,8 @@ def decision_curve(curve: DecisionCurve, ax: Axes | None = None) -> Axes:
     ax.plot(curve.threshold, curve.forecast, color=BLUE, linewidth=1.5, label="forecast")
     ax.plot(curve.threshold, curve.always, color=ORANGE, linestyle="--", linewidth=1.5, label="always act")
     ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="never act")
-    top = max(float(curve.best.max()), _LEAST)
-    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top), xlabel="threshold", ylabel="net benefit per row")
-    ax.set_title("Decision curve" if curve.grid is None else f"Decision curve, rounded to 1/{curve.grid}")
-    legend(ax, "upper right")
+    rounded = "" if curve.grid is None else f", rounded to 1/{curve.grid}"
+    net_benefit_axes(ax, max(float(curve.best.max()), LEAST), f"Decision curve{rounded}")
     return ax
 
 
@@ -136,7 +136,7 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
             ax.plot(at, curve(at), marker=marker, color=color, linestyle="none", clip_on=False, label=label)
     last = float(curve.edges[1:][curve.only.any(axis=0)].max(initial=0.0))  # beyond it both forecasts say the same
     ax.set(xlim=(0, min(1.0, 1.05 * last) or 1.0), xlabel="threshold", ylabel="loss per row")
-    low, high = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + _LEAST)
+    low, high = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + LEAST)
     ax.set_ylim(low - 0.05 * (high - low), high + (HEADROOM - 0.9) * (high - low))
     ax.set_title("Switching to the new forecast")
     legend(ax, "upper left")
@@ -166,7 +166,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     rarer = min(curve.event_rate, 1 - curve.event_rate)
     rare = 0 < rarer < RARE
     # On a logit axis the pieces are not straight: points in between.
-    between = 1 / (1 + np.exp(np.linspace(40, -40, 2001))) if rare else np.zeros(0)
+    between = logit_points(40, 2001) if rare else np.zeros(0)
     points = len(curve.threshold)
     shown = np.append(np.arange(0, points - 1, 1 + points // _POINTS), points - 1)
     threshold = np.concatenate([curve.threshold[shown], between])
@@ -185,7 +185,7 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
         ax.set_xlim((rarer / 100, 0.5) if curve.event_rate < 0.5 else (0.5, 1 - rarer / 100))
     else:
         ax.set_xlim(0, 1)
-    top = float(curve.value_perfect.max()) or _LEAST
+    top = float(curve.value_perfect.max()) or LEAST
     ax.set(ylim=(-0.5 * top, 1.65 * top), xlabel="threshold", ylabel="value per row, beside no forecast")
     ax.set_title(
         "Value of the forecast" if value.grid is None else f"Value of the forecast, compressed to 1/{value.grid}"
@@ -268,7 +268,7 @@ def risk_coverage(curve: RiskCoverage, ax: Axes | None = None) -> Axes:
     coverage, risk = np.insert(curve.coverage, 0, 0.0), np.insert(curve.risk, 0, curve.risk[0])
     ax.plot(coverage, risk, color=BLUE, drawstyle="steps-pre", label="answer the most confident first")
     ax.axhline(always, color=GREY, linestyle="--", linewidth=1, label="answer at random, or always")
-    top = max(float(curve.risk.max()), 1e-3)
+    top = max(float(curve.risk.max()), LEAST)
     ax.set(xlim=(0, 1), ylim=(0, 1.35 * top), xlabel="coverage: share answered", ylabel="risk: share of answers wrong")
     ax.set_title(f"Risk and coverage (area {curve.area:.3g})")
     legend(ax, "upper left")

@@ -15,7 +15,22 @@ from rainproof.core.text import percent
 from rainproof.inference.performance import NetBenefit
 from rainproof.plots.curves import forecast_value, regret
 from rainproof.plots.intervals import costs, measures
-from rainproof.plots.style import BLUE, GREEN, GREY, ORANGE, PALE, RARE, VERMILION, as_axes, legend, new_figure, plain
+from rainproof.plots.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    LEAST,
+    ORANGE,
+    PALE,
+    RARE,
+    VERMILION,
+    as_axes,
+    legend,
+    logit_points,
+    net_benefit_axes,
+    new_figure,
+    plain,
+)
 from rainproof.recalibration.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
@@ -115,8 +130,7 @@ def _histogram(ax: Axes, found: Reliability) -> None:
     under.set_label("share of rows")
 
 
-_RARE = 0.05  # with a lower event rate (or one as near to 1) both axes are logit axes
-_BETWEEN = 1 / (1 + np.exp(np.linspace(25, -25, 1001)))  # on logit axes, pieces are not straight
+_BETWEEN = logit_points(25, 1001)  # on logit axes, pieces are not straight
 _SHOWN = 50  # maps of segments
 
 
@@ -138,7 +152,7 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     """
     ax, rates = as_axes(ax), recalibrator._rates
     rarer = 0.5 if rates is None else min(rates.overall, 1 - rates.overall)
-    rare = 0 < rarer < _RARE
+    rare = 0 < rarer < RARE
     diagonal = np.concatenate([[0.0], _BETWEEN, [1.0]])
     ax.plot(diagonal, diagonal, color=GREY, linewidth=1, linestyle="--", label="unchanged")
     for number, own in enumerate(list(recalibrator._maps.values())[:_SHOWN]):
@@ -176,7 +190,6 @@ def _limits(values: Floats) -> tuple[float, float]:
 
 _COLOURS = (BLUE, GREEN, VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
 _LINES: tuple[Any, ...] = ("-", ":", (0, (8, 2)), (0, (1, 3)), (0, (4, 1, 1, 1, 1, 1)), (0, (12, 2, 1, 2)))
-_LEAST = 1e-3
 
 
 def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
@@ -201,10 +214,7 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
         colour, line = _COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)]
         ax.fill_between(found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0)
         ax.plot(found.threshold, found.value[k], color=colour, linestyle=line, linewidth=1.5, label=plain(name))
-    top = max(float(found.value.max()), float(found.treat_all.max()), _LEAST)
-    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top), xlabel="threshold", ylabel="net benefit per row")
-    ax.set_title("Decision curve")
-    legend(ax, "upper right")
+    net_benefit_axes(ax, max(float(found.value.max()), float(found.treat_all.max()), LEAST), "Decision curve")
     return ax
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from rainproof.core.arrays import Floats
 from rainproof.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ Corner = Literal["best", "upper left", "upper right", "lower right"]
 BLUE, ORANGE, GREEN, VERMILION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 GREY, PALE = "0.45", "0.85"
 HEADROOM = 1.35  # height of a panel over its highest point, for the legend
+LEAST = 1e-3  # a curve that is 0 everywhere still needs an axis
 RARE = 0.05  # with a lower event rate (or one as near to 1) probabilities are drawn on a logit axis
 _PLAIN_TICKS = 1 << 12  # finer grids are easier to read as powers of two
 
@@ -60,3 +64,37 @@ def legend(ax: Axes, loc: Corner = "best", ncols: int = 1) -> None:
 def plain(text: str) -> str:
     """Escape dollar signs, which would start a formula."""
     return text.replace("$", r"\$")
+
+
+def net_benefit_axes(ax: Axes, top: float, title: str) -> None:
+    """Label a decision curve, and limit it: far below 0 no curve is of interest."""
+    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.1 * top), xlabel="threshold", ylabel="net benefit per row", title=title)
+    legend(ax, "upper right")
+
+
+def name_rows(ax: Axes, names: list[str], xlabel: str) -> None:
+    """Name the rows from the top, and leave space for the legend below."""
+    ax.set_yticks(np.arange(len(names))[::-1], names)
+    ax.set(xlabel=xlabel, ylim=(-0.7 - 0.25 * len(names), len(names) - 0.3))
+    ax.set_xlim(left=0)
+    ax.grid(axis="x", alpha=0.3)
+
+
+def explain_marks(ax: Axes, marks: dict[str, tuple[str, str]]) -> None:
+    """Explain the marks, after the lines that have names of their own."""
+    for label, (colour, marker) in marks.items():
+        ax.plot([], [], color=colour, marker=marker, linestyle="none", markersize=5, label=label)
+    legend(ax, "lower right")
+
+
+def draw_value(ax: Axes, y: int, value: float, low: float | None, high: float | None, colour: str, marker: str) -> None:
+    """Draw a value in its row, with a line for its interval if it has one."""
+    if low is not None and high is not None:
+        ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
+    ax.plot([value], [y], color=colour, marker=marker, linestyle="none", markersize=5)
+
+
+def logit_points(ends: float, points: int) -> Floats:
+    """Return probabilities evenly spread over logits: on a logit axis, straight pieces are drawn through them."""
+    found: Floats = 1 / (1 + np.exp(np.linspace(ends, -ends, points)))
+    return found

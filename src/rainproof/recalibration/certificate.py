@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from rainproof.core.arrays import Floats, Frozen
+from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows
 from rainproof.inference.guarantees import guarantee
 from rainproof.inference.proofs import gain_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.recalibration.methods import IDENTITY, correction
-from rainproof.recalibration.selection import Division, Folds
+from rainproof.recalibration.selection import Division
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Certificate(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Certificate(Result):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
 
     All losses and gains are shares of what is at stake (a task's best minus its worst payoff), for every decision task
@@ -31,16 +31,16 @@ class Certificate(Shown):
     Attributes
     ----------
     harm_bound : float
-        In the population nobody loses more than this by acting on the recalibrated probabilities in place of the
+        In the population no decision loses more than this by acting on the recalibrated probabilities in place of the
         original ones, in expectation.
     gain_at_least : float
-        In the population somebody gains at least this, in expectation; 0 if the rows prove no gain.
+        In the population there is a decision that gains at least this, in expectation; 0 if the rows prove no gain.
     gain_estimate : float
-        An estimate, without bias, of what that decision maker gains: whom the rows that the map was fitted to name.
+        An estimate, without bias, of the gain of that decision, which the rows that the map was fitted to name.
     harm, gain : float
-        On these rows, exactly: the most that anybody loses, and gains.
+        On these rows, exactly: the most that any decision loses, and gains.
     loss_bound : float
-        In the population nobody who acts on the recalibrated probabilities as they are loses more than this, in
+        In the population no decision that acts on the recalibrated probabilities as they are loses more than this, in
         expectation, compared with any monotone recalibration of them (`guarantee` with ``response="as_is"``).
     confidence_level : float
         Of each of the three bounds by itself.
@@ -63,10 +63,6 @@ class Certificate(Shown):
     n: int
     groups: int | None
     grid: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the certificate in built-in types, ready for JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         gains = (
@@ -128,8 +124,8 @@ _GRID = 1 << 16  # of recalibrated predictions of cells
 _BINS = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class HeldOutRates(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class HeldOutRates(Result):
     """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each bin by itself.
 
     Rows of a bin must be independent for the intervals; where rows come in groups, they are not drawn.
@@ -177,8 +173,8 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
 _FEWEST_IN_SEGMENT = 50  # rows to fit a correction to
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SegmentMap:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class SegmentMap(Result):
     """What is used in one segment, and what is proven of it.
 
     Attributes
@@ -186,12 +182,13 @@ class SegmentMap:
     segment : label, or tuple of labels
         The segment.
     corrected : bool
-        Whether it has a map of its own: rows held out proved that somebody gains by it, beside the map of all rows.
+        Whether it has a map of its own: rows held out proved that a decision gains by it, beside the map of all rows.
     gain_at_least : float
-        In the population of the segment somebody gains at least this by the correction; 0 if none is proven.
+        In the population of the segment there is a decision that gains at least this by the correction; 0 if none is
+        proven.
     harm_bound : float
-        In the population of the segment nobody loses more than this by the map that is used, in place of the original
-        probabilities. For all segments at once, with the confidence of the certificate.
+        In the population of the segment no decision loses more than this by the map that is used, in place of the
+        original probabilities. For all segments at once, with the confidence of the certificate.
     n : int
         The number of rows held out that `harm_bound` is from.
     """
@@ -211,22 +208,17 @@ def correct(
     maps, found = {}, []
     for key, part in segments.items():
         certified, decided = part.held_out
-        own, gain = whole, 0.0
-        if _enough(part.folds) and decided.n:
-            own = correction(whole, part.folds.table())
+        used, gain = whole, 0.0
+        negative, positive = part.weight.sum(axis=(0, 2))
+        if negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0 and decided.n:
+            own = correction(whole, part.table())
             pair = decided._pair(whole(decided.prob), own(decided.prob))
-            _, gain = gain_of_choice(part.folds.pairs(whole, own), pair, 1 - level)
-        if gain > 0:
-            maps[key] = own
-        used = own if gain > 0 else whole
+            _, gain = gain_of_choice(part.pairs(whole, own), pair, 1 - level)
+            if gain > 0:
+                maps[key] = used = own
         harm = 0.0 if used is IDENTITY else _harm(certified, used, 1 - level)
         found.append(SegmentMap(segment=key, corrected=gain > 0, gain_at_least=gain, harm_bound=harm, n=certified.n))
     return maps, tuple(found)
-
-
-def _enough(rows: Folds) -> bool:
-    negative, positive = rows.weight.sum(axis=(0, 2))
-    return bool(negative + positive >= _FEWEST_IN_SEGMENT and negative > 0 and positive > 0)
 
 
 def _harm(held: Sample, used: PiecewiseMap, delta: float) -> float:

@@ -1,141 +1,56 @@
-"""A recalibrator in other places: as JSON with a digest, as SQL, and as an ONNX model."""
+"""A recalibrator in other places: its records as JSON has them, as SQL, and as an ONNX model."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rainproof.core.files import check_document, digest_of
+from rainproof.core.door import is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.errors import InputError, MissingExtraError
 from rainproof.io.sql import Dialect, find_dialect
 from rainproof.recalibration.certificate import Certificate, SegmentMap
-from rainproof.recalibration.methods import METHODS
 from rainproof.recalibration.selection import Candidate
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 
-_VERSION = 1
-_KEYS = ("method", "methods", "by", "map", "candidates", "certificate", "segments", "digest")
 _TYPES = {"float": (float,), "int": (int,), "bool": (bool,), "str": (str,), "int | None": (int, NoneType)}
 
 Record = TypeVar("Record", Candidate, Certificate, SegmentMap)
+Labels = tuple[str | None, ...]
+"""What the labels of a segment say, one for each column."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fitted:
-    """All that a fitted recalibrator knows."""
-
-    method: str
-    methods: str | Sequence[str]
-    by: tuple[str, ...] | None
-    map: PiecewiseMap
-    candidates: tuple[Candidate, ...]
-    certificate: Certificate
-    segments: tuple[SegmentMap, ...]
-    maps: Mapping[Any, PiecewiseMap]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it in built-in types, ready for JSON."""
-        content = {
-            "format": "rainproof recalibrator",
-            "version": _VERSION,
-            "method": self.method,
-            "methods": _names(self.methods),
-            "by": None if self.by is None else list(self.by),
-            "map": self.map.to_dict(),
-            "candidates": list(map(asdict, self.candidates)),
-            "certificate": self.certificate.to_dict(),
-            "segments": [self._segment(segment) for segment in self.segments],
-        }
-        return {**content, "digest": digest_of(content)}
-
-    def _segment(self, segment: SegmentMap) -> dict[str, Any]:
-        key = segment.segment
-        labels = list(key) if self.by is not None and len(self.by) > 1 else [key]
-        for label in labels:
-            check_label(label, "to be stored")
-        own = self.maps.get(key)
-        return {**asdict(segment), "segment": labels, "map": None if own is None else own.to_dict()}
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Fitted:
-        """Read what `to_dict` wrote; refuse what was changed since."""
-        data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
-        try:
-            digest = digest_of({key: value for key, value in data.items() if key != "digest"})
-        except (RecursionError, TypeError, ValueError) as error:
-            raise InputError(f"it is not in types of JSON: {error}") from error
-        if digest != data["digest"]:
-            raise InputError("it is damaged: its digest does not fit its content")
-        by = None if data["by"] is None else tuple(_list(data["by"], "by", str))
-        methods = data["methods"] if data["methods"] == "auto" else _list(data["methods"], "methods", str)
-        for method in (data["method"], *([] if methods == "auto" else methods)):
-            if not isinstance(method, str) or method not in METHODS:
-                raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
-        parts = [_segment_of(part, 0 if by is None else len(by)) for part in _list(data["segments"], "segments", dict)]
-        return cls(
-            method=data["method"],
-            methods=methods,
-            by=by,
-            map=PiecewiseMap.from_dict(data["map"]),
-            candidates=tuple(_record(Candidate, c) for c in _list(data["candidates"], "candidates", dict)),
-            certificate=_record(Certificate, data["certificate"]),
-            segments=tuple(segment for segment, _ in parts),
-            maps={segment.segment: own for segment, own in parts if own is not None},
-        )
-
-
-def as_text(document: Mapping[str, Any]) -> str:
-    """Write a document as JSON, a line for each entry."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _names(methods: str | Sequence[str]) -> str | list[str]:
-    return "auto" if methods == "auto" else [methods] if isinstance(methods, str) else list(methods)
-
-
-def check_label(label: Any, where: str) -> None:
-    """Refuse a label that other programs would not understand."""
-    if not _is_label(label):
-        raise InputError(f"segments must be text, finite numbers, bools or None {where}; one is {label!r}")
-
-
-def _is_label(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
-
-
-def _list(values: Any, name: str, of: type) -> list[Any]:
-    if not isinstance(values, list) or not all(isinstance(value, of) for value in values):
-        raise InputError(f"{name!r} must be a list of {'objects' if of is dict else 'text'}")
+def list_of(values: Any, name: str, kind: type) -> list[Any]:
+    """Return a list of text or of objects, if it is one."""
+    if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+        raise InputError(f"{name!r} must be a list of {'objects' if kind is dict else 'text'}")
     return values
 
 
-def _segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, PiecewiseMap | None]:
+def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, PiecewiseMap | None]:
+    """Read a segment, with its map if it has one."""
     if "map" not in data:
         raise InputError("a segment must have 'map'")
     own = None if data["map"] is None else PiecewiseMap.from_dict(data["map"])
     labels = data.get("segment")
-    if not isinstance(labels, list) or not len(labels) == columns > 0 or not all(map(_is_label, labels)):
+    if not isinstance(labels, list) or not len(labels) == columns > 0 or not all(map(is_plain_label, labels)):
         raise InputError("a segment must have one label for each name in 'by'")
     key = tuple(labels) if columns > 1 else labels[0]
     rest = {name: value for name, value in data.items() if name != "map"}
-    segment = _record(SegmentMap, {**rest, "segment": key})
+    segment = record_of(SegmentMap, {**rest, "segment": key})
     if segment.corrected != (own is not None):
         raise InputError("a segment must have a map if it is corrected, and only then")
     return segment, own
 
 
-def _record(cls: type[Record], data: Any) -> Record:
+def record_of(cls: type[Record], data: Any) -> Record:
     """Make a result from its fields, each of its type."""
     kinds = {field.name: str(field.type) for field in fields(cls)}
     if not isinstance(data, dict) or set(data) != set(kinds):
@@ -146,27 +61,63 @@ def _record(cls: type[Record], data: Any) -> Record:
     return cls(**data)
 
 
-def recalibrated(
-    column: str, dialect: str, whole: PiecewiseMap, maps: Mapping[Any, PiecewiseMap], columns: Sequence[str]
+def as_sql(
+    column: str,
+    dialect: str,
+    whole: PiecewiseMap,
+    maps: Mapping[Labels, PiecewiseMap],
+    others: Sequence[Labels] | None,
+    columns: Sequence[str],
 ) -> str:
-    """Write the maps of segments, which are told by `columns`, and the one of all other rows as one expression."""
+    """Write the maps of segments, which `columns` tell apart, as one expression.
+
+    The segments in `others` use the map of all rows, and those that are in neither get NULL; without `others`, all that
+    have no map of their own use it.
+    """
     spoken = find_dialect(dialect)
     name = spoken.identifier(column)
     value = spoken.double.format(name)
     wrong = [f"{name} IS NULL", spoken.breaks(value, "{0} >= 0 AND {0} <= 1")]
     if spoken.is_text is not None:
         wrong.append(spoken.is_text.format(name))
-    cases = [f"WHEN {_is_segment(key, columns, spoken)} THEN {_tree(own, value, spoken)}" for key, own in maps.items()]
-    return f"CASE WHEN {' OR '.join(wrong)} THEN NULL {' '.join([*cases, 'ELSE'])} {_tree(whole, value, spoken)} END"
+    names, known = list(map(spoken.identifier, columns)), {*maps, *(others or ())}
+
+    def is_one_of(keys: Sequence[Labels]) -> str:
+        if len(keys) > 1:  # halved, as the depth of expressions is limited
+            middle = len(keys) // 2
+            return f"({is_one_of(keys[:middle])} OR {is_one_of(keys[middle:])})"
+        return " AND ".join(_says(name, label, spoken, known) for name, label in zip(names, keys[0], strict=True))
+
+    cases = [f"WHEN {is_one_of([key])} THEN {_tree(own, value, spoken)}" for key, own in maps.items()]
+    rest = _tree(whole, value, spoken)
+    if others is not None:
+        cases += [f"WHEN {is_one_of(others)} THEN {rest}"] if others else []
+        rest = "NULL"
+    return f"CASE WHEN {' OR '.join(wrong)} THEN NULL {' '.join([*cases, 'ELSE'])} {rest} END"
 
 
-def _is_segment(key: Any, columns: Sequence[str], dialect: Dialect) -> str:
-    tests = []
-    for column, label in zip(columns, key if len(columns) > 1 else [key], strict=True):
-        check_label(label, "in SQL")
-        name = dialect.identifier(column)
-        tests.append(f"{name} IS NULL" if label is None else f"{name} = {dialect.literal(label)}")
-    return " AND ".join(tests)
+def _says(name: str, label: str | None, dialect: Dialect, known: set[Labels]) -> str:
+    """Write that a column of any type says this label, in all spellings of engines for what is the same."""
+    if label is None:
+        return f"{name} IS NULL"
+    written = [label]
+    if label in ("True", "False"):
+        written += [label.lower(), label.upper()]
+    digits = label.removeprefix("-")
+    if digits.isdecimal() and (digits == "0" or digits[0] != "0"):
+        sign, power, short = label[: -len(digits)], len(digits) - 1, digits.rstrip("0")
+        written.append(f"{label}.0")
+        if power >= _FIRST_POWER:
+            mantissa = f"{sign}{short[0]}.{short[1:] or '0'}"
+            written += [f"{mantissa}E{power}", f"{mantissa}e+{power:02}", f"{mantissa.removesuffix('.0')}e+{power:02}"]
+    test = f"{dialect.as_text.format(name)} IN ({', '.join(map(dialect.literal, written))})"
+    bit = {"True": "1", "False": "0"}.get(label)
+    if bit is None or dialect.is_whole is None or any(bit in key for key in known):
+        return test
+    return f"({test} OR {dialect.is_whole.format(name)} AND {name} = {bit})"
+
+
+_FIRST_POWER = 7  # of ten from which engines write doubles with an exponent, each in its way
 
 
 def _tree(pieces: PiecewiseMap, value: str, dialect: Dialect) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -12,62 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
 from rainproof.core.door import ColumnNames, as_rows
-from rainproof.core.files import check_document, digest_of, read_json, write_atomic
-from rainproof.core.result import Shown
+from rainproof.core.files import Saved, check_document, document
 from rainproof.errors import InputError
 from rainproof.inference.resampling import Seed, as_seed
 from rainproof.recalibration._online import Walk
-from rainproof.recalibration.export import as_text
 
 _VERSION = 1
 _COUNTS = ("seed", "coins", "n", "events")
 _TABLES = ("bias", "margin", "number")
-_KEYS = ("grid", "grows", *_COUNTS, *_TABLES, "open", "waiting", "digest")
+_KEYS = ("grid", "grows", *_COUNTS, *_TABLES, "open", "waiting")
 
 Id = str | int
 Point = tuple[int, int, bool]  # its number, the grid, and whether a coin chose it
-
-
-def state_document(kind: str, walk: Walk, opened: Point | None, waiting: dict[Id, Point]) -> dict[str, Any]:
-    """Return everything in built-in types."""
-    content = {
-        "format": f"rainproof {kind}",
-        "version": _VERSION,
-        "grid": walk.grid,
-        "grows": bool(walk.grows),
-        **{name: getattr(walk, name) for name in _COUNTS},
-        **{name: getattr(walk, name).tolist() for name in _TABLES},
-        "open": None if opened is None else list(opened),
-        "waiting": [[name, *point] for name, point in waiting.items()],
-    }
-    return {**content, "digest": digest_of(content)}
-
-
-def read_state(kind: str, data: Any) -> tuple[Walk, Point | None, dict[Id, Point]]:
-    """Check a document and return the state."""
-    data = check_document(data, kind, version=_VERSION, keys=_KEYS)
-    try:
-        digest = digest_of({key: value for key, value in data.items() if key != "digest"})
-    except (RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"it is not in types of JSON: {error}") from error
-    if digest != data["digest"]:
-        raise InputError("it is damaged: its digest does not fit its content")
-    grid = data["grid"]
-    if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1) or not isinstance(data["grows"], bool):
-        raise InputError("'grid' must be a power of two and 'grows' true or false")
-    for name in _COUNTS:
-        if not _whole(data[name], 0, 2**64 - 1 if name == "seed" else 2**63 - 1):
-            raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
-    walk = Walk(grid, data["grows"], data["seed"])
-    bias, margin = (_table(data, name, grid, np.float64) for name in ("bias", "margin"))
-    walk.restore(data["coins"], data["n"], data["events"], bias, margin, _table(data, "number", grid, np.int64))
-    opened = data["open"]
-    if not isinstance(data["waiting"], list):
-        raise InputError("'waiting' must be a list")
-    waiting = {_id(entry): _point(entry[1:], grid) for entry in data["waiting"]}
-    if len(waiting) < len(data["waiting"]):
-        raise InputError("'waiting' must not have an id twice")
-    return walk, None if opened is None else _point(opened, grid), waiting
 
 
 def _whole(value: Any, low: int, high: int) -> bool:
@@ -106,8 +60,8 @@ _NO_BASE = np.zeros(0)
 _NAMES = ColumnNames(label="y", prob="p")
 
 
-class _Online(Shown):
-    """What both have in common: predictions that wait for their outcomes, and the state as a file."""
+class _Online(Saved):
+    """What both have in common: predictions that wait for their outcomes, and the state, which can be saved."""
 
     _kind: str
     _walk: Walk
@@ -174,30 +128,40 @@ class _Online(Shown):
             raise InputError(f"id must be that of a prediction that waits for its outcome; {id!r} is not")
         return found
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state as JSON, completely or not at all; `load` continues from it as if nothing had happened."""
-        write_atomic(Path(path), as_text(self.to_dict()))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, is damaged, or holds something else.
-        """
-        return read_json(path, cls._kind, lambda data, _: cls.from_dict(data))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the state in built-in types, ready for JSON."""
-        return state_document(self._kind, self._walk, self._open, self._waiting)
+        walk = self._walk
+        content = {
+            "grid": walk.grid,
+            "grows": bool(walk.grows),
+            **{name: getattr(walk, name) for name in _COUNTS},
+            **{name: getattr(walk, name).tolist() for name in _TABLES},
+            "open": None if self._open is None else list(self._open),
+            "waiting": [[name, *point] for name, point in self._waiting.items()],
+        }
+        return document(self._kind, _VERSION, content)
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """Read what `to_dict` wrote."""
+        """Read what `to_dict` wrote; anything that was changed is refused."""
+        data = check_document(data, cls._kind, version=_VERSION, keys=_KEYS)
+        grid = data["grid"]
+        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1) or not isinstance(data["grows"], bool):
+            raise InputError("'grid' must be a power of two and 'grows' true or false")
+        for name in _COUNTS:
+            if not _whole(data[name], 0, 2**64 - 1 if name == "seed" else 2**63 - 1):
+                raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
+        if not isinstance(data["waiting"], list):
+            raise InputError("'waiting' must be a list")
         made = cls.__new__(cls)
-        made._walk, made._open, made._waiting = read_state(cls._kind, data)
+        made._walk = Walk(grid, data["grows"], data["seed"])
+        bias, margin = (_table(data, name, grid, np.float64) for name in ("bias", "margin"))
+        number = _table(data, "number", grid, np.int64)
+        made._walk.restore(data["coins"], data["n"], data["events"], bias, margin, number)
+        made._open = None if data["open"] is None else _point(data["open"], grid)
+        made._waiting = {_id(entry): _point(entry[1:], grid) for entry in data["waiting"]}
+        if len(made._waiting) < len(data["waiting"]):
+            raise InputError("'waiting' must not have an id twice")
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -212,8 +176,8 @@ class OnlineRecalibrator(_Online):
 
     It stands between a model and those who use its predictions. Each prediction is moved to a nearby point of a grid
     that has not been too low or too high so far; each outcome is counted at the point that was predicted. Nothing is
-    assumed about the outcomes or the model: they may drift, flip, or be chosen by somebody who knows the method, its
-    state and the model. That person must not know the coins.
+    assumed about the outcomes or the model: they may drift, flip, or be chosen by an adversary who knows the method,
+    its state and the model. The adversary must not know the coins.
 
     Parameters
     ----------

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import check_aligned, named_columns, rows_by_segment
-from rainproof.core.files import read_json, write_atomic
+from rainproof.core.door import check_aligned, check_label, named_columns, rows_by_segment, spelled_key
+from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
-from rainproof.core.result import Shown
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
+from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError
 from rainproof.inference.resampling import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
-from rainproof.recalibration.export import Fitted, as_onnx, as_text, columns_of, recalibrated
+from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, record_of, segment_of
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.selection import (
-    Candidate,
-    Division,
-    cannot_fit,
-    choose,
-    compared,
-    divide,
-    read_rows,
-)
+from rainproof.recalibration.selection import Candidate, Division, cannot_fit, choose, compared, divide, read_rows
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -39,8 +29,11 @@ if TYPE_CHECKING:
     from rainproof.plots import Axes
 
 
+_VERSION = 1
+_KEYS = ("method", "methods", "by", "map", "candidates", "certificate", "segments")
 _SHOWN = 12  # segments
 _WIDEST = 40  # characters of a segment's name
+_NAMED = 3  # segments in a message
 
 
 def choice(method: str, candidates: Sequence[Candidate]) -> str:
@@ -51,7 +44,7 @@ def choice(method: str, candidates: Sequence[Candidate]) -> str:
         return f"Method {method!r}, the only one that was tried."
     return (
         f"Method {method!r}: the first whose shortfall is within one standard error of the smallest one. The "
-        "shortfall is the most that any decision maker loses by a method's map in place of another's, as a share of "
+        "shortfall is the most that any decision loses by a method's map in place of another's, as a share of "
         "what is at stake; an estimate by cross-validation."
     )
 
@@ -106,12 +99,12 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     return "".join(f"{line}\n" for line in aligned([head, *rows], left=1))
 
 
-class Recalibrator(Shown):
-    """Recalibrate predicted probabilities, by the method that serves the worst-off decision maker best.
+class Recalibrator(Saved):
+    """Recalibrate predicted probabilities, by the method that serves the decision best that loses most by it.
 
     `fit` tries several methods by cross-validation and takes the one whose map leaves the smallest loss to the decision
-    maker who loses most by it, among all decision tasks. A quarter of the rows is kept aside: the certificate is proven
-    on them.
+    that loses most by it, among all decision tasks. A quarter of the rows is kept aside: the certificate is proven on
+    them.
 
     Parameters
     ----------
@@ -170,7 +163,7 @@ class Recalibrator(Shown):
     certificate_: Certificate
     segments_: tuple[SegmentMap, ...]
     _by: tuple[str, ...] | None
-    _maps: dict[Any, PiecewiseMap]
+    _maps: dict[tuple[str | None, ...], PiecewiseMap]  # of segments, by what their labels say
     _rates: HeldOutRates | None = None
 
     def __init__(
@@ -222,8 +215,8 @@ class Recalibrator(Shown):
             The group of each row (patient, site, day): rows of a group may depend on each other, groups must be
             independent. They are fitted or held out as a whole.
         by : array_like of shape (n,), or mapping of names to such, optional
-            The segment of each row. A segment gets a map of its own only where rows held out prove that somebody gains
-            by it.
+            The segment of each row. A segment gets a map of its own only where rows held out prove that a decision
+            gains by it.
 
         Returns
         -------
@@ -247,21 +240,28 @@ class Recalibrator(Shown):
             self._by, self._maps, self._rates = by, {}, None
             return None
         whole, segments = divide(rows, rng)
-        candidates = compared(whole.folds, methods)
+        _check_segments(segments)
+        candidates = compared(whole, methods)
         method = choose(candidates).method
-        found = METHODS[method](whole.folds.table())
+        found = METHODS[method](whole.table())
         maps, judged = correct(found, segments, level)
         held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
         same = method == "none" and not maps
-        chooser = None if same else whole.folds.pairs(IDENTITY, found)
+        chooser = None if same else whole.pairs(IDENTITY, found)
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
         self.certificate_ = certify(held or [(whole.held_out[0], found)], chooser, level)
         self.candidates_, self.method_, self.map_ = candidates, method, found
-        self._by, self._maps, self.segments_ = by, maps, judged
+        self._by, self._maps, self.segments_ = by, {spelled_key(key): own for key, own in maps.items()}, judged
         self._rates = held_out_rates(whole.held_out[0], level)
         return whole
 
-    def predict(self, p: ArrayLike, *, by: ArrayLike | Mapping[str, ArrayLike] | None = None) -> Floats:
+    def predict(
+        self,
+        p: ArrayLike,
+        *,
+        by: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        unseen: Literal["error", "pooled"] = "error",
+    ) -> Floats:
         """Return the recalibrated probabilities.
 
         Parameters
@@ -269,10 +269,14 @@ class Recalibrator(Shown):
         p : array_like of shape (n,)
             Probabilities, in [0, 1].
         by : array_like of shape (n,), or mapping of names to such, optional
-            The segment of each row, if it was fitted with segments. Segments that were not seen then, or have no map of
-            their own, use the map of all rows.
+            The segment of each row, if it was fitted with segments. What a label says counts, not its type: 1, 1.0 and
+            "1" are one segment; True, "True" and "true" are another. Segments without a map of their own use the map
+            of all rows.
+        unseen : {"error", "pooled"}
+            What to do with segments that were not seen by `fit`: refuse them, or use the map of all rows.
         """
         self._check_fitted()
+        _check_unseen(unseen)
         if (by is None) != (self._by is None):
             raise InputError(
                 "by is missing: the map was fitted with segments" if by is None else "by was not given to fit"
@@ -286,15 +290,24 @@ class Recalibrator(Shown):
         names, places = rows_by_segment(by, len(prob))
         if names != self._by:
             raise InputError(f"by must name {', '.join(self._by or ())}; it names {', '.join(names)}")
+        new = self._unseen(places) if unseen == "error" else {}
+        if new:
+            raise InputError(f"{unseen_text(new)}: unseen='pooled' uses the map of all rows for them")
         return self._predict(prob, places)
 
     def _predict(self, prob: NDArray[Any], places: Mapping[Any, Ints]) -> Floats:
         """Return the values at predictions that were checked already, given the rows of each segment."""
         value = self.map_.apply(prob)
         for key, at in places.items():
-            if key in self._maps:
-                value[at] = self._maps[key].apply(prob[at])
+            own = self._maps.get(spelled_key(key))
+            if own is not None:
+                value[at] = own.apply(prob[at])
         return value
+
+    def _unseen(self, places: Mapping[Any, Ints]) -> dict[Any, int]:
+        """The segments that the map has not seen, with their numbers of rows; where nothing was fitted, none is new."""
+        seen = {spelled_key(segment.segment) for segment in self.segments_}
+        return {key: len(at) for key, at in places.items() if seen and spelled_key(key) not in seen}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the map into axes (default: new ones) and return them; see `rainproof.plots.recalibration`."""
@@ -304,7 +317,12 @@ class Recalibrator(Shown):
         return recalibration(self, ax)
 
     def to_sql(
-        self, p: str, *, by: str | Sequence[str] | Mapping[str, str] | None = None, dialect: str = "ansi"
+        self,
+        p: str,
+        *,
+        by: str | Sequence[str] | Mapping[str, str] | None = None,
+        dialect: str = "ansi",
+        unseen: Literal["error", "pooled"] = "error",
     ) -> str:
         """Return an SQL expression that gives the same bits as `predict`, whatever engine computes it.
 
@@ -314,14 +332,17 @@ class Recalibrator(Shown):
             The column of probabilities.
         by : str, sequence of str, or mapping of names to str, optional
             The columns of the segments, if it was fitted with segments: in the order of the names that were given to
-            `fit`, or by those names. A label None stands for NULL; other segments use the map of all rows.
+            `fit`, or by those names. They may be text, integers, doubles or booleans: as in `predict`, what a label
+            says counts. A label None stands for NULL.
         dialect : {"ansi", "duckdb", "postgresql", "spark", "sqlite"}
             How the engine spells what is needed.
+        unseen : {"error", "pooled"}
+            What segments get that were not seen by `fit`: NULL, or the value of the map of all rows.
 
         Returns
         -------
         str
-            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text).
+            NULL for a `p` that is NULL, NaN or not in [0, 1] (in SQLite, also for text), and for an unseen segment.
 
         Notes
         -----
@@ -336,7 +357,12 @@ class Recalibrator(Shown):
         SELECT CASE WHEN "p" IS NULL OR NOT (CAST("p" AS REAL) >= 0 AND CAST("p" AS REAL) <= 1) OR ... FROM forecasts
         """
         self._check_fitted()
-        return recalibrated(p, dialect, self.map_, self._maps, columns_of(by, self._by or ()))
+        _check_unseen(unseen)
+        for segment in self.segments_:
+            _labels(segment.segment, "in SQL")
+        seen = [spelled_key(segment.segment) for segment in self.segments_]
+        others = [key for key in seen if key not in self._maps] if seen and unseen == "error" else None
+        return as_sql(p, dialect, self.map_, self._maps, others, columns_of(by, self._by or ()))
 
     def to_onnx(self) -> ModelProto:
         """Return the map as an ONNX model: doubles "p" of shape (n,) to doubles "probability" of the same shape.
@@ -362,38 +388,48 @@ class Recalibrator(Shown):
             raise InputError("to_onnx needs a map without segments: fit one for each segment, or use to_sql")
         return as_onnx(self.map_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted map as JSON, completely or not at all; `load_recalibrator` reads it.
-
-        Segments are stored if their labels are text, finite numbers, bools or None.
-        """
-        write_atomic(Path(path), as_text(self.to_dict()))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted map, the table it was chosen from and its certificate in built-in types, ready for JSON.
 
-        `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed.
+        `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed. The labels of segments
+        must be text, finite numbers, bools or None.
         """
         self._check_fitted()
-        return Fitted(
-            method=self.method_,
-            methods=self.methods,
-            by=self._by,
-            map=self.map_,
-            candidates=self.candidates_,
-            certificate=self.certificate_,
-            segments=self.segments_,
-            maps=self._maps,
-        ).to_dict()
+        one = isinstance(self.methods, str) and self.methods != "auto"
+        segments = []
+        for segment in self.segments_:
+            own = self._maps.get(spelled_key(segment.segment))
+            labels = {"segment": _labels(segment.segment, "to be stored"), "map": own and own.to_dict()}
+            segments.append(segment.to_dict() | labels)
+        content = {
+            "method": self.method_,
+            "methods": [self.methods] if one else "auto" if self.methods == "auto" else list(self.methods),
+            "by": None if self._by is None else list(self._by),
+            "map": self.map_.to_dict(),
+            "candidates": [candidate.to_dict() for candidate in self.candidates_],
+            "certificate": self.certificate_.to_dict(),
+            "segments": segments,
+        }
+        return document("recalibrator", _VERSION, content)
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
         """Read what `to_dict` wrote; anything that was changed is refused."""
-        fitted = Fitted.from_dict(data)
-        found = cls(fitted.methods, confidence_level=fitted.certificate.confidence_level)
-        found.method_, found.map_, found.candidates_ = fitted.method, fitted.map, fitted.candidates
-        found.certificate_, found.segments_ = fitted.certificate, fitted.segments
-        found._by, found._maps = fitted.by, dict(fitted.maps)
+        data = check_document(data, "recalibrator", version=_VERSION, keys=_KEYS)
+        by = None if data["by"] is None else tuple(list_of(data["by"], "by", str))
+        methods = data["methods"] if data["methods"] == "auto" else list_of(data["methods"], "methods", str)
+        for method in (data["method"], *([] if methods == "auto" else methods)):
+            if not isinstance(method, str) or method not in METHODS:
+                raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
+        columns = 0 if by is None else len(by)
+        segments = [segment_of(part, columns) for part in list_of(data["segments"], "segments", dict)]
+        _check_segments(segment.segment for segment, _ in segments)
+        certificate = record_of(Certificate, data["certificate"])
+        found = cls(methods, confidence_level=certificate.confidence_level)
+        found.method_, found.map_, found.certificate_ = data["method"], PiecewiseMap.from_dict(data["map"]), certificate
+        found.candidates_ = tuple(record_of(Candidate, one) for one in list_of(data["candidates"], "candidates", dict))
+        found.segments_ = tuple(segment for segment, _ in segments)
+        found._by, found._maps = by, {spelled_key(segment.segment): own for segment, own in segments if own is not None}
         return found
 
     def _check_fitted(self) -> None:
@@ -416,40 +452,32 @@ class Recalibrator(Shown):
         return "\n\n".join(part.rstrip() for part in parts if part)
 
 
-def load_recalibrator(path: str | os.PathLike[str]) -> Recalibrator:
-    """Read a recalibrator that `Recalibrator.save` wrote: it predicts the same to the last bit.
-
-    Explained in docs/guide/recalibration.md.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The JSON file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not a recalibrator of a version that this rainproof reads, or was changed in any
-        way since it was written.
-
-    Examples
-    --------
-    >>> import rainproof, tempfile
-    >>> r = rainproof.Recalibrator(rng=0).fit([0.2, 0.4, 0.6, 0.8] * 50, [0, 0, 0, 1] * 50)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     r.save(f"{folder}/map.json")
-    ...     again = rainproof.load_recalibrator(f"{folder}/map.json")
-    >>> again.predict([0.1, 0.7]).tolist() == r.predict([0.1, 0.7]).tolist(), again.certificate_ == r.certificate_
-    (True, True)
-    """
-    return read_json(path, "recalibrator", _as_written)
+def unseen_text(new: Mapping[Any, int]) -> str:
+    """Say which segments are new, given the number of rows of each."""
+    some = ", ".join(_name(key) for key in list(new)[:_NAMED]) + (", ..." if len(new) > _NAMED else "")
+    return f"by has {rows_text(sum(new.values()))} of segments that the map has not seen ({some})"
 
 
-def _as_written(data: Any, raw: bytes) -> Recalibrator:
-    found = Recalibrator.from_dict(data)
-    if as_text(found.to_dict()).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
-        raise InputError("it is damaged: it is not as Recalibrator.save wrote it")
-    return found
+def _labels(key: Any, where: str) -> list[Any]:
+    """Return the labels of a segment, one for each column, if other programs understand them."""
+    labels = list(key) if isinstance(key, tuple) else [key]
+    for label in labels:
+        check_label(label, where)
+    return labels
+
+
+def _check_segments(keys: Iterable[Any]) -> None:
+    """Refuse labels that say the same, such as 1 and "1": no other program could tell their segments apart."""
+    seen: dict[Any, Any] = {}
+    for key in keys:
+        other = seen.setdefault(spelled_key(key), key)
+        if other is not key:
+            raise InputError(f"by must spell each segment in one way; {other!r} and {key!r} mean the same")
+
+
+def _check_unseen(unseen: str) -> None:
+    if unseen not in ("error", "pooled"):
+        raise InputError(f"unseen must be 'error' or 'pooled'; it is {unseen!r}")
 
 
 def _check_methods(methods: Literal["auto"] | str | Sequence[str]) -> list[str]:

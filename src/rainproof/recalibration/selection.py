@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from rainproof.core.curve import envelope
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, Rows
 from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
@@ -27,20 +28,23 @@ _ENTRIES = 1 << 15  # of a table; with more rows, neighbouring predictions are p
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Folds:
-    """What maps are fitted to: predictions in increasing order, with the rows of each fold by outcome.
+class Division:
+    """Rows divided at random: those that maps are fitted to, as a table, and those held out for each proof.
 
     Attributes
     ----------
     prob : ndarray of shape (k,)
-        Distinct predictions; the means of neighbouring ones where there are very many.
+        Distinct predictions in increasing order; the means of neighbouring ones where there are very many.
     weight : ndarray of shape (folds, 2, k)
         How many rows of each fold have them, without the event and with it. Unequal weights are scaled to the effective
         number of rows.
+    held_out : tuple of Sample
+        The rows that no map is fitted to.
     """
 
     prob: Floats
     weight: Floats
+    held_out: tuple[Sample, ...]
 
     def pairs(self, old: PiecewiseMap, new: PiecewiseMap) -> Sample:
         """The rows with the predictions of two maps; the weights need not be exact, as nothing is proven on them."""
@@ -56,13 +60,6 @@ class Folds:
         negative, positive = self.weight[folds].sum(axis=0)
         some = negative + positive > 0
         return DistinctTable(self.prob[some], negative[some], positive[some])
-
-
-class Division(NamedTuple):
-    """Rows divided at random: those that maps are fitted to, and those held out for each proof."""
-
-    folds: Folds
-    held_out: tuple[Sample, ...]
 
 
 def read_rows(
@@ -119,12 +116,15 @@ def divide(rows: Sample | Segments, rng: np.random.Generator) -> tuple[Division,
     def divided(at: Ints) -> Division:
         at = at if weight is None else at[weight[at] > 0]
         held_out = tuple(sample._at(at[part[at] == number]) for number in range(FOLDS, FOLDS + proofs))
-        return Division(_pooled(sample._at(used := at[part[at] < FOLDS]), part[used]), held_out)
+        used = at[part[at] < FOLDS]
+        prob, table = _pooled(sample._at(used), part[used])
+        return Division(prob=prob, weight=table, held_out=held_out)
 
     return divided(np.arange(len(part))), {key: divided(at) for key, at in places.items()}
 
 
-def _pooled(sample: Sample, part: Ints) -> Folds:
+def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats]:
+    """Return the predictions of a sample, pooled where there are very many, and the table of its folds."""
     prob, event = sample.prob, sample.event
     order = np.argsort(prob)
     ordered = prob[order]
@@ -139,7 +139,7 @@ def _pooled(sample: Sample, part: Ints) -> Folds:
     slot = (part[order] * 2 + event[order]) * size + entry
     table: Floats = np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
     mean = np.bincount(entry, share * ordered) / np.bincount(entry, share)
-    return Folds(prob=mean, weight=table)
+    return mean, table
 
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
@@ -149,25 +149,25 @@ def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Div
     table[:, cells.slot & 1, entry] = numbers[:FOLDS]
     middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
     held_out = tuple(sample._thinned(counts) for counts in numbers[FOLDS:])
-    return Division(Folds(prob=middle, weight=table), held_out)
+    return Division(prob=middle, weight=table, held_out=held_out)
 
 
 def _merged(parts: Sequence[Division]) -> Division:
     """All segments together."""
     if len(parts) == 1:
         return parts[0]
-    prob, at = np.unique(np.concatenate([part.folds.prob for part in parts]), return_inverse=True)
-    held_out = tuple(map(Sample.join, zip(*(part.held_out for part in parts), strict=True)))
-    together = np.concatenate([part.folds.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
+    prob, at = np.unique(np.concatenate([part.prob for part in parts]), return_inverse=True)
+    held_out = tuple(map(Sample._join, zip(*(part.held_out for part in parts), strict=True)))
+    together = np.concatenate([part.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
     sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(np.float64)
-    return Division(Folds(prob=prob, weight=sums.reshape(FOLDS, 2, -1)), held_out)
+    return Division(prob=prob, weight=sums.reshape(FOLDS, 2, -1), held_out=held_out)
 
 
 _THRESHOLDS = 128  # by method, at which decisions are compared
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Candidate(Result):
     """How well one method did on rows that it was not fitted to.
 
     Attributes
@@ -175,10 +175,10 @@ class Candidate:
     method : str
         Its name.
     shortfall : float
-        The most that any decision maker loses by its map in place of any other candidate's, as a share of the range of
-        their payoffs. An estimate by cross-validation.
+        The most that any decision loses by its map in place of any other candidate's, as a share of what is at stake.
+        An estimate by cross-validation.
     standard_error : float
-        Of the shortfall, for the decision maker who loses most.
+        Of the shortfall, for the decision that loses most.
     brier_score : float
         By cross-validation.
     """
@@ -189,61 +189,59 @@ class Candidate:
     brier_score: float
 
 
-class CrossValidation:
-    """Every method fitted without each fold, and applied to it."""
+def cross_validated(rows: Division, methods: Sequence[str]) -> Floats:
+    """Fit every method without each fold, and apply it to that fold: the values by method, fold and prediction."""
+    value = np.empty((len(methods), FOLDS, len(rows.prob)))
+    for fold in range(FOLDS):
+        table = rows.table(without=fold)
+        for k, method in enumerate(methods):
+            value[k, fold] = METHODS[method](table).apply(rows.prob)
+    return value
 
-    def __init__(self, rows: Folds, methods: list[str]) -> None:
-        self.methods = methods
-        self.weight = rows.weight
-        self.total = float(rows.weight.sum())
-        self.value = np.empty((len(methods), FOLDS, len(rows.prob)))
-        for fold in range(FOLDS):
-            table = rows.table(without=fold)
-            for k, method in enumerate(methods):
-                self.value[k, fold] = METHODS[method](table).apply(rows.prob)
-        some = np.linspace(0, len(rows.prob) - 1, _THRESHOLDS).astype(np.int64)
-        seen = np.unique(self.value[:, :, some])
-        self.threshold = np.concatenate([[0.0], (seen[1:] + seen[:-1]) / 2, [1.0]])
-        self.payoff = np.stack([self._payoff(k) for k in range(len(methods))])
 
-    def _payoff(self, k: int) -> Floats:
-        """The mean payoff at each threshold of acting where one method's value is above it: y minus the threshold."""
-        above = self.threshold.searchsorted(self.value[k])  # as many thresholds are below the value
-        size = len(self.threshold) + 1
-        sums = [np.bincount(above.ravel(), self.weight[:, y].ravel(), size) for y in (0, 1)]
-        negative, positive = (np.cumsum(found[::-1])[::-1][1:] for found in sums)
-        found: Floats = (positive * (1 - self.threshold) - negative * self.threshold) / self.total
-        return found
+def thresholds_between(value: Floats) -> Floats:
+    """Return thresholds that separate some of the values of every method."""
+    some = np.linspace(0, value.shape[2] - 1, _THRESHOLDS).astype(np.int64)
+    seen = np.unique(value[:, :, some])
+    return np.concatenate([[0.0], (seen[1:] + seen[:-1]) / 2, [1.0]])
 
-    def candidate(self, k: int) -> Candidate:
-        """Compare one method with all others."""
+
+def compared(rows: Division, methods: Sequence[str]) -> tuple[Candidate, ...]:
+    """Compare every method with all others, by cross-validation."""
+    value, weight, total = cross_validated(rows, methods), rows.weight, float(rows.weight.sum())
+    threshold = thresholds_between(value)
+    payoff = [_payoff(own, weight, threshold, total) for own in value]
+
+    def candidate(k: int) -> Candidate:
         worst: tuple[float, int, tuple[tuple[float, float], ...]] = (0.0, k, ())
-        for other in range(len(self.methods)):
-            value = np.maximum(self.payoff[other] - self.payoff[k], 0.0)
-            chord = envelope(self.threshold, value)
+        for other in range(len(methods)):
+            chord = envelope(threshold, np.maximum(payoff[other] - payoff[k], 0.0))
             if 2 * chord.value > worst[0]:
                 worst = (2 * chord.value, other, ((chord.mu_a, chord.share), (chord.mu_b, 1 - chord.share)))
-        squares = [(self.value[k] - y) ** 2 * self.weight[:, y] for y in (0, 1)]
-        brier = float(squares[0].sum() + squares[1].sum()) / self.total
-        return Candidate(
-            method=self.methods[k],
-            shortfall=worst[0],
-            standard_error=self._standard_error(k, *worst[1:], worst[0]),
-            brier_score=brier,
-        )
-
-    def _standard_error(self, k: int, other: int, task: tuple[tuple[float, float], ...], mean: float) -> float:
-        square, crossed = 0.0, [(self.value[other] > mu) * 1.0 - (self.value[k] > mu) for mu, _ in task]
+        shortfall, other, task = worst
+        crossed = [(value[other] > mu) * 1.0 - (value[k] > mu) for mu, _ in task]
+        square, brier = 0.0, 0.0
         for y in (0, 1):
             loss = sum(2 * share * (y - mu) * sides for (mu, share), sides in zip(task, crossed, strict=True))
-            square += float((loss**2 * self.weight[:, y]).sum())
-        return float(np.sqrt(max(square / self.total - mean**2, 0.0) / self.total))
+            square += float((loss**2 * weight[:, y]).sum())
+            brier += float(((value[k] - y) ** 2 * weight[:, y]).sum())
+        return Candidate(
+            method=methods[k],
+            shortfall=shortfall,
+            standard_error=float(np.sqrt(max(square / total - shortfall**2, 0.0) / total)),
+            brier_score=brier / total,
+        )
+
+    return tuple(map(candidate, range(len(methods))))
 
 
-def compared(rows: Folds, methods: list[str]) -> tuple[Candidate, ...]:
-    """Compare every method with all others; what that takes in memory is free again."""
-    cross = CrossValidation(rows, methods)
-    return tuple(cross.candidate(k) for k in range(len(methods)))
+def _payoff(value: Floats, weight: Floats, threshold: Floats, total: float) -> Floats:
+    """The mean payoff at each threshold of acting where one method's value is above it: y minus the threshold."""
+    above = threshold.searchsorted(value)  # as many thresholds are below the value
+    sums = [np.bincount(above.ravel(), weight[:, y].ravel(), len(threshold) + 1) for y in (0, 1)]
+    negative, positive = (np.cumsum(found[::-1])[::-1][1:] for found in sums)
+    found: Floats = (positive * (1 - threshold) - negative * threshold) / total
+    return found
 
 
 def choose(candidates: Sequence[Candidate]) -> Candidate:

@@ -16,14 +16,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from rainproof.core.files import check_document, digest_of, locked, read_json, write_atomic, write_errors
+from rainproof.core.files import (
+    as_saved,
+    as_text,
+    check_document,
+    document,
+    locked,
+    read_json,
+    write_atomic,
+    write_errors,
+)
 from rainproof.errors import InputError
 from rainproof.inference.resampling import Seed
-from rainproof.recalibration.export import as_text
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
 
 _VERSION = 1
-_KEYS = ("journal", "asked", "learnt", "recalibrator", "digest")
+_KEYS = ("journal", "asked", "learnt", "recalibrator")
 MOST_LEARNT = 100_000  # ids whose outcome is remembered, so that it can be sent again
 _GRID = 32
 JOURNAL = 10_000  # records after which the state file is written anew
@@ -50,7 +58,7 @@ class Stream:
 
     def _open(self) -> None:
         if self._path.exists():
-            read_json(self._path, "stream", lambda data, _: self._restore(data))
+            read_json(self._path, "stream", as_saved(self._restore))
             self._replay()
             self._journal(self._number - 1).unlink(missing_ok=True)  # a kill may have left it
             return
@@ -137,7 +145,7 @@ class Stream:
     def _turn(self) -> None:
         """Write the state file, and begin a new journal. The state names its journal: a kill in between is no harm."""
         with write_errors(self._path):
-            self._journal(self._number + 1).unlink(missing_ok=True)  # of a state that somebody has replaced
+            self._journal(self._number + 1).unlink(missing_ok=True)  # of a state that was replaced
         self._snapshot(self._number + 1)
         self._end_journal()
         self._journal(self._number).unlink(missing_ok=True)
@@ -151,19 +159,15 @@ class Stream:
     def _snapshot(self, number: int) -> None:
         """Write the state file; it names the journal of what comes after it."""
         content = {
-            "format": "rainproof stream",
-            "version": _VERSION,
             "journal": number,
             "asked": [list(pair) for pair in self._asked.items()],
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        write_atomic(self._path, as_text({**content, "digest": digest_of(content)}))
+        write_atomic(self._path, as_text(document("stream", _VERSION, content)))
 
     def _restore(self, data: Any) -> None:
         data = check_document(data, "stream", version=_VERSION, keys=_KEYS)
-        if digest_of({key: value for key, value in data.items() if key != "digest"}) != data["digest"]:
-            raise InputError("it is damaged: its digest does not fit its content")
         self._number = data["journal"]
         self._asked = dict(data["asked"])
         self._learnt = OrderedDict((name, (p, probability, y)) for name, p, probability, y in data["learnt"])

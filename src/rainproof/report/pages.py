@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 
@@ -12,13 +11,13 @@ from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
+from rainproof.core.files import as_text
 from rainproof.core.result import Interval
 from rainproof.core.text import at_most, finite, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
 from rainproof.decisions.policies import RoundingPolicy
-from rainproof.recalibration.export import as_text
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, percent, table
 
@@ -47,8 +46,8 @@ _NOT_GIVEN = (
 PALE_ROWS = 20  # as charts.js has it
 _FILES = {"map.json": "Recalibration map", "policy.json": "Policy for your decision"}
 _READ_BY = {
-    "map.json": "for rainproof apply and load_recalibrator",
-    "policy.json": "for rainproof decide and load_policy",
+    "map.json": "for rainproof apply and rainproof.load",
+    "policy.json": "for rainproof decide and rainproof.load",
 }
 
 
@@ -113,7 +112,7 @@ def downloads(a: Assessment) -> dict[str, str]:
     if a.task is not None:
         first = a.recalibrator.map_ if a.recalibrator is not None and a.verdict.commands else None
         policy = RoundingPolicy(a.task.task, a.task.grid, recalibration=first)
-        found["policy.json"] = json.dumps(policy.to_dict(), indent=2, allow_nan=False) + "\n"
+        found["policy.json"] = as_text(policy.to_dict())
     return found
 
 
