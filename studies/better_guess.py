@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import rainproof
+from rainproof.assessment.costs import Rule
 from rainproof.assessment.words import meanwhile
 from studies.grades import POPULATIONS
 
@@ -64,14 +65,14 @@ def judged(a: rainproof.Assessment, p: Any, true: Any, miss: float) -> Iterator[
     q = p if a.recalibrator is None else a.recalibrator.predict(p)
     error = {"as is": p, "recalibrated": q, "without": np.full(len(p), true.mean())}
     far = {name: float(((x - true) ** 2).mean()) for name, x in error.items()}
-    guess = {"cost": "as is", "cost_recalibrated": "recalibrated", "without": "without"}[meanwhile(a.evidence, None)]
+    guess = meanwhile(a.evidence, None) or "without"
     yield guess, far[guess] <= far["as is" if guess != "as is" else "without"] + _TIE
     rule = meanwhile(a.evidence, a.task)
-    acts = {"cost": p, "cost_recalibrated": q, "cost_always": np.ones(len(p)), "cost_never": np.zeros(len(p))}
+    acts = {Rule.AS_IS: p, Rule.RECALIBRATED: q, Rule.ALWAYS: np.ones(len(p)), Rule.NEVER: np.zeros(len(p))}
     cost = {name: float(np.where(x * (1 + miss) >= 1, 1 - true, miss * true).mean()) for name, x in acts.items()}
-    saved = None if a.task is None else a.task.saved(rule)
-    if saved is not None:
-        saves = cost["cost"] - cost[rule]
+    saved = None if a.task is None or rule is None else a.task.saved.get(rule)
+    if rule is not None and saved is not None:
+        saves = cost[Rule.AS_IS] - cost[rule]
         yield "your costs", saves >= -_TIE
         yield "interval of the saving", saved.low <= saves <= saved.high
         if saved.low > 0:

@@ -5,12 +5,11 @@ from rainproof.assessment.advice import ThresholdAdvice as ThresholdAdvice
 from rainproof.assessment.assessing import assess as assess
 from rainproof.assessment.clinical import ClinicalPerformance as ClinicalPerformance
 from rainproof.assessment.clinical import clinical_performance as clinical_performance
-from rainproof.assessment.costs import Cost as Cost
+from rainproof.assessment.costs import Rule as Rule
 from rainproof.assessment.costs import TaskResult as TaskResult
 from rainproof.assessment.rankings import AssessmentSet as AssessmentSet
 from rainproof.assessment.rankings import PairwiseComparison as PairwiseComparison
 from rainproof.assessment.rankings import RankedForecast as RankedForecast
-from rainproof.assessment.rankings import ReferenceCost as ReferenceCost
 from rainproof.assessment.rankings import assess_many as assess_many
 from rainproof.assessment.result import Assessment as Assessment
 from rainproof.assessment.segments import Segment as Segment
@@ -21,9 +20,9 @@ from rainproof.assessment.summaries import Histogram as Histogram
 from rainproof.assessment.summaries import Reliability as Reliability
 from rainproof.assessment.summaries import reliability_curve as reliability_curve
 from rainproof.assessment.verdict import Evidence as Evidence
-from rainproof.assessment.verdict import KeyFigure as KeyFigure
-from rainproof.assessment.verdict import Statement as Statement
 from rainproof.assessment.verdict import Verdict as Verdict
+from rainproof.assessment.words import KeyFigure as KeyFigure
+from rainproof.assessment.words import Statement as Statement
 from rainproof.core.curve import DecisionCurve as DecisionCurve
 from rainproof.core.curve import SwitchCurve as SwitchCurve
 from rainproof.core.files import load as load

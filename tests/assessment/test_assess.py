@@ -242,7 +242,7 @@ def test_what_notebooks_show():
     a = rainproof.assess(y, p, **FAST)
     html = a._repr_html_()
     assert a.verdict.headline in html
-    assert "<th>Is it useful?</th>" in html
+    assert "<td>Is it useful?</td>" in html
     assert repr(a).startswith("Assessment('unknown', bound=")
     assert "\n" not in repr(a)
 

@@ -29,8 +29,8 @@ def test_the_best_by_cost():
     assert s.ranking == ("plain", "bold")
     (pair,) = s.pairs
     cost = {name: np.mean(np.where(q >= 0.25, 1.0 - y, 3.0 * y)) for name, (_, q) in forecasts.items()}
-    assert pair.cost_difference.mean == pytest.approx(cost["plain"] - cost["bold"])
-    assert {one.name: one.cost.mean for one in s.standings} == pytest.approx(cost)
+    assert pair.cost_difference.value == pytest.approx(cost["plain"] - cost["bold"])
+    assert {one.name: one.cost.value for one in s.standings} == pytest.approx(cost)
     assert s.headline == f"For your costs the best of 2 forecasts is plain: {cost['plain']:.4g} per case."
     assert str(pair).startswith(f"plain costs {cost['bold'] - cost['plain']:.4g} less per case than bold (")
     assert list(s) == ["plain", "bold"]
@@ -47,20 +47,19 @@ def test_rules_without_a_forecast_stand_beside_the_models():
     """All costs are of the same rows, so that they can be compared."""
     y, p = rows()
     s = rainproof.assess_many({"plain": (y, p), "bold": (y, np.round(p).clip(0.01, 0.99))}, task=TASK, **FAST)
-    costs = {one.name: one.cost.mean for one in s.references}
-    expected = {"always act": np.mean(1.0 - y), "never act": np.mean(3.0 * y), "perfect foresight": 0.0}
-    assert costs == pytest.approx(expected)
+    costs = {rule: cost.value for rule, cost in s.references.items()}
+    assert costs == pytest.approx({"always": np.mean(1.0 - y), "never": np.mean(3.0 * y), "perfect": 0.0})
     lines = s.table().splitlines()
-    assert [line.split("  ")[0] for line in lines[-3:]] == [f"({name})" for name in expected]
-    assert s.to_dict()["references"] == [one.to_dict() for one in s.references]
+    assert [line.split("  ")[0] for line in lines[-3:]] == ["(always act)", "(never act)", "(perfect foresight)"]
+    assert s.to_dict()["references"] == {str(rule): cost.to_dict() for rule, cost in s.references.items()}
     assert "(always act)" in s._repr_html_()
     for one in s.standings:
-        assert one.cost.mean == pytest.approx(s[one.name].task.cost.mean)
-        assert s[one.name].task.cost_always == s.references[0].cost
+        assert one.cost.value == pytest.approx(s[one.name].task.cost.value)
+        assert s[one.name].task.cost_always == s.references["always"]
         assert one.cost_recalibrated == s[one.name].task.cost_recalibrated
-    assert rainproof.assess_many({"plain": (y, p)}, **FAST).references == ()
+    assert rainproof.assess_many({"plain": (y, p)}, **FAST).references == {}
     apart = rainproof.assess_many({"a": (y[:999], p[:999]), "b": (y[999:], p[999:])}, task=TASK, **FAST)
-    assert apart.references == ()  # they would cost each something else
+    assert apart.references == {}  # they would cost each something else
 
 
 @pytest.mark.parametrize(("task", "rule"), [((1, 90), "Always acting"), ((90, 1), "Never acting")])
@@ -68,13 +67,13 @@ def test_a_rule_that_costs_less_than_every_forecast_is_named_first(task, rule):
     y, p = rows(400)
     worse = rainproof.DecisionTask.from_costs(false_positive=task[0], false_negative=task[1])
     s = rainproof.assess_many({"half": (y, np.where(p < 0.5, 0.999, 0.001)), "noise": (y, 1 - p)}, task=worse, **FAST)
-    least = min(one.cost.mean for one in s.references[:2])
+    least = min(s.references[rule].value for rule in ("always", "never"))
     first = {one.name: one for one in s.standings}[s.ranking[0]]
     assert s.headline.startswith(
         f"{rule} costs least on these rows, {least:.4g} per case: no forecast as it is gains you anything; the "
-        f"cheapest is {first.name}, {first.cost.mean:.4g}."
+        f"cheapest is {first.name}, {first.cost.value:.4g}."
     )
-    cost, name = min((one.cost_recalibrated.mean, one.name) for one in s.standings)
+    cost, name = min((one.cost_recalibrated.value, one.name) for one in s.standings)
     better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)."
     assert s.headline.endswith(better) == (cost < least)
     assert s.next_step == f"{first.name}: {s[first.name].verdict.next_step}"  # not: use it
@@ -96,7 +95,7 @@ def test_the_interval_of_the_difference_is_that_of_the_rows():
         assert pair.cost_difference.low == pytest.approx(d.mean() - half)
 
 
-def test_the_best_for_everybody():
+def test_the_best_for_every_decision():
     y, p = rows(6000)
     s = rainproof.assess_many({"noise": (y, np.full(6000, 0.5)), "plain": (y, p)}, **FAST)
     (pair,) = s.pairs
@@ -122,8 +121,8 @@ def test_a_forecast_that_may_cost_less_once_recalibrated_is_named():
     noisy = np.clip(p + np.random.default_rng(1).normal(0, 0.12, 6000), 0, 1)
     s = rainproof.assess_many({"noisy": (y, noisy), "low": (y, p**3)}, task=TASK, **FAST)
     assert s.ranking[0] == "noisy"
-    cost = s["low"].task.cost_recalibrated.mean
-    assert cost < s["noisy"].task.cost.mean
+    cost = s["low"].task.cost_recalibrated.value
+    assert cost < s["noisy"].task.cost.value
     assert s.next_step.endswith(f" Recalibrated, low may cost less: {cost:.4g} per case (an estimate).")
 
 
@@ -169,7 +168,7 @@ def test_different_rows_and_samples_are_compared_by_cost_alone():
     assert all(pair.to_a is pair.to_b is None for pair in s.pairs)
     assert [pair.better for pair in s.pairs] == ["a", None, "c"]
     found = {one.name: one.cost for one in s.standings}
-    assert s.pairs[0].cost_difference.mean == pytest.approx(found["a"].mean - found["b"].mean)
+    assert s.pairs[0].cost_difference.value == pytest.approx(found["a"].value - found["b"].value)
     assert str(s.pairs[0]).endswith("a and b are on different rows.")
     none = rainproof.assess_many(forecasts, **FAST)
     assert [pair.better for pair in none.pairs] == [None, None, None]
@@ -216,7 +215,7 @@ def test_shared_options_reach_every_forecast():
     assert seen[-1][0] == seen[-1][1] == len(seen)
     assert s.pairs[0].to_b.groups == 200
     cost = [np.where(x >= 0.25, 1.0 - y, 3.0 * y) for x in (p, p / 2)]
-    assert s.pairs[0].cost_difference.mean == pytest.approx(np.average(cost[0] - cost[1], weights=w))
+    assert s.pairs[0].cost_difference.value == pytest.approx(np.average(cost[0] - cost[1], weights=w))
 
 
 def test_the_dict_and_the_html(tmp_path):

@@ -56,9 +56,10 @@ def test_a_task_is_measured_as_acted_on_and_as_rounded():
     assert found.rounded.best_swap == expected.best_swap
     shown = found.to_dict()
     assert json.loads(json.dumps(shown)) == shown
-    assert shown["rounded"] == {"grid": 8, "value": found.rounded.value, "in_units": found.rounded.in_units}
-    assert shown["thresholds"] == [0.2]
-    assert shown["swaps"][0]["action"] == "wait"
+    assert shown["grid"] == 8
+    assert shown["rounded"] == found.rounded.to_dict()
+    assert shown["task"]["thresholds"] == [0.2]
+    assert shown["regret"]["swaps"][0]["action"] == "wait"
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -76,6 +77,6 @@ def test_a_quadratic_task_is_rounded_too(compressed):
 
 def test_infinity_is_no_json():
     measure = rainproof.list_measures()["log_score"]
-    shown = Estimate(measure=measure, value=np.inf).to_dict()
+    shown = Estimate.of(measure, np.inf).to_dict()
     assert (shown["value"], shown["range"]) == (None, [0, None])
     assert shown["score"]

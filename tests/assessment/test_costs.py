@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 import rainproof
-from rainproof.assessment.costs import LABELS, Cost, TaskResult
+from rainproof.assessment.costs import LABELS, Rule, TaskResult
 from rainproof.recalibration.methods import IDENTITY
 from rainproof.recalibration.selection import Division, divide, read_rows
 
@@ -57,23 +57,27 @@ def test_every_rule_costs_what_it_says():
     p, y = sample.y_prob, sample.y_true == 1
     simple = {"cost": p >= 0.1, "cost_always": p >= 0, "cost_never": p > 1, "cost_perfect": y}
     for name, act in simple.items():
-        assert getattr(found, name).mean == pytest.approx(cost_of(act, y).mean()), name
+        assert getattr(found, name).value == pytest.approx(cost_of(act, y).mean()), name
     q, z = parts.held.prob, parts.held.event
     now, old = cost_of(p >= 0.1, y), cost_of(q >= 0.1, z)
     for name, act in {"cost_recalibrated": parts.map(q) >= 0.1, "cost_best_cutoff": q >= found.best_threshold}.items():
         slope = np.clip(np.polyfit(old, cost_of(act, z), 1)[0], 0, 1)
         got, rest = getattr(found, name), cost_of(act, z) - slope * old
-        assert got.mean == pytest.approx(slope * now.mean() + rest.mean()), name
+        assert got.value == pytest.approx(slope * now.mean() + rest.mean()), name
         both = 2 * slope * np.cov(old, rest)[0, 1] / 400  # the rows held out are in both means
         variance = slope**2 * now.var(ddof=1) / 400 + rest.var(ddof=1) / 100 + both
         variance += (np.abs(np.array([0, 1, 9]) - now.mean()).max() / 400) ** 2 + (9 / 100) ** 2
         half = student.ppf(0.975, 99) * np.sqrt(variance)
-        assert (got.low, got.high) == pytest.approx((max(got.mean - half, 0), got.mean + half)), name
-    for name in LABELS:
-        got = getattr(found, name)
-        assert 0 <= got.low <= got.mean < got.high
-    assert found.cost_perfect.mean == 0
-    assert set(LABELS) < set(found.to_dict())
+        assert (got.low, got.high) == pytest.approx((max(got.value - half, 0), got.value + half)), name
+    assert list(found.costs) == list(Rule)
+    for got in found.costs.values():
+        assert got.confidence_level == 0.95
+        assert 0 <= got.low <= got.value < got.high
+    assert found.cost_perfect.value == 0
+    told = found.to_dict()
+    assert [told["costs"][rule] for rule in Rule] == [
+        told[f"cost{rest}"] for rest in ("", "_recalibrated", "_best_cutoff", "_always", "_never", "_perfect")
+    ]
     assert found.errors == (1, 9)
 
 
@@ -87,20 +91,20 @@ def test_savings_are_differences_with_intervals_that_hold_together():
         "never": cost_of(p >= 0.1, y) - cost_of(p > 1, y),
     }
     for name, saved in rules.items():
-        got, n = found.saved(f"cost_{name}"), len(saved)
-        assert got == getattr(found, f"saved_{name}")
+        got, n = found.saved[Rule(name)], len(saved)
+        assert got.confidence_level == pytest.approx(1 - 0.05 / 3)
         variance = saved.var(ddof=1) / n + ((9 + abs(saved.mean())) / n) ** 2 * n / (n - 1)
         half = student.ppf(1 - 0.05 / 6, n - 1) * np.sqrt(variance)
-        assert (got.low, got.mean, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
-        assert found.to_dict()[f"saved_{name}"] == got.to_dict()
-    assert found.saved("cost") is None
-    assert found.simplest == ("cost_never" if cost_of(p > 1, y).mean() < cost_of(p >= 0, y).mean() else "cost_always")
-    saved = cost_of(q > 1 if found.simplest == "cost_never" else q >= 0, z) - cost_of(parts.map(q) >= 0.1, z)
+        assert (got.low, got.value, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
+        assert found.to_dict()["saved"][name] == got.to_dict()
+    assert Rule.AS_IS not in found.saved
+    assert found.simplest is (Rule.NEVER if cost_of(p > 1, y).mean() < cost_of(p >= 0, y).mean() else Rule.ALWAYS)
+    saved = cost_of(q > 1 if found.simplest is Rule.NEVER else q >= 0, z) - cost_of(parts.map(q) >= 0.1, z)
     got, n = found.saved_over_simple, len(saved)
     half = student.ppf(1 - 0.05 / 4, n - 1) * np.sqrt(
         saved.var(ddof=1) / n + ((9 + abs(saved.mean())) / n) ** 2 * n / (n - 1)
     )
-    assert (got.low, got.mean, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
+    assert (got.low, got.value, got.high) == pytest.approx((saved.mean() - half, saved.mean(), saved.mean() + half))
     assert found.to_dict()["saved_over_simple"] == got.to_dict()
 
 
@@ -116,10 +120,16 @@ def test_the_result_prints_as_a_table():
     found = result(*split())
     lines = str(found).splitlines()
     assert lines[:2] == [str(TASK), "Cost per case, from 400 rows:"]
-    assert [line.split("  ")[0] for line in lines[2:]] == list(LABELS.values())
-    assert lines[2].split()[4:] == [f"{found.cost.mean:.4g}", f"({found.cost.low:.4g}", "to", f"{found.cost.high:.4g})"]
-    assert lines[4].endswith(f", act from {found.best_threshold:.3g} on")
-    assert str(replace(found, best_threshold=2.0)).splitlines()[4].endswith(", never act")
+    names = [line.split("  ")[0] for line in lines[2:]]
+    where = f"{LABELS[Rule.CUTOFF]} (act from {found.best_threshold:.3g} on)"
+    assert names == [where if rule is Rule.CUTOFF else LABELS[rule] for rule in Rule]
+    assert lines[2].split()[4:] == [
+        f"{found.cost.value:.4g}",
+        f"({found.cost.low:.4g}",
+        "to",
+        f"{found.cost.high:.4g})",
+    ]
+    assert str(replace(found, best_threshold=2.0)).splitlines()[4].startswith("Best cut-off (never act) ")
     quadratic = result(rainproof.Sample([0, 1], [0.1, 0.9]), None, rainproof.DecisionTask.quadratic())
     assert str(quadratic).startswith("The action is a number")
 
@@ -152,14 +162,14 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     rows = sample._floor()
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
-    assert found.cost.mean == pytest.approx(cost.mean())
+    assert found.cost.value == pytest.approx(cost.mean())
     error = cost.std(ddof=1) / np.sqrt(len(cost))
     half = (found.cost.high - found.cost.low) / 2
     assert half == pytest.approx(1.961 * np.hypot(error, 9 / len(cost)), rel=0.01)
     z, r = np.repeat(held.event, held.counts), np.repeat(held.prob, held.counts)
     old, new = cost_of(r >= 0.1, z), 1.0 - z  # the map says 1: always act
     slope = np.clip(np.polyfit(old, new, 1)[0], 0, 1)
-    assert found.cost_recalibrated.mean == pytest.approx(new.mean() + slope * (cost.mean() - old.mean()))
+    assert found.cost_recalibrated.value == pytest.approx(new.mean() + slope * (cost.mean() - old.mean()))
 
 
 def test_the_intervals_cover():
@@ -187,5 +197,4 @@ def test_there_are_no_costs_without_actions_or_rows():
     three = rainproof.DecisionTask.from_payoffs([[0, -10], [-1, -4], [-5, 0]])
     found = result(sample, parts, three)
     assert (found.best_threshold, found.cost_best_cutoff) == (None, None)
-    assert found.cost_recalibrated.mean <= max(found.cost_always.mean, found.cost_never.mean)
-    assert Cost(mean=1.0, low=0.5, high=1.5).to_dict() == {"mean": 1.0, "low": 0.5, "high": 1.5}
+    assert found.cost_recalibrated.value <= max(found.cost_always.value, found.cost_never.value)

@@ -9,6 +9,7 @@ import pytest
 
 import rainproof
 from rainproof.core.segments import Segments
+from rainproof.inference.tests import grouped_p_value
 
 FAST = {"rng": 0, "measures": [], "n_resamples": 199}
 
@@ -90,7 +91,7 @@ def test_one_bad_segment_among_forty_is_flagged_and_small_ones_are_not_judged(mo
     (said,) = [s.text for s in a.verdict.sentences if s.about == "segments"]
     assert said == (
         "Of 40 segments tested, 1 is miscalibrated beyond chance (false discovery rate 5%): 7. 1 segment has too few "
-        "rows to be tested. Try a map for each: recalibrate --by."
+        "rows to be tested. Try a map for each: Recalibrator().fit(p, y, by=...)."
     )
     assert a.segments.pooled_value == a.profile.value
     assert repr(a.segments) == "SegmentTable(41 segments, 1 flagged, 1 small)"
@@ -124,6 +125,42 @@ def test_the_largest_are_kept_by_p_value_and_shown_by_value():
     assert {s.label for s in three} == {s.label for s in kept}
     assert [s.value for s in three] == sorted((s.value for s in three), reverse=True)
     assert found.first(100)[-1].label == "9"
+
+
+def test_shares_of_the_event_have_segments_too():
+    """A row is one draw: its two parts count once, and the p-value is that of whole rows."""
+    rng, p, _ = rows(1200, seed=7)
+    by = np.repeat(["calm", "off", "few"], [600, 550, 50])
+    share = np.clip(np.where(by == "off", p**3, p) + rng.normal(0, 0.1, 1200), 0, 1).round(2)
+    sample = rainproof.Sample(share, p, fractional=True, by={"kind": by})
+    a = rainproof.assess(sample, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=2), **FAST)
+    found = {s.label: s for s in a.segments.rows}
+    assert {name: s.n for name, s in found.items()} == {"calm": 600, "off": 550, "few": 50}
+    assert [s.label for s in a.segments.flagged] == ["off"]
+    assert found["few"].small
+    assert (found["few"].p_value, found["few"].low, found["few"].loss) == (None, None, None)
+    for name in ("calm", "off"):
+        own, s = rainproof.Sample(share[by == name], p[by == name], fractional=True), found[name]
+        assert s.event_rate == pytest.approx(share[by == name].mean())
+        assert s.value == rainproof.soft_binned_cdl(own)
+        assert s.p_value == pytest.approx(grouped_p_value(own))
+        assert s.loss_bound == pytest.approx(rainproof.guarantee(own, response="as_is").bound)
+        assert s.low <= s.high
+        assert s.null_mean is None
+        assert s.cost < 1
+    assert found["off"].q_value == pytest.approx(2 * found["off"].p_value)
+    assert a.segments.interval_level == pytest.approx(0.95)
+    assert json.loads(json.dumps(a.to_dict()))["segments"]["rows"][0]["label"] == "calm"
+    assert ">off<" in a.to_html()
+    again = rainproof.assess(rainproof.Sample(share, p, fractional=True), by={"kind": by}, **FAST)
+    assert [s.p_value for s in again.segments.rows] == [s.p_value for s in a.segments.rows]
+
+
+def test_shares_in_segments_that_are_all_small():
+    _, p, _ = rows(120)
+    by = ["a"] * 60 + ["b"] * 60
+    found = rainproof.assess(rainproof.Sample(p.round(1), p, fractional=True, by=by), **FAST).segments
+    assert (found.interval_level, found.rows[0].small, found.rows[0].q_value) == (None, True, None)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import pytest
 
 import rainproof
 from rainproof.assessment import words as text
-from rainproof.assessment.costs import Cost, TaskResult
+from rainproof.assessment.costs import Rule, TaskResult
 from rainproof.assessment.segments import Segment, SegmentTable
-from rainproof.assessment.verdict import Evidence, Statement, judge
+from rainproof.assessment.verdict import Evidence, judge
+from rainproof.core.result import Interval
 from rainproof.core.text import at_most
 from rainproof.inference.proofs import ProvenGain
 from rainproof.recalibration.certificate import Certificate
@@ -250,23 +251,32 @@ def test_recalibration_is_not_needed_where_the_forecast_can_be_used():
     found = judge(evidence(certificate=certificate(0.0, estimate=0.0012)))
     assert found.grade == "use"
     gains = found.answers[2]
-    assert gains.value == "not needed:"
+    assert gains.value == "not needed"
     assert gains.meaning == "no decision gains more than about 0.12% of what is at stake (logistic, estimate)."
 
 
 def own_costs(as_is, recalibrated, always, never):
     """The user's decision with a threshold of 0.1, by the mean and half the interval of each cost."""
-    names = ("cost", "cost_recalibrated", "cost_always", "cost_never")
-    given = (as_is, recalibrated, always, never)
-    costs = {name: Cost(mean=x, low=x - h, high=x + h) for name, (x, h) in zip(names, given, strict=True)}
-    saved = {}
-    for name, (x, h) in zip(names[1:], given[1:], strict=True):
-        less, half = as_is[0] - x, as_is[1] + h
-        saved[name.replace("cost", "saved")] = Cost(mean=less, low=less - half, high=less + half)
-    less = min(always[0], never[0]) - recalibrated[0]
-    saved["saved_over_simple"] = Cost(mean=less, low=less - 0.8, high=less + 0.8)
+    rules = (Rule.AS_IS, Rule.RECALIBRATED, Rule.ALWAYS, Rule.NEVER)
+    given = dict(zip(rules, (as_is, recalibrated, always, never), strict=True))
+    costs = {rule: between(x, h) for rule, (x, h) in given.items()}
+    saved = {rule: between(as_is[0] - x, as_is[1] + h) for rule, (x, h) in given.items() if rule is not Rule.AS_IS}
     task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9)
-    return TaskResult(task=task, regret=None, rounded=None, grid=8, n=4000, n_held_out=1000, **costs, **saved)
+    return TaskResult(
+        task=task,
+        regret=None,
+        rounded=None,
+        grid=8,
+        costs=costs,
+        saved=saved,
+        saved_over_simple=between(min(always[0], never[0]) - recalibrated[0], 0.8),
+        n=4000,
+        n_held_out=1000,
+    )
+
+
+def between(value, half):
+    return Interval(value=value, low=value - half, high=value + half, confidence_level=0.95)
 
 
 ACT = "Next: act on cases with a probability of at least 0.1 (false-alarm cost / (false-alarm + miss cost))."
@@ -457,10 +467,11 @@ def test_groups_are_said():
     assert not [s for s in found.sentences if s.about == "test"]
 
 
-def test_what_else_was_found_comes_before_the_limits():
-    found = judge(evidence(), None, (Statement(about="segments", text="y"),))
+def test_segments_come_before_the_limits_and_warnings_last():
+    found = judge(evidence(), None, table(3, (), 0), ("few rows",))
     about = [s.about for s in found.sentences]
-    assert about == ["worth", "loss", "rounded", "recalibration", "test", "segments", "limits"]
+    assert about == ["worth", "loss", "rounded", "recalibration", "test", "segments", "limits", "note"]
+    assert found.sentences[-1].text == "Note: few rows."
     assert found.details.count("\n") > len(about)
 
 
@@ -480,7 +491,7 @@ def test_the_dict_and_the_html_say_the_same():
 
 def test_without_a_map_nothing_changes():
     found = judge(evidence(method="none", certificate=certificate(0.0, harm=0.0)))
-    assert found.answers[2].value == "no change:"
+    assert found.answers[2].value == "no change"
 
 
 def table(total, flagged, small):
@@ -517,9 +528,22 @@ def table(total, flagged, small):
     ],
 )
 def test_segments_in_a_sentence(total, flagged, small, words):
-    assert text.segments(table(total, flagged, small)) == words.replace("{MAPS}", text.OWN_MAPS)
-    grouped = words.replace("{MAPS}", text.OWN_MAPS).replace("rate 5%", "rate 5% for independent rows")
-    assert text.segments(table(total, flagged, small), groups=True) == grouped
+    for voice, maps in ((text.PYTHON, "Recalibrator().fit(p, y, by=...)"), (text.SHELL, "rainproof recalibrate --by")):
+        said = words.replace("{MAPS}", f"Try a map for each: {maps}.")
+        assert text.segments(table(total, flagged, small), voice) == said
+        grouped = said.replace("rate 5%", "rate 5% for independent rows")
+        assert text.segments(table(total, flagged, small), voice, groups=True) == grouped
+
+
+def test_a_verdict_for_the_shell_names_options_and_command_lines():
+    shell = text.SHELL._replace(recalibrate=("rainproof recalibrate rows.csv",))
+    better = evidence(certificate=certificate(0.02))
+    assert judge(better, voice=shell).commands == ("rainproof recalibrate rows.csv",)
+    assert replace(judge(better, voice=shell), commands=judge(better).commands) == judge(better)
+    turned = evidence(is_reversed=True, auroc=0.2)
+    assert judge(turned).next_step.endswith("(pos_label)?")
+    assert judge(turned, voice=shell).next_step.endswith("(--pos-label)?")
+    assert judge(turned, voice=shell).commands == ()
 
 
 def test_p_values_are_rounded_up():

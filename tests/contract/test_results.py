@@ -98,10 +98,10 @@ def results(y, p):
         rainproof.risk_coverage(sample),
     ]
     found += [rainproof.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
-    cost = rainproof.Cost(mean=1.0, low=0.5, high=1.5)
     found += [
-        cost,
-        rainproof.ReferenceCost(name="never act", cost=cost),
+        *both["a"].verdict.answers,
+        both["a"].evidence,
+        rainproof.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
         *(w for w in [both["a"].evidence.worth] if w is not None),
     ]
     return [*found, rainproof.RoundingPolicy(task, 8), *changes()]

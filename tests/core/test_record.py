@@ -135,8 +135,6 @@ def test_rows_that_belong_together_are_not_taken_as_more():
             function(shares)
         with pytest.raises(rainproof.InputError, match="takes no groups"):
             function(grouped)
-    with pytest.raises(rainproof.InputError, match="by cannot be combined with outcomes that are shares"):
-        rainproof.assess(Sample([0.5, 1, 0], [0.2, 0.6, 0.4], fractional=True, by=[1, 1, 2]))
 
 
 SHUFFLED = np.r_[1:N, 0]

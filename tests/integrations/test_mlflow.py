@@ -37,7 +37,7 @@ def test_numbers_grade_and_report_are_logged(client, tmp_path):
     assert logged.tags["rainproof.headline"] == a.verdict.headline
     assert logged.metrics["rainproof/rows"] == 600
     assert logged.metrics["rainproof/loss_bound_as_is"] == a.guarantee.bound
-    assert logged.metrics["rainproof/cost"] == a.task.cost.mean
+    assert logged.metrics["rainproof/cost"] == a.task.cost.value
     assert logged.metrics["rainproof/soft_binned_cdl"] == a["soft_binned_cdl"].value
     assert logged.metrics["rainproof/soft_binned_cdl.hard"] == a["soft_binned_cdl[hard]"].value
     assert "rainproof/log_score" not in logged.metrics

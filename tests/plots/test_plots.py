@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof import plots
-from rainproof.assessment.costs import LABELS
+from rainproof.assessment.costs import Rule
 from rainproof.core.segments import Segments
 
 mpl.use("Agg")
@@ -219,7 +219,7 @@ def points_and_spans(ax):
 def test_measures_draws_values_but_no_scores():
     a = assessment()
     ax = plots.measures(a.measures)
-    shown = [e for e in a.measures if not e.is_score]
+    shown = [e for e in a.measures if not e.score]
     assert [t.get_text() for t in ax.get_yticklabels()] == [e.measure.symbol for e in shown]
     assert points_and_spans(ax) == ([e.value for e in shown], [])
 
@@ -227,10 +227,10 @@ def test_measures_draws_values_but_no_scores():
 def test_costs_draws_what_each_rule_costs():
     found = assessment().task
     ax = plots.costs(found)
-    costs = [getattr(found, name) for name in LABELS]
-    assert points_and_spans(ax) == ([cost.mean for cost in costs], [[cost.low, cost.high] for cost in costs])
+    costs = list(found.costs.values())
+    assert points_and_spans(ax) == ([cost.value for cost in costs], [[cost.low, cost.high] for cost in costs])
     assert [t.get_text() for t in ax.get_yticklabels()][::5] == ["Forecast as it is", "Perfect foresight"]
-    without = plots.costs(replace(found, cost_best_cutoff=None))
+    without = plots.costs(replace(found, costs={k: v for k, v in found.costs.items() if k is not Rule.CUTOFF}))
     assert "Best cut-off" not in [t.get_text() for t in without.get_yticklabels()]
 
 

@@ -17,7 +17,7 @@ from helpers import report_cases
 
 import rainproof
 from rainproof.assessment import words as verdict_text
-from rainproof.assessment.words import OWN_MAPS, segments
+from rainproof.assessment.words import PYTHON, segments
 from rainproof.core.text import at_most
 from rainproof.errors import InputError
 from rainproof.report import to_html
@@ -147,6 +147,13 @@ def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
     assert heads[3:5] == ["Share of what is at stake", "Net benefit"]
 
 
+def judged(monkeypatch, a, **changed):
+    """The page with another verdict."""
+    verdict = replace(a.verdict, **changed)
+    monkeypatch.setattr(rainproof.Assessment, "verdict", property(lambda _: verdict))
+    return to_html(a)
+
+
 @pytest.mark.parametrize(
     ("grade", "first", "below"),
     [
@@ -157,10 +164,10 @@ def test_net_benefit_stands_beside_the_share_of_what_is_at_stake():
         ("avoid", [], []),
     ],
 )
-def test_the_first_screen_offers_what_the_next_step_needs(grade, first, below):
+def test_the_first_screen_offers_what_the_next_step_needs(monkeypatch, grade, first, below):
     a = report_cases.single()
     commands = ("recalibrate",) if "map.json" in first else ()
-    page = to_html(replace(a, verdict=replace(a.verdict, grade=grade, commands=commands)))
+    page = judged(monkeypatch, a, grade=grade, commands=commands)
     above, after = page.split("</section>", 1)
     assert re.findall('data-file="(.*?)"', above) == first
     assert re.findall('data-file="(.*?)"', after.split("<script")[0]) == below
@@ -196,9 +203,9 @@ def test_what_is_wrong_in_segments_and_what_words_mean_stands_before_the_charts(
     asides = to_html(a).split('<div class="asides">')[1].split("</div>")[0]
     (found,) = (s.text for s in a.verdict.sentences if s.about == "segments")
     assert html.escape(found) in asides
-    assert OWN_MAPS in asides  # as some are miscalibrated
+    assert PYTHON.own_maps in asides  # as some are miscalibrated
     calm = tuple(replace(row, flagged=False) for row in a.segments.rows)
-    assert OWN_MAPS not in segments(replace(a.segments, rows=calm))
+    assert PYTHON.own_maps not in segments(replace(a.segments, rows=calm))
     assert "At stake: best minus worst outcome of a case." in asides
     assert "95% confidence each" in asides
     bound = f"1/{a.rounded_guarantee.grid}, the probabilities lose at most {at_most(a.rounded_guarantee.bound)}"
@@ -213,17 +220,15 @@ def test_segments_have_the_users_costs():
 
 
 def test_without_a_task_the_fourth_tile_asks_for_costs_and_there_is_no_policy():
-    a = replace(report_cases.single(), task=None)
-    page = to_html(replace(a, verdict=replace(a.verdict, answers=a.verdict.answers[:3])))
+    page = to_html(replace(report_cases.single(), task=None))
     assert '<a href="#decision-0">enter costs</a>' in page
     assert "policy.json" not in page
     assert "cost-per-case" not in page
     assert page.count("<dt>") == 4
 
 
-def test_a_forecast_to_avoid_has_nothing_to_save():
-    a = report_cases.single()
-    page = to_html(replace(a, verdict=replace(a.verdict, grade="avoid")))
+def test_a_forecast_to_avoid_has_nothing_to_save(monkeypatch):
+    page = judged(monkeypatch, report_cases.single(), grade="avoid")
     assert json.loads(written(page, "more"))[0]["files"] == {}
     assert 'class="file"' not in page
 

@@ -15,8 +15,8 @@ from helpers import report_cases
 from helpers.browser import FITS, TEXTS_OUTSIDE
 from selenium.webdriver import ActionChains, Keys
 
-from rainproof import Recalibrator, RoundingPolicy, Statement
-from rainproof.assessment.costs import LABELS
+from rainproof import Recalibrator, RoundingPolicy
+from rainproof.assessment.words import Voice
 from rainproof.report import to_html
 
 HOSTILE = [
@@ -263,7 +263,7 @@ def test_downloads_hold_the_numbers_at_full_precision(browser, report):
     assert found == [(m["symbol"], m["value"]) for m in data["measures"]]
     assert [float(line[2]) for line in table("advice")[1:]] == [t["regret"] for t in data["advice"]["thresholds"]]
     assert [float(line[1]) for line in table("cost-per-case")[1:]] == [
-        data["task"][name]["mean"] for name in LABELS if data["task"][name]
+        cost["value"] for cost in data["task"]["costs"].values()
     ]
     browser.open(report)  # a browser lets a page save ten files
     for name in ("value", "reliability", "profile", "segments", "candidates"):
@@ -281,21 +281,15 @@ def measured(a, *estimates):
 def hostile(a, name):
     """The assessment with code for every text that comes from outside, or may quote something from outside."""
     first = a.segments.rows[0]
-    rows = tuple(replace(first, key=(label,)) for label in HOSTILE)
-    measure = replace(a.measures[0].measure, reference=HOSTILE[1])
+    rows = tuple(replace(first, key=(label,), flagged=True) for label in HOSTILE)
     return replace(
         a,
         name=name,
         segments=replace(a.segments, rows=rows, by=(HOSTILE[1],)),
-        verdict=replace(
-            a.verdict,
-            headline=HOSTILE[0],
-            reason=HOSTILE[1],
-            next_step=HOSTILE[3],
-            answers=tuple(replace(x, value=HOSTILE[1], meaning=HOSTILE[2]) for x in a.verdict.answers),
-            sentences=(Statement(about="note", text=HOSTILE[2]),),
-        ),
-        _parts=measured(a, replace(a.measures[0], measure=measure), *a.measures[1:]),
+        evidence=replace(a.evidence, method=HOSTILE[0]),
+        warnings=tuple(HOSTILE),
+        _voice=Voice(*HOSTILE[:3])._replace(recalibrate=tuple(HOSTILE)),
+        _parts=measured(a, replace(a.measures[0], reference=HOSTILE[1]), *a.measures[1:]),
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rainproof.assessment import words
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.inference.bands import clopper_pearson
 from rainproof.inference.bounds import draw_table
@@ -20,8 +20,8 @@ from rainproof.inference.bounds import draw_table
 _FINEST = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class RateIntervals:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class RateIntervals(Result):
     """Occupied cells of predictions, and limits of the event rate in every run of neighbouring cells.
 
     Attributes
@@ -111,8 +111,8 @@ _AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PredictionSwap:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class PredictionSwap(Result):
     """A range of predictions where the other action is better on average.
 
     Attributes
@@ -135,9 +135,9 @@ class PredictionSwap:
     saves: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ThresholdAdvice(Shown):
-    """What to do differently for somebody who acts from a threshold on.
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class ThresholdAdvice(Result):
+    """What to do differently in a decision that acts from a threshold on.
 
     Attributes
     ----------
@@ -154,6 +154,8 @@ class ThresholdAdvice(Shown):
         The ranges where the other action is better on average, by increasing prediction. With the assessment's
         confidence they are right at all thresholds at once.
     """
+
+    _also: ClassVar = ("cost_ratio", "share_of_stakes", "beyond_chance", "text")
 
     threshold: float
     regret: float
@@ -176,22 +178,13 @@ class ThresholdAdvice(Shown):
         """Whether the regret is above `null_high`."""
         return self.regret > self.null_high
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """The advice in words."""
         return words.advice(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the advice in built-in types, ready for JSON."""
-        return {
-            "threshold": self.threshold,
-            "cost_ratio": self.cost_ratio,
-            "regret": self.regret,
-            "share_of_stakes": self.share_of_stakes,
-            "net_benefit": self.net_benefit,
-            "null_high": self.null_high,
-            "beyond_chance": self.beyond_chance,
-            "swaps": [{name: getattr(swap, name) for name in PredictionSwap.__slots__} for swap in self.swaps],
-            "text": str(self),
-        }
+    def __str__(self) -> str:
+        return self.text
 
 
 def thresholds(own: Iterable[float] = (), event_rate: float = 0.5) -> Floats:

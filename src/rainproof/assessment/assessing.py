@@ -6,25 +6,19 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.assessment import words
 from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import is_reversed
 from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.result import BAND_DRAWS, Assessment, Parts
-from rainproof.assessment.segments import SegmentTable, judge_segments
-from rainproof.assessment.summaries import (
-    GRIDS,
-    DataSummary,
-    shown_grid,
-)
-from rainproof.assessment.verdict import Evidence, Statement, judge
-from rainproof.core.piecewise import PiecewiseMap
+from rainproof.assessment.segments import judge_segments
+from rainproof.assessment.summaries import GRIDS, DataSummary, shown_grid
+from rainproof.assessment.verdict import Evidence
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.decisions.policies import choose_grid
@@ -33,7 +27,7 @@ from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.performance import auroc
-from rainproof.inference.proofs import ProvenGain, worth, worth_of_choice
+from rainproof.inference.proofs import worth, worth_of_choice
 from rainproof.inference.resampling import Progress, Seed, as_seed, spawned
 from rainproof.inference.switches import harm_bound
 from rainproof.inference.tests import grouped_p_value, quick_test
@@ -48,82 +42,72 @@ _STEPS = 5  # of the computation beside segments
 _SHAPES = ("isotonic", "logistic")  # maps that show what a forecast is worth where a constant was chosen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """The options of `assess`, checked."""
+def check_options(
+    task: DecisionTask | None,
+    confidence_level: float,
+    tolerance: float,
+    n_resamples: int,
+    measures: Iterable[str] | None,
+) -> dict[str, Any]:
+    """Check the options of `assess`, and return them as `compute` takes them."""
+    if task is not None and not isinstance(task, DecisionTask):
+        raise InputError(f"task must be a DecisionTask; it is {task!r}")
+    for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
+        if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+            raise InputError(f"{name} must lie in (0, 1); it is {value!r}")
+    names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
+    unknown = [name for name in names if name not in CATALOGUE]
+    if unknown:
+        rule = "measures must be names that rainproof.list_measures() lists"
+        raise InputError.from_offenders(rule, len(unknown), repr(unknown[0]))
+    return {
+        "task": task,
+        "confidence_level": float(confidence_level),
+        "tolerance": float(tolerance),
+        "n_resamples": n_resamples,
+        "measures": tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
+    }
 
-    task: DecisionTask | None
-    confidence_level: float
-    tolerance: float
-    n_resamples: int
-    measures: tuple[Measure, ...]
-    seed: int | None
 
-    @classmethod
-    def checked(
-        cls,
-        task: DecisionTask | None,
-        confidence_level: float,
-        tolerance: float,
-        n_resamples: int,
-        measures: Iterable[str] | None,
-        seed: int | None,
-    ) -> Settings:
-        """Check the options and put them together."""
-        if task is not None and not isinstance(task, DecisionTask):
-            raise InputError(f"task must be a DecisionTask; it is {task!r}")
-        for name, value in {"confidence_level": confidence_level, "tolerance": tolerance}.items():
-            if not isinstance(value, int | float | np.number) or not 0 < value < 1:
-                raise InputError(f"{name} must lie in (0, 1); it is {value!r}")
-        names = [measures] if isinstance(measures, str) else CATALOGUE if measures is None else list(measures)
-        unknown = [name for name in names if name not in CATALOGUE]
-        if unknown:
-            rule = "measures must be names that rainproof.list_measures() lists"
-            raise InputError.from_offenders(rule, len(unknown), repr(unknown[0]))
-        return cls(
-            task=task,
-            confidence_level=float(confidence_level),
-            tolerance=float(tolerance),
-            n_resamples=n_resamples,
-            measures=tuple(CATALOGUE[name] for name in CATALOGUE if name in names),
-            seed=seed,
-        )
-
-    def steps(self, segments: Segments | None) -> int:
-        """Count the steps for progress."""
-        return _STEPS + (0 if segments is None else len(segments))
+def steps(segments: Segments | None) -> int:
+    """Count the steps of `compute`, for progress."""
+    return _STEPS + (0 if segments is None else len(segments))
 
 
 def compute(
     sample: Sample,
     segments: Segments | None,
-    settings: Settings,
     rng: np.random.Generator,
     step: Callable[[], None],
+    *,
+    task: DecisionTask | None,
+    confidence_level: float,
+    tolerance: float,
+    n_resamples: int,
+    measures: tuple[Measure, ...],
+    seed: int | None,
 ) -> Assessment:
-    """Compute an assessment, calling `step` after each part; what it warns of is added by `with_warnings`."""
-    level, sample = settings.confidence_level, sample._own()
+    """Compute an assessment, calling `step` after each part; its warnings are added by the caller."""
+    level, sample = confidence_level, sample._own()
     summary = DataSummary.of(sample)
     as_is = guarantee(sample, confidence_level=level, response="as_is")
     rounded = _rounded(sample, level)
     assert rounded.grid is not None
     curve = regret_curve(sample, grid=rounded.grid)
     step()
-    recalibration = _recalibrate(sample, level, rng)
+    recalibrator, division, worths = _recalibrate(sample, level, rng)
     step()
-    test = None if sample._group is not None else quick_test(sample, settings.n_resamples, rng)
+    test = None if sample._group is not None else quick_test(sample, n_resamples, rng)
     step()
     streams = spawned(rng, BAND_DRAWS)
-    parts = Parts(sample, settings.measures, settings.task, curve, recalibration.recalibrator, level, streams)
-    profile, table = soft_binned_profile(sample), None
+    parts = Parts(sample, measures, task, curve, recalibrator, level, streams)
+    profile, table, own = soft_binned_profile(sample), None, None
     if segments is not None:
         fdr = round(1 - level, 12)
-        table = judge_segments(
-            segments, sample.total_weight, profile.value, fdr=fdr, task=settings.task, rng=rng, step=step
-        )
-    own = None
-    if settings.task is not None:
-        own = TaskResult.of(sample, settings.task, rounded.grid, recalibration.division, recalibration.map, level)
+        table = judge_segments(segments, sample.total_weight, profile.value, fdr=fdr, task=task, rng=rng, step=step)
+    if task is not None:
+        pieces = IDENTITY if recalibrator is None else recalibrator.map_
+        own = TaskResult.of(sample, task, rounded.grid, division, pieces, level)
     step()
     evidence = Evidence(
         n=summary.n,
@@ -131,14 +115,11 @@ def compute(
         mean_prediction=sample.mean_prediction,
         brier_score=brier_score(sample),
         confidence_level=level,
-        tolerance=settings.tolerance,
-        worth=recalibration.worth,
-        worth_recalibrated=recalibration.worth_recalibrated,
+        tolerance=tolerance,
         as_is=as_is,
         rounded=rounded,
-        method=None if recalibration.recalibrator is None else recalibration.recalibrator.method_,
-        certificate=None if recalibration.recalibrator is None else recalibration.recalibrator.certificate_,
-        ignored=recalibration.ignored,
+        method=None if recalibrator is None else recalibrator.method_,
+        certificate=None if recalibrator is None else recalibrator.certificate_,
         test=test,
         groups=as_is.groups,
         auroc=(area := auroc(sample)),
@@ -146,27 +127,27 @@ def compute(
         p_grouped=None if sample._group is None else grouped_p_value(sample),
         rarer=_rarer(summary),
         constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
+        **worths,
     )
     step()
     return Assessment(
         name=None,
         summary=summary,
-        verdict=judge(evidence, own, _more(table, sample)),
         evidence=evidence,
-        _parts=parts,
         regret=curve,
         profile=profile,
         guarantee=as_is,
         rounded_guarantee=rounded,
-        recalibrator=recalibration.recalibrator,
+        recalibrator=recalibrator,
         test=test,
         task=own,
         segments=table,
         confidence_level=level,
-        tolerance=settings.tolerance,
-        n_resamples=settings.n_resamples,
-        seed=settings.seed,
+        tolerance=tolerance,
+        n_resamples=n_resamples,
+        seed=seed,
         warnings=(),
+        _parts=parts,
     )
 
 
@@ -180,54 +161,33 @@ def _rounded(sample: Sample, level: float) -> Guarantee:
     return replace(found, grid=grid, bound=float(found.bounds[at]), plug_in=float(found.plug_ins[at]))
 
 
-def with_warnings(a: Assessment, notes: tuple[str, ...]) -> Assessment:
-    """Return the assessment with warnings, which the verdict states at its end."""
-    sentences = (Statement(about="note", text=words.note(note)) for note in notes)
-    return replace(a, warnings=notes, verdict=replace(a.verdict, sentences=(*a.verdict.sentences, *sentences)))
+def _recalibrate(
+    sample: Sample, level: float, rng: np.random.Generator
+) -> tuple[Recalibrator | None, Division | None, dict[str, Any]]:
+    """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated.
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Recalibration:
-    """The recalibrator, what the forecast is worth as it is and recalibrated, and the rows in parts."""
-
-    recalibrator: Recalibrator | None = None
-    worth: ProvenGain | None = None
-    worth_recalibrated: ProvenGain | None = None
-    ignored: float | None = None
-    division: Division | None = None
-
-    @property
-    def map(self) -> PiecewiseMap:
-        """The map of all rows."""
-        return IDENTITY if self.recalibrator is None else self.recalibrator.map_
-
-
-def _recalibrate(sample: Sample, level: float, rng: np.random.Generator) -> _Recalibration:
-    """Recalibrate, and compare three forecasts: none (the event rate), as it is, recalibrated."""
+    Returns the recalibrator, the rows in parts, and what `Evidence` has of the comparison.
+    """
+    worths: dict[str, Any] = {"worth": None, "worth_recalibrated": None, "ignored": None}
     if not sample._divisible:
-        return _Recalibration()  # rows of unequal weight that are compressed cannot be divided
+        return None, None, worths  # rows of unequal weight that are compressed cannot be divided
     found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
     division = found._fit(sample)
     (stream,) = rng.spawn(1)
     everything = sample._floor()
-    value = worth(everything, level, stream)
+    worths["worth"] = worth(everything, level, stream)
     if division is None:
-        return _Recalibration(recalibrator=found, worth=value)
+        return found, None, worths
     (held,) = division.held_out
     table, useful = division.table(), found.map_
     if found.method_ == "constant":
         candidates = [c for c in found.candidates_ if c.method in _SHAPES]
         useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](table)
     chooser = division.pairs(useful, IDENTITY)["old"]
-    recalibrated = useful(held.prob)
-    pair = held._pair(recalibrated, METHODS["constant"](table)(held.prob))
-    return _Recalibration(
-        recalibrator=found,
-        worth=value,
-        worth_recalibrated=worth_of_choice(chooser, pair["old"], level),
-        ignored=_ignored(everything, pair, 1 - level),
-        division=division,
-    )
+    pair = held._pair(useful(held.prob), METHODS["constant"](table)(held.prob))
+    worths["worth_recalibrated"] = worth_of_choice(chooser, pair["old"], level)
+    worths["ignored"] = _ignored(everything, pair, 1 - level)
+    return found, division, worths
 
 
 def _ignored(rows: Sample, pair: Sample, delta: float) -> float:
@@ -244,13 +204,6 @@ def _rarer(summary: DataSummary) -> int | None:
     """The number of rows with the rarer outcome, if it is rare."""
     share = min(summary.event_rate, 1 - summary.event_rate)
     return None if summary.weighted or share >= RARE else round(share * summary.n)
-
-
-def _more(segments: SegmentTable | None, sample: Sample) -> tuple[Statement, ...]:
-    """What the verdict says about segments."""
-    if segments is None:
-        return ()
-    return (Statement(about="segments", text=words.segments(segments, groups=sample.groups is not None)),)
 
 
 MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more
@@ -359,14 +312,14 @@ def assess(
     'recalibrate'
     """
     generator, seed = as_seed(rng)
-    settings = Settings.checked(task, confidence_level, tolerance, n_resamples, measures, seed)
+    options = check_options(task, confidence_level, tolerance, n_resamples, measures)
     sample, segments = read(y_true, y_prob, sample_weight, pos_label, by, groups)
     sample = compressed_if_many(sample)  # what the rows had computed is not needed any more
     with collect_warnings() as notes:
-        found = compute(sample, segments, settings, generator, counter(progress, settings.steps(segments)))
+        found = compute(sample, segments, generator, counter(progress, steps(segments)), seed=seed, **options)
     for note in notes.values():
         warnings.warn(note, stacklevel=2)
-    return with_warnings(found, tuple(notes))
+    return replace(found, warnings=tuple(notes))
 
 
 def read(
@@ -387,12 +340,10 @@ def read(
 
 
 def segments_of(sample: Sample) -> Segments | None:
-    """The segments of a sample, if it has any; each is tested as if its rows were independent."""
+    """The segments of a sample, if it has any; each is tested as if its rows, or shares of them, were independent."""
     if not sample._segmented:
         return None
-    if sample._second is not None:
-        raise InputError("by cannot be combined with outcomes that are shares of the event, which no test can redraw")
-    return sample.ungrouped().by_segment()
+    return (sample.ungrouped() if sample._second is None else sample).by_segment()
 
 
 def compressed_if_many(sample: Sample) -> Sample:

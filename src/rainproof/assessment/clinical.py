@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
 from rainproof.assessment.summaries import BARS, Histogram, Reliability, reliability_curve
-from rainproof.core.arrays import Floats, Frozen
-from rainproof.core.result import Interval
+from rainproof.core.arrays import Floats
+from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import html_rows, percent, rows
+from rainproof.core.text import aligned, html_rows, percent, rows
 from rainproof.inference.intervals import Influence
 from rainproof.inference.performance import (
     NetBenefit,
@@ -25,10 +25,6 @@ from rainproof.inference.performance import (
     observed_expected,
 )
 from rainproof.inference.resampling import Seed, check_share
-
-if TYPE_CHECKING:
-    from rainproof.plots import Figure
-
 
 _LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p is not far better then
 _QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times
@@ -58,8 +54,8 @@ _RARE, _MOST_BARS = 0.05, 1024
 _FEW = 20  # rows of an outcome, or groups: with fewer the normal approximation is poor
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ClinicalPerformance(Frozen):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ClinicalPerformance(Result):
     """What reports on clinical prediction models are expected to give, in the order of the STRATOS core set.
 
     Intervals are approximate (normal), each by itself. They do not use the statement "perfect" as a hypothesis.
@@ -74,7 +70,7 @@ class ClinicalPerformance(Frozen):
         Of the logistic regression of the outcome on the logit of the prediction; the intercept at slope 1. A slope
         below 1: predictions are too extreme. None where it does not exist (`notes` says why).
     brier_score, brier_skill : Interval or None
-        The Brier score, and the share by which it is below that of the event rate as a forecast for everybody.
+        The Brier score, and the share by which it is below that of the event rate as a forecast for every row.
     net_benefit : NetBenefit
         Clinical utility: the decision curve.
     reliability : Reliability
@@ -88,6 +84,8 @@ class ClinicalPerformance(Frozen):
     notes : tuple of str
         Why a number is missing.
     """
+
+    _kind: ClassVar = "clinical_performance"
 
     auroc: Interval | None
     observed_expected: Interval | None
@@ -104,30 +102,14 @@ class ClinicalPerformance(Frozen):
     groups: int | None
     notes: tuple[str, ...]
 
-    def plot(self) -> Figure:
-        """Draw the calibration plot, the decision curve and the risk distribution; see `rainproof.plots.clinical`."""
-        from rainproof.plots import clinical
-
-        return clinical(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return built-in types, ready for JSON."""
-        numbers = {name: (found := getattr(self, name)) and found.to_dict() for name, _, _ in NUMBERS}
-        about = {name: getattr(self, name) for name in ("event_rate", "confidence_level", "n", "groups")}
-        parts = {name: getattr(self, name).to_dict() for name in ("net_benefit", "reliability", "risk_distribution")}
-        return {"result": "clinical_performance", **about, **numbers, **parts, "notes": list(self.notes)}
-
-    def __repr__(self) -> str:
-        return f"ClinicalPerformance(auroc={self.auroc and self.auroc.value}, n={self.n})"
-
     def table(self) -> list[tuple[str, str, str]]:
         """Return name, estimate with interval, and the value of a perfect forecast, as text."""
         found = ((text, getattr(self, name), perfect) for name, text, perfect in NUMBERS)
         return [(text, "not defined" if value is None else str(value), perfect) for text, value, perfect in found]
 
     def __str__(self) -> str:
-        lines = [f"{text:28} {value:32} perfect: {perfect}" for text, value, perfect in self.table()]
-        return "\n".join([self._caption(), *lines, *self.notes])
+        lines = [(text, value, f"perfect: {perfect}") for text, value, perfect in self.table()]
+        return "\n".join([self._caption(), *aligned(lines, left=3), *self.notes])
 
     def _repr_html_(self) -> str:
         lines = html_rows(["measure", "estimate", "perfect"], self.table())
@@ -204,12 +186,12 @@ def clinical_performance(
     >>> y = rng.random(4000) < p**2
     >>> print(rainproof.clinical_performance(y, p, rng=0))
     4,000 rows, event rate 32.85%; 95% intervals in brackets
-    AUROC (C-statistic)          0.865 (0.853 to 0.876)           perfect: 1
-    observed : expected events   0.661 (0.638 to 0.686)           perfect: 1
-    calibration intercept        -1.05 (-1.13 to -0.965)          perfect: 0
-    calibration slope            1.19 (1.11 to 1.27)              perfect: 1
-    Brier score                  0.171 (0.165 to 0.177)           perfect: 0
-    Brier skill (scaled Brier)   0.225 (0.189 to 0.261)           perfect: 1
+    AUROC (C-statistic)         0.865 (0.853 to 0.876)   perfect: 1
+    observed : expected events  0.661 (0.638 to 0.686)   perfect: 1
+    calibration intercept       -1.05 (-1.13 to -0.965)  perfect: 0
+    calibration slope           1.19 (1.11 to 1.27)      perfect: 1
+    Brier score                 0.171 (0.165 to 0.177)   perfect: 0
+    Brier skill (scaled Brier)  0.225 (0.189 to 0.261)   perfect: 1
     """
     level, mu = check_share(confidence_level, "confidence_level"), check_thresholds(thresholds)
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, groups=groups)

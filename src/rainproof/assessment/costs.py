@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import stdtrit
@@ -12,48 +14,43 @@ from scipy.special import stdtrit
 from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
-from rainproof.core.result import Shown
+from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample
+from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.recalibration.selection import Division
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
+
+class Rule(StrEnum):
+    """A way to decide: on the forecast as it is or changed, or without one."""
+
+    AS_IS = "as is"
+    RECALIBRATED = "recalibrated"
+    CUTOFF = "cut-off"
+    ALWAYS = "always"
+    NEVER = "never"
+    PERFECT = "perfect"
 
 
 LABELS = {
-    "cost": "Forecast as it is",
-    "cost_recalibrated": "Recalibrated",
-    "cost_best_cutoff": "Best cut-off",
-    "cost_always": "Always act",
-    "cost_never": "Never act",
-    "cost_perfect": "Perfect foresight",
+    Rule.AS_IS: "Forecast as it is",
+    Rule.RECALIBRATED: "Recalibrated",
+    Rule.CUTOFF: "Best cut-off",
+    Rule.ALWAYS: "Always act",
+    Rule.NEVER: "Never act",
+    Rule.PERFECT: "Perfect foresight",
 }
-_SAVED = {f"cost_{rule}": f"saved_{rule}" for rule in ("recalibrated", "always", "never")}
-_COSTS = (*LABELS, *_SAVED.values(), "saved_over_simple")
-_WIDEST = max(map(len, LABELS.values()))
+_WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cost(Shown):
-    """The mean cost per case, in the units of the task, with an approximate confidence interval (Student)."""
-
-    mean: float
-    low: float
-    high: float
-
-    def to_dict(self) -> dict[str, float]:
-        return {"mean": self.mean, "low": self.low, "high": self.high}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskResult(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class TaskResult(Result):
     """The user's own decision: what it costs, and its swap regret on these rows.
 
     The costs of recalibration and of the best cut-off are estimated on rows that neither was fitted to, by regression
-    on the cost of the forecast as it is, which all rows tell. The others are of all rows. Acting on the forecast means:
+    on the cost of the forecast as it is, which all rows show. The others are of all rows. Acting on the forecast means:
     take the action that is best if the probability is right.
 
     Attributes
@@ -65,37 +62,45 @@ class TaskResult(Shown):
         The same with a `RoundingPolicy` on `grid`.
     grid : int
         The grid of the guarantee.
-    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Cost or None
-        The cost per case of acting on the forecast as it is, on the recalibrated forecast, from the best single
-        cut-off on, always (the action for the highest probabilities), never (that for the lowest), and with perfect
-        foresight. None for tasks without a list of actions; `cost_recalibrated` and `cost_best_cutoff` also where the
-        rows cannot be divided, `cost_best_cutoff` for tasks with more than two actions.
-    saved_recalibrated, saved_always, saved_never : Cost or None
-        What these rules save per case over acting on the forecast as it is; below 0 they cost more. The three intervals
-        hold together at the confidence level (Bonferroni), approximately. None where there is no such cost.
-    saved_over_simple : Cost or None
+    costs : dict of Rule to Interval
+        The cost per case, in the units of the task, with an approximate interval (Student): of acting on the forecast
+        "as is", on the "recalibrated" forecast, from the best single "cut-off" on, "always" (the action for the highest
+        probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for tasks without a list of
+        actions; without "recalibrated" and "cut-off" where the rows cannot be divided, and without "cut-off" for tasks
+        with more than two actions.
+    saved : dict of Rule to Interval
+        What "recalibrated", "always" and "never" save per case over acting on the forecast as it is; below 0 they cost
+        more. The three intervals hold together at the confidence level (Bonferroni), approximately.
+    saved_over_simple : Interval or None
         What the recalibrated forecast saves per case over the cheaper of always and never acting, on the rows held out.
         The interval allows for the choice of that rule (Bonferroni).
     best_threshold : float or None
         The cut-off of `cost_best_cutoff`, chosen on the rows that are not held out.
     n, n_held_out : int
         The number of rows that the costs are of, and of those that measured the change by recalibration and cut-off.
+    cost, cost_recalibrated, cost_best_cutoff, cost_always, cost_never, cost_perfect : Interval or None
+        The entries of `costs`; None where there is none.
     """
+
+    _also: ClassVar = (
+        "text",
+        "scale",
+        "cost",
+        "cost_recalibrated",
+        "cost_best_cutoff",
+        "cost_always",
+        "cost_never",
+        "cost_perfect",
+    )
+    _shown: ClassVar = ("cost", "cost_recalibrated", "n", "n_held_out")
 
     task: DecisionTask
     regret: SwapRegret
     rounded: SwapRegret
     grid: int
-    cost: Cost | None = None
-    cost_recalibrated: Cost | None = None
-    cost_best_cutoff: Cost | None = None
-    cost_always: Cost | None = None
-    cost_never: Cost | None = None
-    cost_perfect: Cost | None = None
-    saved_recalibrated: Cost | None = None
-    saved_always: Cost | None = None
-    saved_never: Cost | None = None
-    saved_over_simple: Cost | None = None
+    costs: Mapping[Rule, Interval] = field(default_factory=dict)
+    saved: Mapping[Rule, Interval] = field(default_factory=dict)
+    saved_over_simple: Interval | None = None
     best_threshold: float | None = None
     n: int = 0
     n_held_out: int = 0
@@ -118,33 +123,76 @@ class TaskResult(Shown):
         if not isinstance(task, FiniteTask) or not sample._divisible:
             return cls(task=task, regret=regret, rounded=rounded, grid=grid)
         rows = sample._floor()
-        simple = simple_actions(task, rows)
+        actions = simple_actions(task, rows)
+        together = 1 - (1 - confidence_level) / 3  # the savings
         costs = {
-            name: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
-            for name, action in simple.items()
+            rule: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
+            for rule, action in actions.items()
         }
-        together = 1 - (1 - confidence_level) / len(_SAVED)
-        costs |= {_SAVED[name]: _saved(task, rows, simple[name], together) for name in ("cost_always", "cost_never")}
-        cutoff = None
+        saved = {rule: _saved(task, rows, actions[rule], together) for rule in _WITHOUT}
+        held, cutoff, over_simple = None, None, None
         if split is not None:
             held = split.held_out[0]
             cutoff = _best_cutoff(task, split) if len(task.order) == 2 else None
-            fitted = _fitted_actions(task, held.prob, pieces, cutoff)
-            for name, action in fitted.items():
-                costs[name] = _changed_cost(task, rows, held, action, confidence_level)
-            recalibrated = fitted["cost_recalibrated"]
-            costs["saved_recalibrated"] = _saved(task, held, recalibrated, together)
-            costs["saved_over_simple"] = _saved_over_simple(task, rows, held, recalibrated, confidence_level)
+            recalibrated = task.best_index(pieces(held.prob))
+            costs[Rule.RECALIBRATED] = _changed_cost(task, rows, held, recalibrated, confidence_level)
+            if cutoff is not None:
+                acted = np.where(held.prob >= cutoff, task.order[-1], task.order[0])
+                costs[Rule.CUTOFF] = _changed_cost(task, rows, held, acted, confidence_level)
+            saved[Rule.RECALIBRATED] = _saved(task, held, recalibrated, together)
+            over_simple = _saved_over_simple(task, rows, held, recalibrated, confidence_level)
         return cls(
             task=task,
             regret=regret,
             rounded=rounded,
             grid=grid,
+            costs={rule: cost for rule in Rule if (cost := costs.get(rule)) is not None},
+            saved={rule: less for rule in Rule if (less := saved.get(rule)) is not None},
+            saved_over_simple=over_simple,
             best_threshold=cutoff,
             n=rows.n,
-            n_held_out=0 if split is None else split.held_out[0].n,
-            **costs,
+            n_held_out=0 if held is None else held.n,
         )
+
+    @property
+    def cost(self) -> Interval | None:
+        """The cost per case of acting on the forecast as it is."""
+        return self.costs.get(Rule.AS_IS)
+
+    @property
+    def cost_recalibrated(self) -> Interval | None:
+        """The cost per case of acting on the recalibrated forecast."""
+        return self.costs.get(Rule.RECALIBRATED)
+
+    @property
+    def cost_best_cutoff(self) -> Interval | None:
+        """The cost per case of acting from the best single cut-off on."""
+        return self.costs.get(Rule.CUTOFF)
+
+    @property
+    def cost_always(self) -> Interval | None:
+        """The cost per case of always acting."""
+        return self.costs.get(Rule.ALWAYS)
+
+    @property
+    def cost_never(self) -> Interval | None:
+        """The cost per case of never acting."""
+        return self.costs.get(Rule.NEVER)
+
+    @property
+    def cost_perfect(self) -> Interval | None:
+        """The cost per case of perfect foresight."""
+        return self.costs.get(Rule.PERFECT)
+
+    @property
+    def text(self) -> str:
+        """The decision in words."""
+        return str(self.task)
+
+    @property
+    def scale(self) -> float:
+        """What is at stake, in the units of the task."""
+        return self.task.scale
 
     @property
     def errors(self) -> tuple[float, float] | None:
@@ -155,66 +203,36 @@ class TaskResult(Shown):
         return (-alarm, -missed) if spared == hit == 0 else None
 
     @property
-    def simplest(self) -> str | None:
-        """The cheaper of always and never acting, by the name of its cost; None if they have none."""
-        known = {name: cost.mean for name in ("cost_always", "cost_never") if (cost := getattr(self, name)) is not None}
-        return min(known, key=known.__getitem__) if known else None
+    def simplest(self) -> Rule | None:
+        """The cheaper of always and never acting; None if they have no cost."""
+        known = [rule for rule in _WITHOUT if rule in self.costs]
+        return min(known, key=lambda rule: self.costs[rule].value, default=None)
 
-    def saved(self, name: str) -> Cost | None:
-        """What a rule, by the name of its cost, saves over acting on the forecast as it is; None for that itself."""
-        found: Cost | None = getattr(self, _SAVED[name]) if name in _SAVED else None
-        return found
+    def label(self, rule: Rule) -> str:
+        """What a rule is called in a table; the cut-off with its value."""
+        if rule is not Rule.CUTOFF or self.best_threshold is None:
+            return LABELS[rule]
+        where = f"act from {self.best_threshold:.3g} on" if self.best_threshold <= 1 else "never act"
+        return f"{LABELS[rule]} ({where})"
 
     def __str__(self) -> str:
-        if self.cost is None:
+        if not self.costs:
             return f"{self.task}\n{self.regret}"
         lines = [
-            f"{label:<{_WIDEST}}  {cost.mean:10.4g}  ({cost.low:.4g} to {cost.high:.4g}){self._where(name)}"
-            for name, label in LABELS.items()
-            if (cost := getattr(self, name)) is not None
+            (self.label(rule), f"{cost.value:.4g}", f"({cost.low:.4g} to {cost.high:.4g})")
+            for rule, cost in self.costs.items()
         ]
-        return "\n".join([str(self.task), f"Cost per case, from {count_rows(self.n)}:", *lines])
-
-    def _where(self, name: str) -> str:
-        """The cut-off, beside its cost."""
-        cut = self.best_threshold
-        if cut is None or name != "cost_best_cutoff":
-            return ""
-        return f", act from {cut:.3g} on" if cut <= 1 else ", never act"
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the costs into axes (default: new ones); see `rainproof.plots.costs`."""
-        from rainproof.plots import costs
-
-        return costs(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        found = self.regret.to_dict()
-        return {
-            "task": self.task.to_dict(),
-            "text": str(self.task),
-            "thresholds": list(self.task.thresholds),
-            "actions": list(self.task.actions),
-            "value": self.regret.value,
-            "in_units": self.regret.in_units,
-            "scale": self.task.scale,
-            "swaps": found["swaps"],
-            "rounded": {"grid": self.grid, "value": self.rounded.value, "in_units": self.rounded.in_units},
-            **{name: (found := getattr(self, name)) and found.to_dict() for name in _COSTS},
-            "best_threshold": self.best_threshold,
-            "cost_rows": self.n,
-            "held_out_rows": self.n_held_out,
-        }
+        return "\n".join([self.text, f"Cost per case, from {count_rows(self.n)}:", *aligned(lines, left=(0, 2))])
 
 
-def simple_actions(task: FiniteTask, rows: Sample) -> dict[str, Any]:
+def simple_actions(task: FiniteTask, rows: Sample) -> dict[Rule, Any]:
     """The index of the action for each row, by rules that are not fitted."""
     best = task.matrix.argmax(axis=0)
     return {
-        "cost": task.best_index(rows.prob),
-        "cost_always": np.full(len(rows.prob), task.order[-1]),
-        "cost_never": np.full(len(rows.prob), task.order[0]),
-        "cost_perfect": best[rows.event.astype(np.intp)],
+        Rule.AS_IS: task.best_index(rows.prob),
+        Rule.ALWAYS: np.full(len(rows.prob), task.order[-1]),
+        Rule.NEVER: np.full(len(rows.prob), task.order[0]),
+        Rule.PERFECT: best[rows.event.astype(np.intp)],
     }
 
 
@@ -225,14 +243,6 @@ def segment_costs(sample: Sample, task: FiniteTask) -> dict[str, float]:
     forecast = -float((mass * task.matrix[task.best_index(table.prob)]).sum())
     rules = [-float(mass.sum(axis=0) @ task.matrix[task.order[end]]) for end in (0, -1)]
     return {"cost": forecast + 0.0, "cost_without": min(rules) + 0.0}  # no -0
-
-
-def _fitted_actions(task: FiniteTask, prob: Floats, pieces: PiecewiseMap, cutoff: float | None) -> dict[str, Any]:
-    """The index of the action for each row held out, by rules that were fitted to the others."""
-    actions = {"cost_recalibrated": task.best_index(pieces(prob))}
-    if cutoff is not None:
-        actions["cost_best_cutoff"] = np.where(prob >= cutoff, task.order[-1], task.order[0])
-    return actions
 
 
 def _best_cutoff(task: FiniteTask, rows: Division) -> float:
@@ -250,7 +260,7 @@ def paid(task: FiniteTask, action: Any, rows: Sample) -> Floats:
     return cost
 
 
-def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Cost | None:
+def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Interval | None:
     """The mean and a Student interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have.
@@ -265,14 +275,14 @@ def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: fl
 
 def _saved_over_simple(
     task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
-) -> Cost | None:
+) -> Interval | None:
     """What an action for each row held out saves over the cheaper, on all rows, of always and never acting."""
     simple = {end: float(rows.mass @ paid(task, task.order[end], rows)) for end in (-1, 0)}
     least = task.order[min(simple, key=simple.__getitem__)]
     return _saved(task, held, action, 1 - (1 - confidence_level) / len(simple), over=np.full(len(held.prob), least))
 
 
-def _saved(task: FiniteTask, rows: Sample, action: Any, confidence_level: float, over: Any = None) -> Cost | None:
+def _saved(task: FiniteTask, rows: Sample, action: Any, confidence_level: float, over: Any = None) -> Interval | None:
     """What an action for each row saves over another, by default over acting on the forecast as it is."""
     other = task.best_index(rows.prob) if over is None else over
     saved = paid(task, other, rows) - paid(task, action, rows)
@@ -280,8 +290,10 @@ def _saved(task: FiniteTask, rows: Sample, action: Any, confidence_level: float,
     return mean_cost(saved, np.array([-most, most]), rows, confidence_level)
 
 
-def _changed_cost(task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float) -> Cost | None:
-    """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows tell."""
+def _changed_cost(
+    task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
+) -> Interval | None:
+    """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows show."""
     possible = -task.matrix
     (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
     old, new = paid(task, task.best_index(held.prob), held), paid(task, action, held)
@@ -297,10 +309,11 @@ def _changed_cost(task: FiniteTask, rows: Sample, held: Sample, action: Any, con
     return _interval(slope * mean + rest, max(variance, 0.0), k - 1, possible, confidence_level)
 
 
-def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Cost:
+def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Interval:
     half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * math.sqrt(variance)
     low, mean, high = np.clip([mean - half, mean, mean + half], possible.min(), possible.max()).tolist()
-    return Cost(mean=mean + 0.0, low=low + 0.0, high=high + 0.0)  # no -0
+    value, low, high = (end + 0.0 for end in (mean, low, high))  # no -0
+    return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
 
 
 def _spread(rows: Sample, *columns: Floats) -> tuple[list[float], Floats, int]:

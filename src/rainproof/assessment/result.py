@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from rainproof.assessment.clinical import ClinicalPerformance, core_set
 from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
-from rainproof.assessment.verdict import Evidence, Verdict
-from rainproof.assessment.words import ADVICE_METHOD
+from rainproof.assessment.verdict import Evidence, Verdict, judge
+from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.files import write_atomic
+from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample
 from rainproof.core.version import VERSION
 from rainproof.decisions.swaps import RegretCurve
@@ -34,10 +35,6 @@ from rainproof.inference.tests import CalibrationTest
 from rainproof.measures.catalogue import Measure
 from rainproof.measures.scdl import SoftBinnedProfile
 from rainproof.recalibration.recalibrator import Recalibrator
-
-if TYPE_CHECKING:
-    from rainproof.plots import Figure
-
 
 SCHEMA = 2
 BAND_DRAWS = 199  # enough for a band that is drawn, not tested
@@ -72,7 +69,7 @@ class Parts:
         """All measures; values that need care are not warned of again."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RainproofWarning)
-            return tuple(Estimate(measure=measure, value=measure(self._sample)) for measure in self._measures)
+            return tuple(Estimate.of(measure, measure(self._sample)) for measure in self._measures)
 
     @cached_property
     def null_band(self) -> NullBand:
@@ -122,8 +119,32 @@ class Parts:
 _PARTS = ("measures", "null_band", "reliability", "advice", "value", "histogram", "clinical")
 
 
+class Reported(Result):
+    """One assessment, or several: what has a report."""
+
+    __slots__ = ()
+
+    def to_html(
+        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
+    ) -> str:
+        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
+
+        The preset "clinical" has the core set of measures for clinical prediction models first.
+        """
+        from rainproof.report import to_html
+
+        return to_html(self, path, title=title, preset=preset)  # type: ignore[arg-type]
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
+        text = json.dumps(self.to_dict(), allow_nan=False, indent=1)
+        if path is not None:
+            write_atomic(Path(path), text + "\n")
+        return text
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
-class Assessment:
+class Assessment(Reported):
     """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with ``to_html(path)``.
 
     Attributes
@@ -156,7 +177,7 @@ class Assessment:
     profile : SoftBinnedProfile
         SCDL on each grid, and the grid m* that decides its value.
     guarantee : Guarantee
-        A proven upper bound of everybody's expected loss, acting on the probabilities as they are.
+        A proven upper bound of the expected loss of every decision, acting on the probabilities as they are.
     rounded_guarantee : Guarantee
         The same, acting on probabilities that are rounded at random to `shown_grid`, against all changes of actions.
     recalibrator : Recalibrator or None
@@ -179,9 +200,7 @@ class Assessment:
 
     name: str | None
     summary: DataSummary
-    verdict: Verdict
     evidence: Evidence
-    _parts: Parts
     regret: RegretCurve
     profile: SoftBinnedProfile
     guarantee: Guarantee
@@ -195,6 +214,13 @@ class Assessment:
     n_resamples: int
     seed: int | None
     warnings: tuple[str, ...]
+    _parts: Parts
+    _voice: Voice = PYTHON
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict in words."""
+        return judge(self.evidence, self.task, self.segments, self.warnings, self._voice)
 
     @property
     def measures(self) -> tuple[Estimate, ...]:
@@ -244,29 +270,12 @@ class Assessment:
         """Return the advice for the nearest threshold that there is advice for."""
         return min(self.advice, key=lambda found: abs(found.threshold - threshold))
 
-    def plot(self, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: float | None = None) -> Figure:
-        """Draw the four panels of `rainproof.plots.overview` in one Matplotlib figure (`figsize` in inches)."""
-        from rainproof.plots import overview
-
-        return overview(self, figsize=figsize, dpi=dpi)
-
-    def to_html(
-        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
-    ) -> str:
-        """Return the report as one self-contained HTML page, and write it to `path` if one is given.
-
-        The preset "clinical" has the core set of measures for clinical prediction models first.
-        """
-        from rainproof.report import to_html
-
-        return to_html(self, path, title=title, preset=preset)
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
-        return as_json(self.to_dict(), path)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment in built-in types, ready for JSON."""
+        null, found = self.null_band, self.recalibrator
+        curve = self.value.thinned(_POINTS)  # no more points than a chart can show
+        points = ("event_rate", "threshold", "value", "value_recalibrated", "value_perfect")
+        chance = {"null_threshold": null.thresholds.tolist()}
         return {
             "result": "assessment",
             "schema": SCHEMA,
@@ -279,62 +288,42 @@ class Assessment:
             "seed": self.seed,
             "warnings": list(self.warnings),
             "verdict": self.verdict.to_dict(),
-            "measures": [e.to_dict() for e in self.measures],
+            "measures": plain(self.measures),
             "reliability": self.reliability.to_dict(),
             "histogram": self.histogram.to_dict(),
-            "regret": self._regret(),
-            "profile": self._profile(),
+            "regret": {
+                **self.regret.to_dict(),
+                **chance,
+                "null_low": null.regret_low.tolist(),
+                "null_high": null.regret_high.tolist(),
+                "null_highest": null.regret_limit,
+            },
+            "profile": {
+                **self.profile.to_dict(),
+                "reciprocals": (1 / self.profile.grids).tolist(),
+                "resolved": self.profile.resolved,
+            },
             "guarantee": self.guarantee.to_dict(),
             "rounded_guarantee": self.rounded_guarantee.to_dict(),
-            "worth": self.evidence.worth and self.evidence.worth.to_dict(),
-            "worth_recalibrated": self.evidence.worth_recalibrated and self.evidence.worth_recalibrated.to_dict(),
-            "recalibration": self.recalibrator and self._recalibration(self.recalibrator),
-            "value": self._value(),
-            "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
-            "advice": {
-                "method": ADVICE_METHOD,
-                "thresholds": [found.to_dict() for found in self.advice],
+            "worth": plain(self.evidence.worth),
+            "worth_recalibrated": plain(self.evidence.worth_recalibrated),
+            "recalibration": found
+            and {
+                "method": found.method_,
+                "map": found.map_.to_dict(),
+                "certificate": found.certificate_.to_dict(),
+                "candidates": plain(found.candidates_),
             },
-            "task": self.task and self.task.to_dict(),
-            "segments": self.segments and self.segments.to_dict(),
-        }
-
-    def _regret(self) -> dict[str, Any]:
-        null = self.null_band
-        return {
-            **self.regret.to_dict(),
-            "null_threshold": null.thresholds.tolist(),
-            "null_low": null.regret_low.tolist(),
-            "null_high": null.regret_high.tolist(),
-            "null_highest": null.regret_limit,
-        }
-
-    def _profile(self) -> dict[str, Any]:
-        return {
-            **self.profile.to_dict(),
-            "reciprocals": (1 / self.profile.grids).tolist(),
-            "resolved": self.profile.resolved,
-        }
-
-    def _recalibration(self, found: Recalibrator) -> dict[str, Any]:
-        return {
-            "method": found.method_,
-            "map": found.map_.to_dict(),
-            "certificate": found.certificate_.to_dict(),
-            "candidates": [asdict(candidate) for candidate in found.candidates_],
-        }
-
-    def _value(self) -> dict[str, Any]:
-        """The curves at no more points than a chart can show."""
-        curve = self.value.thinned(_POINTS)
-        names = ("threshold", "value", "value_recalibrated", "value_perfect")
-        null = self.null_band
-        return {
-            "event_rate": curve.event_rate,
-            **{name: getattr(curve, name).tolist() for name in names},
-            "null_threshold": null.thresholds.tolist(),
-            "null_low": null.value_low.tolist(),
-            "null_high": null.value_high.tolist(),
+            "value": {
+                **{name: plain(getattr(curve, name)) for name in points},
+                **chance,
+                "null_low": null.value_low.tolist(),
+                "null_high": null.value_high.tolist(),
+            },
+            "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
+            "advice": {"method": ADVICE_METHOD, "thresholds": plain(self.advice)},
+            "task": plain(self.task),
+            "segments": plain(self.segments),
         }
 
     def __repr__(self) -> str:
@@ -347,11 +336,3 @@ class Assessment:
     def _repr_html_(self) -> str:
         name = "" if self.name is None else f"<h4>{escape(self.name)}</h4>"
         return f"<div>{name}{self.verdict._repr_html_()}</div>"
-
-
-def as_json(document: dict[str, Any], path: str | Path | None) -> str:
-    """Return a document as JSON, and write it if a path is given."""
-    text = json.dumps(document, allow_nan=False, indent=1)
-    if path is not None:
-        write_atomic(Path(path), text + "\n")
-    return text

@@ -5,31 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rainproof.assessment import words
 from rainproof.assessment.costs import segment_costs
 from rainproof.core.arrays import Floats
-from rainproof.core.result import Shown
-from rainproof.core.segments import Segments
+from rainproof.core.result import Result
+from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
-from rainproof.errors import FewRowsWarning
+from rainproof.errors import FewRowsWarning, RainproofWarning
 from rainproof.inference.guarantees import Guarantee, guarantee
-from rainproof.inference.segments import segment_tests
+from rainproof.inference.intervals import confidence_interval
+from rainproof.inference.segments import adjusted, segment_tests
+from rainproof.inference.tests import grouped_p_value
+from rainproof.measures.scdl import soft_binned_cdl
 
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
-
-MEASURE = "soft_binned_cdl"
 _INTERVALS = 50  # segments that get an interval: as many as anyone looks at
 _BOUNDED = 500  # segments that get a guarantee
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Segment(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Segment(Result):
     """One segment of an assessment.
 
     Attributes
@@ -63,6 +61,8 @@ class Segment(Shown):
         Whether the segment is miscalibrated beyond chance, at the table's false discovery rate.
     """
 
+    _also: ClassVar = ("label", "status")
+
     key: tuple[str, ...]
     n: int
     share: float
@@ -90,13 +90,9 @@ class Segment(Shown):
         """The result of the test in words."""
         return words.segment_status(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        shown = {name: getattr(self, name) for name in self.__slots__}
-        return {"label": self.label, **shown, "key": list(self.key), "status": self.status}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
-class SegmentTable(Shown):
+class SegmentTable(Result):
     """The segments of an assessment.
 
     Attributes
@@ -114,6 +110,10 @@ class SegmentTable(Shown):
     rows : tuple of Segment
         One for each segment.
     """
+
+    _also: ClassVar = ("measure", "method")
+    measure: ClassVar[str] = "soft_binned_cdl"
+    method: ClassVar[str] = "Benjamini-Hochberg"
 
     by: tuple[str, ...]
     fdr: float
@@ -136,25 +136,6 @@ class SegmentTable(Shown):
         """Return the `n` segments with the smallest p-values: the largest loss first, small segments last."""
         kept = sorted(self.rows, key=lambda s: (s.small, 1.0 if s.p_value is None else s.p_value, -s.value))[:n]
         return tuple(sorted(kept, key=by_loss))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the loss in each segment into axes (default: new ones); see `rainproof.plots.segments`."""
-        from rainproof.plots import segments
-
-        return segments(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the table in built-in types, ready for JSON."""
-        return {
-            "by": list(self.by),
-            "measure": MEASURE,
-            "method": "Benjamini-Hochberg",
-            "fdr": self.fdr,
-            "interval_level": self.interval_level,
-            "min_rows": self.min_rows,
-            "pooled_value": self.pooled_value,
-            "rows": [s.to_dict() for s in self.rows],
-        }
 
     def __repr__(self) -> str:
         return f"SegmentTable({len(self.rows)} segments, {len(self.flagged)} flagged, {self.small} small)"
@@ -179,36 +160,62 @@ def judge_segments(
 
     `total` and `value` are the weight and the SCDL of all rows together.
     """
-    tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
-    names = ("null_mean", "low", "high", "p_value", "q_value")
-    columns = zip(*(getattr(tests, name).tolist() for name in names), strict=True)
-    losses = _losses(segments, tests.p_value, 1 - fdr)
-    rows = [
-        Segment(
-            key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
-            n=sample.n,
-            share=sample.total_weight / total,
-            event_rate=sample.event_rate,
-            value=value,
-            small=sample.n < tests.min_rows,
-            flagged=bool(numbers[-1] <= fdr),
-            loss=losses[k].plug_in if k in losses else None,
-            loss_bound=losses[k].bound if k in losses else None,
-            **(segment_costs(sample, task) if isinstance(task, FiniteTask) else {}),
-            **{name: None if x != x else x for name, x in zip(names, numbers, strict=True)},
+    of_shares = next(iter(segments.values()))._second is not None
+    columns, level = (_tests_of_shares if of_shares else _tests)(segments, fdr, rng, step)
+    losses = _losses(segments, columns["p_value"], 1 - fdr)
+    rows = []
+    for k, (key, sample) in enumerate(segments.items()):
+        numbers: dict[str, Any] = {
+            name: None if np.isnan(column[k]) else float(column[k]) for name, column in columns.items()
+        }
+        q_value = numbers["q_value"]
+        rows.append(
+            Segment(
+                key=tuple(map(str, key)) if isinstance(key, tuple) else (str(key),),
+                n=sample.n,
+                share=sample.total_weight / total,
+                event_rate=sample.event_rate,
+                small=sample.n < FEW_ROWS,
+                flagged=q_value is not None and q_value <= fdr,
+                loss=losses[k].plug_in if k in losses else None,
+                loss_bound=losses[k].bound if k in losses else None,
+                **(segment_costs(sample, task) if isinstance(task, FiniteTask) else {}),
+                **numbers,
+            )
         )
-        for k, ((key, sample), value, numbers) in enumerate(
-            zip(segments.items(), tests.value.tolist(), columns, strict=True)
-        )
-    ]
     return SegmentTable(
-        by=segments.by,
-        fdr=fdr,
-        interval_level=tests.interval_level,
-        min_rows=tests.min_rows,
-        pooled_value=value,
-        rows=tuple(rows),
+        by=segments.by, fdr=fdr, interval_level=level, min_rows=FEW_ROWS, pooled_value=value, rows=tuple(rows)
     )
+
+
+_Columns = tuple[dict[str, Floats], float | None]  # by the name of the field of a segment; the level of the intervals
+
+
+def _tests(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> _Columns:
+    """Redraw the outcomes of each segment."""
+    tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
+    names = ("value", "null_mean", "low", "high", "p_value", "q_value")
+    return {name: getattr(tests, name) for name in names}, tests.interval_level
+
+
+def _tests_of_shares(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> _Columns:
+    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1."""
+    value, p_value, low, high = np.full((4, len(segments)), np.nan)
+    keys = list(segments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RainproofWarning)  # about single segments
+        for k, sample in enumerate(segments.values()):
+            value[k] = soft_binned_cdl(sample)
+            p_value[k] = grouped_p_value(sample) if sample.n >= FEW_ROWS else np.nan
+            step()
+        tested = int(np.isfinite(p_value).sum())
+        shown = min(_INTERVALS, tested)
+        level = 1 - fdr * shown / max(1, tested)
+        for k, stream in zip(np.argsort(p_value, kind="stable").tolist(), rng.spawn(shown), strict=False):
+            found = confidence_interval(segments[keys[k]], confidence_level=level, rng=stream)
+            low[k], high[k] = found.low, found.high
+    columns = {"value": value, "low": low, "high": high, "p_value": p_value, "q_value": adjusted(p_value, "bh")}
+    return columns, level if shown else None
 
 
 def _losses(segments: Segments, p_value: Floats, confidence_level: float) -> dict[int, Guarantee]:

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats
 from rainproof.core.cells import check_grid
-from rainproof.core.result import Shown
+from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
-from rainproof.core.text import finite
 from rainproof.decisions.policies import GridChoice, choose_grid
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
 from rainproof.inference.resampling import Seed
-from rainproof.measures.catalogue import Measure
-
-if TYPE_CHECKING:
-    from rainproof.plots import Axes
-
+from rainproof.measures.catalogue import CATALOGUE, Measure
 
 BARS = 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataSummary(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class DataSummary(Result):
     """The size of what was assessed.
 
     Attributes
@@ -64,53 +59,63 @@ class DataSummary(Shown):
             compressed=sample.grid,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Estimate(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Estimate(Result):
     """The value of a measure on these rows; `confidence_interval` says what it is in the population.
 
     Attributes
     ----------
-    measure : Measure
-        The measure: its name, symbol, range and whose regret a small value bounds.
+    name, symbol : str
+        The measure, as `list_measures` names it, and as papers do.
     value : float
         The value on these rows.
+    actionable : str
+        Whose regret a small value bounds.
+    range : tuple of float
+        The smallest and the largest possible value.
+    reference : str
+        Where the measure was defined.
+    score : bool
+        Whether the measure also rewards discrimination, so that it shares no axis with the others.
     """
 
-    measure: Measure
+    _shown: ClassVar = ("name", "value")
+
+    name: str
+    symbol: str
     value: float
+    actionable: str
+    range: tuple[float, float]
+    reference: str
+    score: bool
+
+    @classmethod
+    def of(cls, measure: Measure, value: float) -> Estimate:
+        """Put the value beside what the measure is."""
+        return cls(
+            name=measure.name,
+            symbol=measure.symbol,
+            value=value,
+            actionable=measure.actionable,
+            range=measure.range,
+            reference=measure.reference,
+            score=measure.kind == "score",
+        )
 
     @property
-    def is_score(self) -> bool:
-        """Whether the measure also rewards discrimination, so that it shares no axis with the others."""
-        return self.measure.kind == "score"
-
-    def to_dict(self) -> dict[str, Any]:
-        m = self.measure
-        return {
-            "name": m.name,
-            "symbol": m.symbol,
-            "value": finite(self.value),
-            "actionable": m.actionable,
-            "range": [m.range[0], finite(m.range[1])],
-            "reference": m.reference,
-            "score": self.is_score,
-        }
+    def measure(self) -> Measure:
+        """The measure."""
+        return CATALOGUE[self.name]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Histogram(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Histogram(Result):
     """The distribution of the predictions: the share of rows between edges, and of rows with the event."""
 
     edges: Floats
     share: Floats
     share_events: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.share, self.share_events)
 
     @classmethod
     def of(cls, sample: Sample, bars: int = BARS) -> Histogram:
@@ -125,22 +130,13 @@ class Histogram(Shown):
             share_events=np.bincount(at, weight * (cells.slot & 1), bars).astype(np.float64, copy=False),
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw it by outcome into axes (default: new ones) and return them; see `rainproof.plots.risk_distribution`."""
-        from rainproof.plots import risk_distribution
-
-        return risk_distribution(self, ax)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name).tolist() for name in self.__slots__}
-
 
 GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
 _CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Reliability(Shown):
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Reliability(Result):
     """Event rates against predictions in soft bins, and where those of a calibrated forecast would lie.
 
     Attributes
@@ -155,9 +151,6 @@ class Reliability(Shown):
     bins: SoftBins
     null_low: Floats
     null_high: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.null_low, self.null_high)
 
     @classmethod
     def of(cls, bins: SoftBins, null: NullBand) -> Reliability:
@@ -180,12 +173,6 @@ class Reliability(Shown):
         """Which bins miss the band of calibrated forecasts, by intervals that hold for all bins at once."""
         off: NDArray[np.bool_] = (self.bins.low_all > self.null_high) | (self.bins.high_all < self.null_low)
         return off
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the reliability diagram into axes (default: new ones); see `rainproof.plots.reliability`."""
-        from rainproof.plots import reliability
-
-        return reliability(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagram in built-in types, ready for JSON."""

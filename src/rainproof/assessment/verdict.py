@@ -5,35 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from rainproof.assessment import words
 from rainproof.assessment.costs import TaskResult
-from rainproof.assessment.words import (
-    answer_line,
-    commands,
-    cost_answer,
-    loss_answer,
-    next_step,
-    recalibration_answer,
-    worth_answer,
-)
-from rainproof.core.text import wrapped
+from rainproof.assessment.segments import SegmentTable
+from rainproof.assessment.words import PYTHON, KeyFigure, Statement, Voice
+from rainproof.core.result import Result
+from rainproof.core.text import html_rows, wrapped
 from rainproof.inference.guarantees import Guarantee
 from rainproof.inference.proofs import ProvenGain
 from rainproof.inference.tests import CalibrationTest
 from rainproof.recalibration.certificate import Certificate
 
 Grade = Literal["use", "recalibrate", "avoid", "unknown"]
-About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
 
-_ANSWER = ("about", "question", "value", "meaning")  # in JSON
+_COLUMN = 22  # where the answers of the table begin
 _USELESS = 0.25  # of what perfect foresight is worth: if no decision can gain more, the forecast is not worth using
 _SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Evidence(Result):
     """What a verdict rests on. Each bound holds at the confidence level, by itself.
 
     Attributes
@@ -185,41 +178,8 @@ class Evidence:
         return math.ceil(self.n * math.pow(self.as_is.bound / self.tolerance, 1.5))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Statement:
-    """One sentence of a verdict, and what it is about."""
-
-    about: About
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeyFigure:
-    """The answer to one of the questions that people come with.
-
-    Attributes
-    ----------
-    about : {"worth", "loss", "recalibration", "cost"}
-        The question.
-    question : str
-        In words.
-    value : str
-        The number, with its unit.
-    meaning : str
-        What the number is of.
-    detail : str
-        What else the text says.
-    """
-
-    about: About
-    question: str
-    value: str
-    meaning: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class Verdict(Result):
     """The verdict on a forecast in words.
 
     Attributes
@@ -242,6 +202,9 @@ class Verdict:
         The details, in the order of reading.
     """
 
+    _also: ClassVar = ("text",)
+    _shown: ClassVar = ("grade", "headline")
+
     grade: Grade
     headline: str
     reason: str
@@ -250,21 +213,13 @@ class Verdict:
     answers: tuple[KeyFigure, ...]
     sentences: tuple[Statement, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict in built-in types, ready for JSON."""
-        return {
-            "grade": self.grade,
-            "headline": self.headline,
-            "reason": self.reason,
-            "next_step": self.next_step,
-            "commands": list(self.commands),
-            "answers": [{name: getattr(a, name) for name in _ANSWER} for a in self.answers],
-            "sentences": [{"about": s.about, "text": s.text} for s in self.sentences],
-            "text": str(self),
-        }
+    @property
+    def text(self) -> str:
+        """Headline, reason, next step and answers."""
+        return "\n".join([wrapped(self.headline), self.body()])
 
     def __str__(self) -> str:
-        return "\n".join([wrapped(self.headline), self.body()])
+        return self.text
 
     def body(self) -> str:
         """What follows the headline: the reason, the next step and the table of answers."""
@@ -273,7 +228,7 @@ class Verdict:
 
     def table(self) -> str:
         """The answers as lines of a table."""
-        return "\n".join(answer_line(a.question, a.value, f"{a.meaning} {a.detail}") for a in self.answers)
+        return "\n".join(wrapped(str(answer), answer.question, _COLUMN) for answer in self.answers)
 
     @property
     def details(self) -> str:
@@ -282,41 +237,27 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         code = f"<pre>{escape(chr(10).join(self.commands))}</pre>" if self.commands else ""
-        rows = "".join(
-            f"<tr><th>{escape(a.question)}</th><td>{escape(a.value)}</td><td>{escape(a.meaning)}</td></tr>"
-            for a in self.answers
-        )
+        answers = html_rows([], [(a.question, a.value, a.meaning) for a in self.answers])
         return (
             f"<p><b>{escape(self.headline)}</b> {escape(self.reason)}</p><p>{escape(self.next_step)}</p>{code}"
-            f"<table>{rows}</table>"
+            f"<table>{answers}</table>"
         )
 
 
-def judge(e: Evidence, task: TaskResult | None = None, more: tuple[Statement, ...] = ()) -> Verdict:
-    """Return the verdict that the evidence allows; `more` is what else was found, in front of the limits."""
-    answers = [
-        KeyFigure(about="worth", question="Is it useful?", **worth_answer(e, task)),
-        KeyFigure(about="loss", question="Miscalibration costs", **loss_answer(e)),
-        KeyFigure(about="recalibration", question="Recalibration gains", **recalibration_answer(e)),
-    ]
-    if task is not None and task.cost is not None:
-        answers.append(KeyFigure(about="cost", question="Your cost", **cost_answer(task)))
-    sentences = [
-        Statement(about="worth", text=words.worth(e)),
-        Statement(about="loss", text=words.as_is(e)),
-        Statement(about="rounded", text=words.rounded(e)),
-        Statement(about="recalibration", text=words.recalibration(e)),
-        *([Statement(about="cost", text=words.costs(task))] if task is not None and task.cost is not None else []),
-        *([Statement(about="test", text=words.calibration(e))] if e.p_value is not None else []),
-        *more,
-        Statement(about="limits", text=words.limits(e)),
-    ]
+def judge(
+    e: Evidence,
+    task: TaskResult | None = None,
+    segments: SegmentTable | None = None,
+    notes: tuple[str, ...] = (),
+    voice: Voice = PYTHON,
+) -> Verdict:
+    """Return the verdict that the evidence allows, in the words of Python or of a shell; `notes` are warnings."""
     return Verdict(
         grade=e.grade,
         headline=words.headline(e),
         reason=words.reason(e),
-        next_step=next_step(e, task),
-        commands=commands(e, task),
-        answers=tuple(answers),
-        sentences=tuple(sentences),
+        next_step=words.next_step(e, task, voice),
+        commands=words.commands(e, task, voice),
+        answers=tuple(words.answers(e, task)),
+        sentences=tuple(words.details(e, task, segments, notes, voice)),
     )

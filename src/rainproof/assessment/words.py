@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import textwrap
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rainproof.core.text import KEEPS_RANKING, WIDTH, at_least, at_most, percent, rows, short, these_rows
+from rainproof.assessment.costs import LABELS, Rule
+from rainproof.core.result import Interval, Result
+from rainproof.core.text import KEEPS_RANKING, at_least, at_most, percent, rows, short, these_rows
 
 if TYPE_CHECKING:
     from rainproof.assessment.advice import PredictionSwap, ThresholdAdvice
     from rainproof.assessment.costs import TaskResult
+    from rainproof.assessment.rankings import AssessmentSet, PairwiseComparison, RankedForecast
     from rainproof.assessment.segments import Segment, SegmentTable
     from rainproof.assessment.verdict import Evidence
+    from rainproof.inference.switches import SwitchGuarantee
     from rainproof.measures.scdl import SoftBinnedProfile
 
-
+About = Literal["worth", "loss", "recalibration", "cost", "rounded", "test", "segments", "limits", "note"]
 STAKES = "what is at stake per case (best minus worst outcome)"
 FIXED_CHANGE = "compared with the best fixed change of actions ('where I would do this, do that')"
 SCOPE = (
@@ -27,18 +32,74 @@ ADVICE_METHOD = (
     "Advice against the forecast is right for all thresholds at once with the stated confidence. It is about the "
     "average over the range of predictions named, not about each prediction in it."
 )
-OWN_MAPS = "Try a map for each: recalibrate --by."
-RULES = {
-    "cost": "as it is",
-    "cost_recalibrated": "recalibrated",
-    "cost_always": "always acting",
-    "cost_never": "never acting",
+_DOING = {
+    Rule.AS_IS: "as it is",
+    Rule.RECALIBRATED: "recalibrated",
+    Rule.ALWAYS: "always acting",
+    Rule.NEVER: "never acting",
 }
 _NAMED = 3  # ranges, swaps or segments that a sentence names
 _CALIBRATED = (
     "The probabilities match the outcomes of these rows as closely as can be measured: no decision that rests on "
     "them, whatever its costs, would gain by changing actions in hindsight."
 )
+_INDIVISIBLE = "compressed rows of unequal weight cannot be divided."
+
+
+class Voice(NamedTuple):
+    """The words in which code and command lines differ; the default is Python.
+
+    Attributes
+    ----------
+    recalibrate : tuple of str
+        Code, or command lines, that recalibrate the forecast.
+    other_event : str
+        The parameter, or option, that makes the other outcome the event.
+    own_maps : str
+        The call, or command, that fits a map for each segment.
+    """
+
+    recalibrate: tuple[str, ...] = ("a.recalibrator.predict(p)",)
+    other_event: str = "pos_label"
+    own_maps: str = "Recalibrator().fit(p, y, by=...)"
+
+
+PYTHON = Voice()
+SHELL = Voice(recalibrate=(), other_event="--pos-label", own_maps="rainproof recalibrate --by")
+
+
+class Statement(NamedTuple):
+    """One sentence of a verdict, and what it is about."""
+
+    about: About
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class KeyFigure(Result):
+    """The answer to one of the questions that people come with.
+
+    Attributes
+    ----------
+    about : {"worth", "loss", "recalibration", "cost"}
+        The question.
+    question : str
+        In words.
+    value : str
+        The number, with its unit.
+    meaning : str
+        What the number is of.
+    """
+
+    about: About
+    question: str
+    value: str
+    meaning: str
+    _joint: str = " "  # between the two in a sentence
+    _detail: str = ""  # what only the text says
+
+    def __str__(self) -> str:
+        return f"{self.value}{self._joint}{self.meaning}{self._detail}"
 
 
 def p_value(value: float) -> str:
@@ -49,6 +110,11 @@ def p_value(value: float) -> str:
 def note(warning: str) -> str:
     """A warning as a sentence of the verdict."""
     return f"Note: {warning}."
+
+
+def interval(cost: Interval) -> str:
+    """A cost with its interval."""
+    return f"{cost.value:.4g} ({cost.low:.4g} to {cost.high:.4g})"
 
 
 # The verdict.
@@ -194,19 +260,7 @@ def recalibration(e: Evidence) -> str:
 
 def costs(task: TaskResult) -> str:
     """The costs of the user's own decision, by rule."""
-    names = {
-        "acting on the forecast": task.cost,
-        "on the recalibrated forecast": task.cost_recalibrated,
-        "from the best single cut-off on": task.cost_best_cutoff,
-        "always": task.cost_always,
-        "never": task.cost_never,
-        "with perfect foresight": task.cost_perfect,
-    }
-    shown = "; ".join(
-        f"{name} {cost.mean:.4g} ({cost.low:.4g} to {cost.high:.4g})"
-        for name, cost in names.items()
-        if cost is not None
-    )
+    shown = "; ".join(f"{LABELS[rule].lower()} {interval(cost)}" for rule, cost in task.costs.items())
     return (
         f"Your decision, cost per case on {rows(task.n)}, with approximate intervals: {shown}. Those of the "
         f"map and the cut-off were measured on {rows(task.n_held_out)} that they were not fitted to."
@@ -243,10 +297,29 @@ def limits(e: Evidence) -> str:
     return single
 
 
+def details(
+    e: Evidence, task: TaskResult | None, table: SegmentTable | None, notes: tuple[str, ...], voice: Voice
+) -> Iterator[Statement]:
+    """What the verdict rests on, in the order of reading."""
+    yield Statement("worth", worth(e))
+    yield Statement("loss", as_is(e))
+    yield Statement("rounded", rounded(e))
+    yield Statement("recalibration", recalibration(e))
+    if task is not None and task.cost is not None:
+        yield Statement("cost", costs(task))
+    if e.p_value is not None:
+        yield Statement("test", calibration(e))
+    if table is not None:
+        yield Statement("segments", segments(table, voice, groups=e.groups is not None))
+    yield Statement("limits", limits(e))
+    for warning in notes:
+        yield Statement("note", note(warning))
+
+
 # Segments.
 
 
-def segments(table: SegmentTable, *, groups: bool = False) -> str:
+def segments(table: SegmentTable, voice: Voice = PYTHON, *, groups: bool = False) -> str:
     """How many segments are miscalibrated beyond chance, allowing for how many were tested, but not for groups."""
     tested = len(table.rows) - table.small
     few = f" {_count(table.small, 'segment has', 'segments have')} too few rows to be tested." if table.small else ""
@@ -260,7 +333,8 @@ def segments(table: SegmentTable, *, groups: bool = False) -> str:
     alone = " for independent rows" if groups else ""
     return (
         f"Of {_count(tested, 'segment', 'segments')} tested, {len(names):,} {are} miscalibrated beyond chance (false "
-        f"discovery rate {percent(table.fdr)}{alone}): {', '.join(names[:_NAMED])}{more}.{few} {OWN_MAPS}"
+        f"discovery rate {percent(table.fdr)}{alone}): {', '.join(names[:_NAMED])}{more}.{few} Try "
+        f"a map for each: {voice.own_maps}."
     )
 
 
@@ -322,94 +396,91 @@ def _count(n: int, one: str, many: str) -> str:
     return f"1 {one}" if n == 1 else f"{n:,} {many}"
 
 
-_COLUMN = 22  # where the answers of the table begin
+# The answers.
 
 
-def answer_line(question: str, value: str, meaning: str) -> str:
-    """One line of the table of answers, wrapped under its own column."""
-    head = f"{question:<{_COLUMN}}"
-    filled = f"{value} {meaning}"
-    return textwrap.fill(
-        filled,
-        WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * _COLUMN,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def worth_answer(e: Evidence, task: TaskResult | None = None) -> dict[str, str]:
+def worth_answer(e: Evidence, task: TaskResult | None) -> KeyFigure:
     """Is it useful?"""
-    own = _useful_to_you(task)
-    if e.worth is None:
-        return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
-    if not e.worth.proven:
-        return {"value": "not proven:", "meaning": f"no gain over no forecast is proven at any threshold.{own}"}
-    where = f"where it helps most ({at_threshold(e.worth.relative_threshold).removeprefix('at a ')})"
-    return {
-        "value": f"at least {at_least(e.worth.relative_at_least)}",
-        "meaning": f"of perfect foresight's gain over no forecast, {where}.{own}",
-    }
+    value, joint, meaning = "unknown", ": ", _INDIVISIBLE
+    if e.worth is not None and not e.worth.proven:
+        value, meaning = "not proven", f"no gain over no forecast is proven at any threshold.{_useful_to_you(task)}"
+    elif e.worth is not None:
+        assert e.worth.relative_threshold is not None
+        where = f"where it helps most (threshold of about {100 * e.worth.relative_threshold:.2g}%)"
+        value, joint = f"at least {at_least(e.worth.relative_at_least)}", " "
+        meaning = f"of perfect foresight's gain over no forecast, {where}.{_useful_to_you(task)}"
+    return KeyFigure(about="worth", question="Is it useful?", value=value, meaning=meaning, _joint=joint)
 
 
 def _useful_to_you(task: TaskResult | None) -> str:
     """Whether the forecast as it is costs the user less than no forecast, as far as an approximate interval tells."""
     plain = None if task is None else task.simplest
-    saved = None if task is None or plain is None else task.saved(plain)
-    if plain is None or saved is None:
+    if task is None or plain is None or plain not in task.saved:
         return ""
-    rule = RULES[plain]
+    saved, rule = task.saved[plain], _DOING[plain]
     if saved.low <= 0 <= saved.high:
         return f" For your costs, {rule} may cost no more."
     return f" As it is, {rule} costs you less." if saved.low > 0 else f" For your costs, {rule} costs more."
 
 
-def loss_answer(e: Evidence) -> dict[str, str]:
+def loss_answer(e: Evidence) -> KeyFigure:
     """What does miscalibration cost?"""
-    lost = f"of what is at stake, {KEEPS_RANKING}."
-    rates = f"Mean prediction {_share(e.mean_prediction)}, event rate {_share(e.event_rate)}."
-    return {"value": f"at most {at_most(min(e.as_is.bound, 1.0))}", "meaning": lost, "detail": rates}
+    return KeyFigure(
+        about="loss",
+        question="Miscalibration costs",
+        value=f"at most {at_most(min(e.as_is.bound, 1.0))}",
+        meaning=f"of what is at stake, {KEEPS_RANKING}.",
+        _detail=f" Mean prediction {_share(e.mean_prediction)}, event rate {_share(e.event_rate)}.",
+    )
 
 
-def recalibration_answer(e: Evidence) -> dict[str, str]:
+def recalibration_answer(e: Evidence) -> KeyFigure:
     """What would recalibration gain?"""
     c = e.certificate
     if c is None:
-        return {"value": "unknown:", "meaning": "compressed rows of unequal weight cannot be divided."}
-    if e.method == "none":
-        return {"value": "no change:", "meaning": "no map did better than the probabilities as they are."}
-    if e.grade == "avoid" and e.ignored is not None:
+        value, joint, meaning = "unknown", ": ", _INDIVISIBLE
+    elif e.method == "none":
+        value, joint, meaning = "no change", ": ", "no map did better than the probabilities as they are."
+    elif e.grade == "avoid" and e.ignored is not None:
         over = f"; over the forecast as it is at least {at_least(c.gain_at_least)} in some decision"
-        most = f"of what is at stake in any decision{over if c.gain_at_least > 0 else ''}."
-        return {"value": f"at most {at_most(e.ignored)} over no forecast,", "meaning": most}
-    if e.grade == "use":
-        most = (
-            f"no decision gains more than about {estimate(c.gain_estimate)} of what is at stake ({e.method}, estimate)."
+        value, joint = f"at most {at_most(e.ignored)} over no forecast", ", "
+        meaning = f"of what is at stake in any decision{over if c.gain_at_least > 0 else ''}."
+    elif e.grade == "use":
+        gain = f"about {estimate(c.gain_estimate)} of what is at stake ({e.method}, estimate)"
+        value, joint, meaning = "not needed", ": ", f"no decision gains more than {gain}."
+    elif c.gain_at_least == 0:
+        value, joint = "nothing proven", "; "
+        meaning = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
+    else:
+        value, joint = f"about {estimate(c.gain_estimate)}", " "
+        meaning = (
+            f"of what is at stake in some decision (estimate; at least {at_least(c.gain_at_least)} proven); none loses "
+            f"over {at_most(c.harm_bound)} ({e.method})."
         )
-        return {"value": "not needed:", "meaning": most}
-    if c.gain_at_least == 0:
-        harm = f"it loses at most {at_most(c.harm_bound)} of what is at stake in any decision ({e.method})."
-        return {"value": "nothing proven;", "meaning": harm}
-    gain = (
-        f"of what is at stake in some decision (estimate; at least {at_least(c.gain_at_least)} proven); none loses "
-        f"over {at_most(c.harm_bound)} ({e.method})."
-    )
-    return {"value": f"about {estimate(c.gain_estimate)}", "meaning": gain}
+    return KeyFigure(about="recalibration", question="Recalibration gains", value=value, meaning=meaning, _joint=joint)
 
 
-def cost_answer(task: TaskResult) -> dict[str, str]:
-    """What does it cost you?"""
-    assert task.cost is not None
-    better = task.cost_recalibrated
-    recalibrated = "" if better is None else f" recalibrated {better.mean:.4g} ({better.low:.4g} to {better.high:.4g});"
+def cost_answer(task: TaskResult, cost: Interval) -> KeyFigure:
+    """What does it cost you? `cost` is that of the forecast as it is."""
+    better = "" if task.cost_recalibrated is None else f" recalibrated {interval(task.cost_recalibrated)};"
     others = {"always acting": task.cost_always, "never": task.cost_never}
-    named = ", ".join(f"{name} {cost.mean:.4g}" for name, cost in others.items() if cost is not None)
+    named = ", ".join(f"{name} {other.value:.4g}" for name, other in others.items() if other is not None)
     entered = "" if task.errors is None else " False alarm {:g}, miss {:g}.".format(*task.errors)
-    return {
-        "value": f"{task.cost.mean:.4g} per case",
-        "meaning": f"as it is ({task.cost.low:.4g} to {task.cost.high:.4g});{recalibrated} {named}.{entered}",
-    }
+    return KeyFigure(
+        about="cost",
+        question="Your cost",
+        value=f"{cost.value:.4g} per case",
+        meaning=f"as it is ({cost.low:.4g} to {cost.high:.4g});{better} {named}.{entered}",
+    )
+
+
+def answers(e: Evidence, task: TaskResult | None) -> Iterator[KeyFigure]:
+    """The answers to the questions that people come with."""
+    yield worth_answer(e, task)
+    yield loss_answer(e)
+    yield recalibration_answer(e)
+    if task is not None and task.cost is not None:
+        yield cost_answer(task, task.cost)
 
 
 def _share(share: float) -> str:
@@ -417,43 +488,29 @@ def _share(share: float) -> str:
     return percent(float(f"{share:.3g}"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Means:
-    """How to take a next step.
-
-    Attributes
-    ----------
-    recalibrate : tuple of str
-        Code, or command lines, that recalibrate the forecast.
-    other_event : str
-        The option that makes the other outcome the event.
-    """
-
-    recalibrate: tuple[str, ...]
-    other_event: str
+# The next step.
 
 
-PYTHON = Means(recalibrate=("a.recalibrator.predict(p)",), other_event="pos_label")
 _RULES = {  # of equals, the simplest comes first
-    "cost_always": "always acting costs least, {} per case: the forecast gains you nothing",
-    "cost_never": "never acting costs least, {} per case: the forecast gains you nothing",
-    "cost": "acting on the probabilities as they are costs least, {} per case",
-    "cost_recalibrated": "acting on the recalibrated probabilities costs least, {} per case",
+    Rule.ALWAYS: "always acting costs least, {} per case: the forecast gains you nothing",
+    Rule.NEVER: "never acting costs least, {} per case: the forecast gains you nothing",
+    Rule.AS_IS: "acting on the probabilities as they are costs least, {} per case",
+    Rule.RECALIBRATED: "acting on the recalibrated probabilities costs least, {} per case",
 }
 _THRESHOLD = "false-alarm cost / (false-alarm + miss cost)"
 _MEANWHILE = {
-    "cost_always": "always act, whatever the probability",
-    "cost_never": "never act, whatever the probability",
-    "cost": "use the probabilities as they are{act}",
-    "cost_recalibrated": "recalibrate ({method}, as below){act}",
-    "without": "decide without these probabilities{simple}",
+    Rule.ALWAYS: "always act, whatever the probability",
+    Rule.NEVER: "never act, whatever the probability",
+    Rule.AS_IS: "use the probabilities as they are{act}",
+    Rule.RECALIBRATED: "recalibrate ({method}, as below){act}",
+    None: "decide without these probabilities{simple}",
 }
 
 
-def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> str:
+def next_step(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> str:
     """What to do now."""
     if e.is_reversed:
-        return f"Next: {check_event(e.auroc, means.other_event)}"
+        return f"Next: {check_event(e.auroc, voice)}"
     own = cheapest(task, recalibrated=e.grade == "recalibrate")
     if e.grade == "use":
         return _use(task, own)
@@ -462,34 +519,34 @@ def next_step(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> st
     if e.grade == "avoid":
         return f"Next: use another forecast. Without one, {_simple(e)}.{_without(task)}"
     rule = meanwhile(e, task)
-    act, simple = _act(task, recalibrated=rule == "cost_recalibrated"), f": {_simple(e)}" * (e.foresight > 0)
-    do = _MEANWHILE[rule].format(method=e.method, act=act, simple=simple)
-    if not e.useful and rule != "cost_recalibrated" and not _priced(e, task):  # a guess: data come first
+    act = _and(_act(task, recalibrated=rule is Rule.RECALIBRATED))
+    do = _MEANWHILE[rule].format(method=e.method, act=act, simple=f": {_simple(e)}" * (e.foresight > 0))
+    if not e.useful and rule is not Rule.RECALIBRATED and not _priced(e, task):  # a guess: data come first
         return f"Next: get more data. {_more_data(e)} Until then {do}{_why(e, task, rule)}"
     return f"Next: until there is more data, {do}{_why(e, task, rule)} {_more_data(e)}"
 
 
-def check_event(auroc: float | None, option: str) -> str:
-    """What to say about a forecast that is reversed (`is_reversed`), given the option that names the event."""
+def check_event(auroc: float | None, voice: Voice) -> str:
+    """What to say about a forecast that is reversed (`is_reversed`)."""
     return (
         f"check which outcome is the event: higher predictions go with fewer events (AUROC {auroc:.2g}). "
-        f"{other_event(option)}"
+        f"{other_event(voice)}"
     )
 
 
-def other_event(option: str) -> str:
+def other_event(voice: Voice) -> str:
     """What may have been meant by reversed labels."""
-    return f"Did you mean 1 - p, or the other outcome as the event ({option})?"
+    return f"Did you mean 1 - p, or the other outcome as the event ({voice.other_event})?"
 
 
-def commands(e: Evidence, task: TaskResult | None, means: Means = PYTHON) -> tuple[str, ...]:
+def commands(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> tuple[str, ...]:
     """The code or command lines of the next step."""
-    applies = e.grade == "recalibrate" or (e.grade == "unknown" and meanwhile(e, task) == "cost_recalibrated")
-    return means.recalibrate if applies and not e.is_reversed else ()
+    applies = e.grade == "recalibrate" or (e.grade == "unknown" and meanwhile(e, task) is Rule.RECALIBRATED)
+    return voice.recalibrate if applies and not e.is_reversed else ()
 
 
-def meanwhile(e: Evidence, task: TaskResult | None) -> str:
-    """The rule to follow until there is a verdict, by the name of its cost; "without" is to ignore the forecast.
+def meanwhile(e: Evidence, task: TaskResult | None) -> Rule | None:
+    """The rule to follow until there is a verdict; None is to ignore the forecast.
 
     With costs it is the rule that costs least by the estimate, which for recalibration comes from few rows: it must
     clearly cost less, or the test reject calibration. A forecast that is proven useful and safe gives way only
@@ -498,15 +555,15 @@ def meanwhile(e: Evidence, task: TaskResult | None) -> str:
     """
     known, safe = _costs(task), e.useful and e.safe
     if task is not None and _priced(e, task):
-        if not e.miscalibrated and not _clearly_saves(task, "cost_recalibrated"):
-            known.pop("cost_recalibrated", None)
-        name = _first(known)
-        return "cost" if safe and not _clearly_saves(task, name) else name
+        if not e.miscalibrated and not _clearly_saves(task, Rule.RECALIBRATED):
+            known.pop(Rule.RECALIBRATED, None)
+        rule = _first(known)
+        return Rule.AS_IS if safe and not _clearly_saves(task, rule) else rule
     if safe:
-        return "cost"
+        return Rule.AS_IS
     if e.better_recalibrated:
-        return "cost_recalibrated"
-    return "cost" if e.useful or e.brier_score < e.brier_without else "without"
+        return Rule.RECALIBRATED
+    return Rule.AS_IS if e.useful or e.brier_score < e.brier_without else None
 
 
 def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
@@ -514,7 +571,12 @@ def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
     if task is not None and len(task.task.thresholds) != 1:
         return ""
     threshold = _THRESHOLD if task is None else f"{task.task.thresholds[0]:.3g}"
-    return f", and act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
+    return f"act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
+
+
+def _and(what: str) -> str:
+    """What follows in a sentence, if there is something."""
+    return f", and {what}" if what else ""
 
 
 def _simple(e: Evidence) -> str:
@@ -523,19 +585,19 @@ def _simple(e: Evidence) -> str:
     return f"always act if your threshold ({_THRESHOLD}) is below {rate}, otherwise never"
 
 
-def _with_map(e: Evidence, task: TaskResult | None, own: tuple[str, str] | None) -> str:
+def _with_map(e: Evidence, task: TaskResult | None, own: tuple[Rule, str] | None) -> str:
     """What the user's costs say where recalibration is proven to gain."""
-    act = _act(task, recalibrated=True)
+    act = _and(_act(task, recalibrated=True))
     if task is None or own is None:
         return f"{act}."
-    return f"{act}. {_own_costs(e, task, own[0])}" if own[0] == "cost_recalibrated" else f". For your costs {own[1]}"
+    return f"{act}. {_own_costs(e, task, own[0])}" if own[0] is Rule.RECALIBRATED else f". For your costs {own[1]}"
 
 
-def _why(e: Evidence, task: TaskResult | None, rule: str) -> str:
+def _why(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
     """What speaks for the rule, as far as it is known."""
-    if task is not None and _priced(e, task):
+    if task is not None and rule is not None and _priced(e, task):
         return f". {_own_costs(e, task, rule)}"
-    if rule == "cost_recalibrated":
+    if rule is Rule.RECALIBRATED:
         assert e.certificate is not None
         gain = estimate(e.certificate.gain_estimate)
         return f". That is the better guess, with an estimated gain of {gain} of what is at stake."
@@ -549,23 +611,23 @@ def _why(e: Evidence, task: TaskResult | None, rule: str) -> str:
         return f". They are proven useful {at_threshold(e.worth.relative_threshold)}; elsewhere that is a guess."
     if e.foresight == 0:
         return "."
-    than = "closer" if rule == "cost" else "no closer"
+    than = "closer" if rule is Rule.AS_IS else "no closer"
     scores = f"Brier score {e.brier_score:.3g} against {e.brier_without:.3g}"
     rate = "the event rate of the other rows"  # for each row
     return f". That is a guess: on these rows they come {than} to the outcomes than {rate} does ({scores})."
 
 
-def _own_costs(e: Evidence, task: TaskResult, rule: str) -> str:
+def _own_costs(e: Evidence, task: TaskResult, rule: Rule) -> str:
     """What the rule costs the user beside simpler ones, and what it saves."""
-    known, saved = _costs(task), task.saved(rule)
+    known, saved = _costs(task), task.saved.get(rule)
     best = _first(known)
-    if rule == "cost" != best:
-        both = f"{known[rule]:.4g} per case, {RULES[best]} {known[best]:.4g}"
+    if rule is Rule.AS_IS and best is not rule:
+        both = f"{known[rule]:.4g} per case, {_DOING[best]} {known[best]:.4g}"
         return f"For your costs that costs {both} (estimates that do not tell which is less)."
     if saved is None:
         return f"For your costs that costs least, {known[rule]:.4g} per case (an estimate)."
-    compared = sorted({rule, "cost", task.simplest or rule}, key=lambda name: (known[name], name != rule))
-    costs = ", ".join(f"{RULES[name]} {known[name]:.4g}" for name in compared)
+    compared = sorted({rule, Rule.AS_IS, task.simplest or rule}, key=lambda other: (known[other], other is not rule))
+    costs = ", ".join(f"{_DOING[other]} {known[other]:.4g}" for other in compared)
     # An interval above 0 can stand beside a verdict that nothing is proven.
     about = ", for these costs; a verdict must hold for all" if e.grade == "unknown" and saved.low > 0 else ""
     doubt = "" if saved.low > 0 else ", so perhaps nothing"
@@ -575,15 +637,15 @@ def _own_costs(e: Evidence, task: TaskResult, rule: str) -> str:
     )
 
 
-def _not_cheaper(task: TaskResult, rule: str) -> str:
+def _not_cheaper(task: TaskResult, rule: Rule) -> str:
     """That recalibration may cost as much as the better of always and never acting."""
     saved, plain = task.saved_over_simple, task.simplest
-    if rule != "cost_recalibrated" or plain is None or saved is None or saved.low > 0:
+    if rule is not Rule.RECALIBRATED or plain is None or saved is None or saved.low > 0:
         return ""
-    return f" Recalibrated is not proven cheaper than {RULES[plain]}."
+    return f" Recalibrated is not proven cheaper than {_DOING[plain]}."
 
 
-def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] | None:
+def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[Rule, str] | None:
     """The rule that costs least, and a sentence about it.
 
     Where recalibration is not the verdict (`recalibrated`), it must clearly cost less than acting on the forecast as it
@@ -592,11 +654,11 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[str, str] 
     known = _costs(task)
     if task is None or not known:
         return None
-    name = _first(known)
-    if name == "cost_recalibrated" and not recalibrated and _helps(known) and not _clearly_saves(task, name):
-        both = f"{known['cost']:.4g} per case as they are, {known[name]:.4g} recalibrated"
-        return "cost", f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
-    return name, f"{_RULES[name].format(f'{known[name]:.4g}')} (an estimate)."
+    rule = _first(known)
+    if rule is Rule.RECALIBRATED and not recalibrated and _helps(known) and not _clearly_saves(task, rule):
+        both = f"{known[Rule.AS_IS]:.4g} per case as they are, {known[rule]:.4g} recalibrated"
+        return Rule.AS_IS, f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
+    return rule, f"{_RULES[rule].format(f'{known[rule]:.4g}')} (an estimate)."
 
 
 def _priced(e: Evidence, task: TaskResult | None) -> bool:
@@ -604,40 +666,38 @@ def _priced(e: Evidence, task: TaskResult | None) -> bool:
     return bool(_costs(task)) and e.foresight > 0
 
 
-def _costs(task: TaskResult | None) -> dict[str, float]:
+def _costs(task: TaskResult | None) -> dict[Rule, float]:
     """The cost of each rule that has one."""
-    return {} if task is None else {name: cost.mean for name in _RULES if (cost := getattr(task, name)) is not None}
+    return {} if task is None else {rule: task.costs[rule].value for rule in _RULES if rule in task.costs}
 
 
-def _first(known: dict[str, float]) -> str:
+def _first(known: dict[Rule, float]) -> Rule:
     """The rule that costs least."""
     least = min(known.values())
-    return next(name for name, cost in known.items() if cost <= least + 1e-12 * abs(least))
+    return next(rule for rule, cost in known.items() if cost <= least + 1e-12 * abs(least))
 
 
-def _helps(known: dict[str, float]) -> bool:
+def _helps(known: dict[Rule, float]) -> bool:
     """Whether acting on the forecast as it is costs less than always and never acting."""
-    return _first({name: cost for name, cost in known.items() if name != "cost_recalibrated"}) == "cost"
+    return _first({rule: cost for rule, cost in known.items() if rule is not Rule.RECALIBRATED}) is Rule.AS_IS
 
 
-def _clearly_saves(task: TaskResult, rule: str) -> bool:
+def _clearly_saves(task: TaskResult, rule: Rule) -> bool:
     """Whether a rule clearly costs less than acting on the forecast as it is: the interval of the saving is above 0."""
-    saved = task.saved(rule)
-    return saved is not None and saved.low > 0
+    return rule in task.saved and task.saved[rule].low > 0
 
 
-def _use(task: TaskResult | None, own: tuple[str, str] | None) -> str:
+def _use(task: TaskResult | None, own: tuple[Rule, str] | None) -> str:
     """What to do with a forecast that can be used as it is."""
     costs = _costs(task)
     if own is not None and not _helps(costs):
         return f"Next, for your costs: {own[1]}"
-    own_threshold = _act(task).removeprefix(", and ")
-    rule = f" ({_THRESHOLD})" * bool(own_threshold)
-    rule = ": 10% if a miss costs 9 times a false alarm" if task is None else rule
-    found = f"Next: {own_threshold or 'act on these probabilities'}{rule}."
-    if own is None or own[0] != "cost_recalibrated":
+    act = _act(task)
+    rule = ": 10% if a miss costs 9 times a false alarm" if task is None else f" ({_THRESHOLD})" * bool(act)
+    found = f"Next: {act or 'act on these probabilities'}{rule}."
+    if own is None or own[0] is not Rule.RECALIBRATED:
         return found
-    less = f"{costs['cost_recalibrated']:.4g} instead of {costs['cost']:.4g} per case (an estimate)"
+    less = f"{costs[Rule.RECALIBRATED]:.4g} instead of {costs[Rule.AS_IS]:.4g} per case (an estimate)"
     return f"{found} Recalibrated, they would cost you a little less: {less}."
 
 
@@ -645,7 +705,7 @@ def _without(task: TaskResult | None) -> str:
     """What costs the user less without a forecast."""
     if task is None or task.cost_always is None or task.cost_never is None:
         return ""
-    (least, rule), (more, other) = sorted([(task.cost_always.mean, "always"), (task.cost_never.mean, "never")])
+    (least, rule), (more, other) = sorted([(task.cost_always.value, "always"), (task.cost_never.value, "never")])
     return f" For your costs {rule} acting costs {least:.4g} per case, {other} acting {more:.4g} (estimates)."
 
 
@@ -666,3 +726,121 @@ def _more_data(e: Evidence) -> str:
 def _rounded(number: float) -> str:
     """A number to two digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
+
+
+# Several forecasts.
+
+
+def pair(found: PairwiseComparison) -> str:
+    """How two forecasts compare."""
+    ways = ((found.a, found.b, found.to_b), (found.b, found.a, found.to_a))
+    switches = [_switch(old, new, by) for old, new, by in ways if by is not None]
+    said = switches or [f"{found.a} and {found.b} are on different rows."]
+    return " ".join(said if found.cost_difference is None else [_difference(found, found.cost_difference), *said])
+
+
+def _difference(found: PairwiseComparison, cost: Interval) -> str:
+    if found.better is None:
+        return (
+            f"{found.a} and {found.b} do not differ in cost beyond chance: the difference is {cost.value:.4g} per "
+            f"case ({cost.low:.4g} to {cost.high:.4g})."
+        )
+    more = found.b if found.better == found.a else found.a
+    low, high = sorted((abs(cost.low), abs(cost.high)))
+    return f"{found.better} costs {abs(cost.value):.4g} less per case than {more} ({low:.4g} to {high:.4g})."
+
+
+def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
+    gain = (
+        f"some decision gains at least {at_least(found.gain_at_least)} of what is at stake"
+        if found.gain_at_least
+        else "no gain is proven"
+    )
+    return f"From {old} to {new}: {gain}, none loses more than {at_most(found.harm_bound)}."
+
+
+def pair_limits(found: AssessmentSet) -> str:
+    """What the comparisons of all pairs rest on, and how they hold."""
+    level = percent(found.confidence_level)
+    costs = f"all intervals of differences in cost hold at once with about {level} confidence; "
+    return (
+        f"Over all pairs, {costs if found.pairs[0].cost_difference else ''}all bounds on switches hold at once with "
+        f"{level} confidence. Rows (or groups) must be independent, and no forecast fitted on them."
+    )
+
+
+def _simple_is_cheapest(found: AssessmentSet, first: RankedForecast) -> str | None:
+    """What to say if always or never acting costs no more than the cheapest forecast."""
+    simple = [rule for rule in (Rule.ALWAYS, Rule.NEVER) if rule in found.references]
+    if not simple or first.cost is None:
+        return None
+    rule = min(simple, key=lambda rule: found.references[rule].value)
+    least = found.references[rule].value
+    if least > first.cost.value:
+        return None
+    cost, name = _cheapest_recalibrated(found)
+    better = f" Recalibrated, {name} costs {cost:.4g} (an estimate)." if cost < least else ""
+    return (
+        f"{_DOING[rule].capitalize()} costs least on these rows, {least:.4g} per case: no forecast as it is gains you "
+        f"anything; the cheapest is {first.name}, {first.cost.value:.4g}.{better}"
+    )
+
+
+def _cheapest_recalibrated(found: AssessmentSet) -> tuple[float, str]:
+    """The smallest cost of a recalibrated forecast, and its name."""
+    known = [(one.cost_recalibrated.value, one.name) for one in found.standings if one.cost_recalibrated is not None]
+    return min(known, default=(math.inf, ""))
+
+
+def best_forecast(found: AssessmentSet) -> str:
+    """Which of several forecasts, in a sentence."""
+    first, many = found.first, len(found)
+    if first.cost is not None:
+        cost = f"{first.cost.value:.4g} per case"
+        if (without := _simple_is_cheapest(found, first)) is not None:
+            return without
+        if found.best is not None:
+            return f"For your costs the best of {many} forecasts is {found.best}: {cost}."
+        return f"No forecast is proven to cost least; on these rows it is {first.name}, {cost}."
+    if found.best is not None:
+        return (
+            f"{found.best} is the best of {many} forecasts: by switching to it some decision gains more than any loses."
+        )
+    rest = "the other" if many == 2 else "all others"
+    return f"No forecast is proven better than {rest} for all costs: state your costs to rank them."
+
+
+def first_step(found: AssessmentSet) -> str | None:
+    """What to do with the first forecast of the ranking; None if nothing tells it from the others."""
+    first = found.first
+    verdict = found[first.name].verdict
+    if found.best is None and first.cost is None:
+        return None
+    if _simple_is_cheapest(found, first) is not None:
+        return f"{first.name}: {verdict.next_step}"
+    said = f"{first.name}: {verdict.headline} {verdict.next_step}"
+    cost, other = _cheapest_recalibrated(found)
+    if first.cost is None or other == first.name or cost >= first.cost.value:
+        return said
+    return f"{said} Recalibrated, {other} may cost less: {cost:.4g} per case (an estimate)."
+
+
+def standings(found: AssessmentSet) -> list[list[str]]:
+    """The rows of a table, with its head: the forecasts, best first, and below them the rules without a forecast."""
+    one = {standing.name: standing for standing in found.standings}
+    ranked = [one[name] for name in found.ranking]
+    costs: Mapping[str, list[str]] = {
+        "cost per case": ["" if s.cost is None else interval(s.cost) for s in ranked],
+        "recalibrated": ["" if s.cost_recalibrated is None else f"{s.cost_recalibrated.value:.4g}" for s in ranked],
+    }
+    columns = {
+        "forecast": [s.name for s in ranked],
+        **(costs if any(s.cost is not None for s in ranked) else {}),
+        "Brier": [f"{s.brier_score:.4g}" for s in ranked],
+        "log": [f"{s.log_score:.4g}" for s in ranked],
+        "AUROC": ["" if s.auroc is None else f"{s.auroc:.3f}" for s in ranked],
+        "grade": [s.grade for s in ranked],
+    }
+    lines = [list(columns), *map(list, zip(*columns.values(), strict=True))]
+    empty = [""] * (len(columns) - 2)
+    return lines + [[f"({LABELS[r].lower()})", interval(cost), *empty] for r, cost in found.references.items()]

@@ -117,7 +117,7 @@ def _grades(text: str) -> tuple[str, ...]:
 
 def assess_files(arguments: argparse.Namespace) -> Assessment:
     """Read the files and assess them, with progress on a terminal."""
-    from rainproof.assessment.assessing import assess, with_warnings
+    from rainproof.assessment.assessing import assess
 
     task = task_of(arguments)
     check_outputs(arguments)
@@ -141,9 +141,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
         missing=arguments.drop_missing,
     )
     notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
-    if notes:
-        found = replace(with_warnings(found, notes), warnings=(*found.warnings, *notes))
-    return with_commands(found, lines)
+    return in_shell(replace(found, warnings=(*found.warnings, *notes)), lines)
 
 
 def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
@@ -286,7 +284,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
             rng=0,
             progress=progress,
         )
-    assessment = with_commands(assessment, recalibrate_lines([str(data)], "probability", "rained"))
+    assessment = in_shell(assessment, recalibrate_lines([str(data)], "probability", "rained"))
     _finish(assessment, arguments, page, "Rain forecasts in four cities (rainproof demo)")
     return 0
 
@@ -329,15 +327,11 @@ def as_csv(rows: list[Forecast]) -> str:
     return text.getvalue()
 
 
-def with_commands(found: Assessment, lines: tuple[str, ...]) -> Assessment:
-    """Return the assessment with command lines for the next step, in place of Python."""
-    from rainproof.assessment.words import Means, commands, next_step
+def in_shell(found: Assessment, lines: tuple[str, ...]) -> Assessment:
+    """Return the assessment with a verdict that names options and command lines, in place of Python."""
+    from rainproof.assessment.words import SHELL
 
-    means = Means(recalibrate=lines, other_event="--pos-label")
-    step = next_step(found.evidence, found.task, means)
-    return replace(
-        found, verdict=replace(found.verdict, next_step=step, commands=commands(found.evidence, found.task, means))
-    )
+    return replace(found, _voice=SHELL._replace(recalibrate=lines))
 
 
 def recalibrate_lines(

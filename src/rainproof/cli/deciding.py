@@ -185,10 +185,10 @@ def _assessed(arguments: argparse.Namespace, rows: Sample) -> Assessment:
 
 def _warn(found: Assessment) -> None:
     """Say on stderr if the forecast should not be acted on as it is."""
-    from rainproof.assessment.words import other_event
+    from rainproof.assessment.words import SHELL, other_event
 
     verdict = found.verdict
-    way_out = other_event("--pos-label") if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    way_out = other_event(SHELL) if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     if way_out is not None:
         text = f"{verdict.headline} {verdict.reason} {way_out}"
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {one_line(text)}')}\n")

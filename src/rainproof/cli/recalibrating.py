@@ -102,12 +102,12 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
 def _warn(sample: Sample) -> None:
     """Say on stderr if the labels seem reversed, which a map would learn, or if the rows are few."""
     from rainproof.assessment.clinical import is_reversed
-    from rainproof.assessment.words import check_event
+    from rainproof.assessment.words import SHELL, check_event
     from rainproof.core.segments import FEW_ROWS
     from rainproof.inference.performance import auroc
 
     area = auroc(sample)
-    said = [check_event(area, "--pos-label")] if is_reversed(sample, area) else []
+    said = [check_event(area, SHELL)] if is_reversed(sample, area) else []
     n = sample.n
     if n < FEW_ROWS:
         said.append(

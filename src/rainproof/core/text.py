@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from html import escape
 from typing import Any
@@ -43,20 +43,30 @@ def short(name: str, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."
 
 
-def aligned(table: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """Return the rows of a table as lines with columns of one width; the first `left` columns are aligned left."""
+def aligned(table: Sequence[Sequence[str]], left: int | Container[int] = 0) -> list[str]:
+    """Return the rows of a table as lines with columns of one width.
+
+    The columns numbered in `left`, or the first `left` columns, are aligned left, the others right.
+    """
+    to_left = range(left) if isinstance(left, int) else left
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     cells = (
-        [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        [c.ljust(w) if k in to_left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
         for row in table
     )
     return ["  ".join(row).rstrip() for row in cells]
 
 
-def html_rows(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Return the rows of a table in HTML: the first holds the names of the columns."""
-    rows = [("th", head), *(("td", row) for row in body)]
-    return "".join(f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>" for tag, row in rows)
+def html_element(tag: str, inside: str, **attributes: str) -> str:
+    """Return an element of HTML around what is HTML already; an underscore in the name of an attribute is a dash."""
+    named = "".join(f' {key.strip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return f"<{tag}{named}>{inside}</{tag}>"
+
+
+def html_rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """Return the rows of a table in HTML: the first holds the names of the columns, if there are any."""
+    rows = [*([("th", head)] if head else []), *(("td", row) for row in body)]
+    return "".join(html_element("tr", "".join(html_element(tag, escape(cell)) for cell in row)) for tag, row in rows)
 
 
 def finite(value: float | None) -> float | None:
@@ -76,9 +86,12 @@ def _percent(share: float, rounding: str) -> str:
     return f"{Decimal(100 * share).normalize(Context(prec=3, rounding=rounding)):f}%"
 
 
-def wrapped(text: str) -> str:
-    """Break a text into lines that fit a terminal."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, head: str = "", column: int = 0) -> str:
+    """Break a text into lines that fit a terminal; they begin at a column, with `head` before the first."""
+    first, others = head.ljust(column), " " * column
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
 
 
 _MOST = 9  # rows of a table

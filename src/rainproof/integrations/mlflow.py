@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rainproof.assessment.costs import LABELS
 from rainproof.assessment.result import Assessment
 from rainproof.core.text import finite
 from rainproof.errors import MissingExtraError
@@ -14,6 +13,9 @@ try:
     import mlflow
 except ImportError as error:
     raise MissingExtraError("rainproof.integrations.mlflow", "MLflow", "mlflow") from error
+
+
+_COSTS = ("cost", "cost_recalibrated", "cost_best_cutoff", "cost_always", "cost_never", "cost_perfect")
 
 
 def log(assessment: Assessment, *, prefix: str = "rainproof") -> None:
@@ -56,10 +58,10 @@ def metrics(assessment: Assessment) -> dict[str, float]:
         "recalibration_harm_bound": None if certificate is None else certificate.harm_bound,
         "recalibration_gain_at_least": None if certificate is None else certificate.gain_at_least,
     }
-    for name in LABELS if assessment.task else ():
+    for name in _COSTS if assessment.task else ():
         cost = getattr(assessment.task, name)
-        numbers[name] = None if cost is None else cost.mean
+        numbers[name] = None if cost is None else cost.value
     for estimate in assessment.measures:
-        name = estimate.measure.name.replace("[", ".").replace("]", "")  # which MLflow does not take
+        name = estimate.name.replace("[", ".").replace("]", "")  # which MLflow does not take
         numbers[name] = estimate.value
     return {name: value for name, value in numbers.items() if finite(value) is not None and value is not None}

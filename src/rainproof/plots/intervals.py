@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rainproof.assessment.costs import LABELS, TaskResult
+from rainproof.assessment.costs import LABELS, Rule, TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.text import short
@@ -57,11 +57,11 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = as_axes(ax)
-    shown = [e for e in estimates if not e.is_score]
+    shown = [e for e in estimates if not e.score]
     for y, e in zip(reversed(range(len(shown))), shown, strict=True):
         colour, marker = (BLUE, "o") if e.measure.bounds == "all" else (GREY, "s")
         draw_value(ax, y, e.value, None, None, colour, marker)
-    name_rows(ax, [plain(e.measure.symbol) for e in shown], "value (0 is perfect)")
+    name_rows(ax, [plain(e.symbol) for e in shown], "value (0 is perfect)")
     explain_marks(ax, {"bounds the regret of every decision": (BLUE, "o"), "of some decisions only": (GREY, "s")})
     ax.set_title("Measures")
     return ax
@@ -82,12 +82,11 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     matplotlib Axes
     """
     ax = as_axes(ax)
-    rules = [(name, cost) for name in LABELS if (cost := getattr(found, name)) is not None]
-    for y, (name, cost) in zip(reversed(range(len(rules))), rules, strict=True):
-        colour, marker = (BLUE, "o") if name in ("cost", "cost_recalibrated") else (GREY, "s")
-        draw_value(ax, y, cost.mean, cost.low, cost.high, colour, marker)
-    name_rows(ax, [LABELS[name] for name, _ in rules], "cost per case")
-    ax.set_xlim(left=min([0.0, *(cost.low for _, cost in rules)]))
+    for y, (rule, cost) in zip(reversed(range(len(found.costs))), found.costs.items(), strict=True):
+        colour, marker = (BLUE, "o") if rule in (Rule.AS_IS, Rule.RECALIBRATED) else (GREY, "s")
+        draw_value(ax, y, cost.value, cost.low, cost.high, colour, marker)
+    name_rows(ax, [LABELS[rule] for rule in found.costs], "cost per case")
+    ax.set_xlim(left=min([0.0, *(cost.low for cost in found.costs.values())]))
     explain_marks(ax, {"acting on each forecast": (BLUE, "o"), "other rules": (GREY, "s")})
     ax.set_title("Cost of your decision")
     return ax

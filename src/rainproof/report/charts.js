@@ -256,12 +256,11 @@ globalThis.rainproof = (() => {
   }
 
   const RULES = {
-    cost: "forecast as it is", cost_recalibrated: "recalibrated", cost_best_cutoff: "best cut-off", cost_always: "always act", cost_never: "never act",
-    cost_perfect: "perfect foresight",
+    "as is": "forecast as it is", recalibrated: "recalibrated", "cut-off": "best cut-off", always: "always act", never: "never act",
+    perfect: "perfect foresight",
   };
   function costs(a, width) {
-    const some = Object.keys(RULES).filter((name) => a.task[name]);
-    const data = some.map((name, key) => ({ ...a.task[name], value: a.task[name].mean, key, label: RULES[name], colour: key < 2 ? colours.forecast : colours.quiet }));
+    const data = Object.entries(a.task.costs).map(([rule, cost], key) => ({ ...cost, key, label: RULES[rule], colour: key < 2 ? colours.forecast : colours.quiet }));
     return intervals("The cost per case by rule; the table below has the numbers.", data, width, { label: "cost per case" });
   }
 

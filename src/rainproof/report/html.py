@@ -6,17 +6,18 @@ import hashlib
 import json
 import os
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from rainproof.assessment.rankings import AssessmentSet, RankedForecast, ReferenceCost
+from rainproof.assessment.costs import LABELS
+from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.files import write_atomic
@@ -180,46 +181,38 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
 
 def _forecasts_table(found: AssessmentSet) -> str:
     """One row per forecast, best first: its grade, what it costs, and the answers; then rules without a forecast."""
-    rows = [_Forecast(*both) for both in zip(found.standings, found.assessments, strict=True)]
-    rows += [_Forecast(rule, None) for rule in found.references]
-    columns = [
-        Column("Forecast", attrgetter("standing.name"), short),
-        Column("Verdict", lambda row: "" if row.whole is None else GRADES[row.whole.verdict.grade][1]),
-        Column("Worth at least", attrgetter("whole.evidence.worth.relative_at_least"), percent),
-        Column("Loss at most", attrgetter("whole.guarantee.bound"), percent),
-        Column("Brier score", attrgetter("standing.brier_score"), number),
-        Column("AUROC", attrgetter("standing.auroc"), number),
+    rows: list[dict[str, Any]] = [
+        {
+            "name": standing.name,
+            "grade": GRADES[standing.grade][1],
+            "cost": standing.cost,
+            "recalibrated": standing.cost_recalibrated and standing.cost_recalibrated.value,
+            "worth": a.evidence.worth and a.evidence.worth.relative_at_least,
+            "loss": a.guarantee.bound,
+            "brier_score": standing.brier_score,
+            "auroc": standing.auroc,
+        }
+        for standing, a in zip(found.standings, found.assessments, strict=True)
     ]
-    if any(row.standing.cost is not None for row in rows):
+    rows += [{"name": LABELS[rule].lower(), "grade": "", "cost": cost} for rule, cost in found.references.items()]
+    columns = [
+        Column("Forecast", itemgetter("name"), short),
+        Column("Verdict", itemgetter("grade")),
+        Column("Worth at least", lambda row: row.get("worth"), percent),
+        Column("Loss at most", lambda row: row.get("loss"), percent),
+        Column("Brier score", lambda row: row.get("brier_score"), number),
+        Column("AUROC", lambda row: row.get("auroc"), number),
+    ]
+    if any(row["cost"] is not None for row in rows):
         columns[2:2] = [
-            Column("Cost per case", attrgetter("standing.cost.mean"), number),
-            Column("Low", attrgetter("standing.cost.low"), number),
-            Column("High", attrgetter("standing.cost.high"), number),
-            Column("Recalibrated", attrgetter("standing.cost_recalibrated.mean"), number),
+            Column("Cost per case", lambda row: row["cost"] and row["cost"].value, number),
+            Column("Low", lambda row: row["cost"] and row["cost"].low, number),
+            Column("High", lambda row: row["cost"] and row["cost"].high, number),
+            Column("Recalibrated", lambda row: row.get("recalibrated"), number),
         ]
-    known = [column._replace(value=_or_none(column.value)) for column in columns]
-    places = {name: place for place, name in enumerate(found.ranking)}
-    order = sorted(range(len(rows)), key=lambda i: places[rows[i].standing.name] if rows[i].whole else len(rows))
-    return table("Forecasts, best first", "models", known, rows, order=order)
-
-
-class _Forecast(NamedTuple):
-    """A row of the table of forecasts."""
-
-    standing: RankedForecast | ReferenceCost
-    whole: Assessment | None
-
-
-def _or_none(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A value that a result may lack."""
-
-    def get(row: Any) -> Any:
-        try:
-            return value(row)
-        except AttributeError:
-            return None
-
-    return get
+    names = list(found)
+    order = [*map(names.index, found.ranking), *range(len(names), len(rows))]
+    return table("Forecasts, best first", "models", columns, rows, order=order)
 
 
 def _measures_table(found: AssessmentSet) -> str:
@@ -228,7 +221,7 @@ def _measures_table(found: AssessmentSet) -> str:
     def column(index: int, name: str) -> Column:
         return Column(name, lambda row: row[index].value, number)
 
-    columns = [Column("Measure", lambda row: row[0].measure.symbol), *(column(i, name) for i, name in enumerate(found))]
+    columns = [Column("Measure", lambda row: row[0].symbol), *(column(i, name) for i, name in enumerate(found))]
     rows: Sequence[tuple[Estimate, ...]] = list(zip(*(a.measures for a in found.assessments), strict=True))
     return table("All measures", "forecasts", columns, rows)
 
@@ -237,7 +230,7 @@ def _pairs_table(found: AssessmentSet) -> str:
     columns = [
         Column("a", attrgetter("a")),
         Column("b", attrgetter("b")),
-        Column("Cost of a minus b", lambda pair: pair.cost_difference and pair.cost_difference.mean, number),
+        Column("Cost of a minus b", lambda pair: pair.cost_difference and pair.cost_difference.value, number),
         Column("From a to b: gain at least", lambda pair: pair.to_b and pair.to_b.gain_at_least, percent),
         Column("loss at most", lambda pair: pair.to_b and pair.to_b.harm_bound, percent),
         Column("From b to a: gain at least", lambda pair: pair.to_a and pair.to_a.gain_at_least, percent),

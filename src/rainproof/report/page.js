@@ -85,9 +85,9 @@
     });
     [fp, fn].forEach((input) => input.addEventListener("input", fromCosts));
 
-    const given = a.task?.thresholds?.length === 1;
+    const given = a.task?.task.thresholds?.length === 1;
     state.own = given ? "your" : "example";
-    const own = given ? a.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
+    const own = given ? a.task.task.thresholds[0] : thresholds[nearest(thresholds, a.event_rate)].threshold;
     const total = given ? a.task.scale / Math.max(own, 1 - own) : 100;
     [fp.value, fn.value] = [own * total, (1 - own) * total].map((cost) => Number(cost.toPrecision(4)));
     state.at = nearest(thresholds, own);

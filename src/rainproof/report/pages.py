@@ -163,7 +163,7 @@ def _rounded(a: Assessment) -> str:
 def _tiles(a: Assessment, index: int) -> str:
     tiles = [
         f'<div class="about-{answer.about}"><dt>{escape(answer.question)}</dt>'
-        f'<dd class="value">{escape(answer.value.rstrip(":;,"))}</dd>'
+        f'<dd class="value">{escape(answer.value)}</dd>'
         f'<dd class="more">{escape(answer.meaning)}</dd></div>'
         for answer in a.verdict.answers
     ]
@@ -196,7 +196,7 @@ def _value_caption(a: Assessment) -> str:
 
 
 def _who_loses(a: Assessment) -> str:
-    """Whoever would gain most by recalibration, where it seems to gain; nothing if nobody would."""
+    """The decision that would gain most by recalibration, where it seems to gain; nothing if none would."""
     found = tables.values_at_thresholds(a)
     mu, as_is, better, always, benefit = (
         np.array(found[name])
@@ -280,7 +280,7 @@ def _sources(a: Assessment) -> Sequence[str]:
     """The source of each measure, measures with the same source together."""
     sources: dict[str, list[str]] = {}
     for e in a.measures:
-        sources.setdefault(e.measure.reference, []).append(e.measure.symbol)
+        sources.setdefault(e.reference, []).append(e.symbol)
     return [f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items()]
 
 
@@ -372,8 +372,8 @@ def _net_benefit(found: ClinicalPerformance) -> str:
     curve = found.net_benefit
     heads = ("Threshold", "Net benefit", "Low", "High", "Treat all", "Low (treat all)", "High (treat all)")
     arrays = (curve.threshold, curve.value[0], curve.low[0], curve.high[0])
-    everybody = (curve.treat_all, curve.treat_all_low, curve.treat_all_high)
-    rows = list(zip(*(array.tolist() for array in (*arrays, *everybody)), strict=True))
+    treat_all = (curve.treat_all, curve.treat_all_low, curve.treat_all_high)
+    rows = list(zip(*(array.tolist() for array in (*arrays, *treat_all)), strict=True))
     columns = tables.numbered(*((head, number) for head in heads))
     return table("Net benefit per patient (treating none has 0)", "net-benefit", columns, rows)
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rainproof.assessment.costs import LABELS, TaskResult
+from rainproof.assessment.costs import TaskResult
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.segments import Segment, SegmentTable, by_loss
 from rainproof.core.arrays import Floats
-from rainproof.core.text import KEEPS_RANKING, finite, short
+from rainproof.core.text import KEEPS_RANKING, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.recalibration.recalibrator import Recalibrator
@@ -60,17 +60,15 @@ def table(
 
     Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by index.
     """
-    head = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in columns)
+    head = "".join(html_element("th", escape(column.head), scope="col", **_kind(column)) for column in columns)
     body = []
     for index in range(len(rows)) if order is None else order:
         row = rows[index]
-        flag = ' class="flagged"' if flagged(row) else ""
-        body.append(f'<tr data-row="{index}"{flag}>{"".join(_cell(column, row) for column in columns)}</tr>')
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}">'
-        f'<table class="{name}" data-name="{name}"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+        marks = {"data_row": str(index)} | ({"class_": "flagged"} if flagged(row) else {})
+        body.append(html_element("tr", "".join(_cell(column, row) for column in columns), **marks))
+    inside = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
+    shown = html_element("table", inside, class_=name, data_name=name)
+    return html_element("div", shown, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
 def folded(summary: str, inside: str) -> str:
@@ -88,20 +86,20 @@ def keys(lines: Iterable[tuple[str, str]]) -> str:
     return f'<ul class="keys">{found}</ul>'
 
 
-def _kind(column: Column) -> str:
-    return "" if column.shown in (None, short) else ' class="number"'
+def _kind(column: Column) -> dict[str, str]:
+    return {} if column.shown in (None, short) else {"class_": "number"}
 
 
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.shown is None:
-        return f'<td class="text">{escape(str(value))}</td>'
+        return html_element("td", escape(str(value)), class_="text")
     if column.shown is short:
-        title = "" if short(value) == value else f' title="{escape(value)}"'
-        return f'<td class="text"{title}>{escape(short(value))}</td>'
+        title = {} if short(value) == value else {"title": value}
+        return html_element("td", escape(short(value)), class_="text", **title)
     value = finite(value)  # an infinite log score has no digits
     exact = "" if value is None else repr(value)
-    return f'<td class="number" data-value="{escape(exact)}">{escape(column.shown(value))}</td>'
+    return html_element("td", escape(column.shown(value)), class_="number", data_value=exact)
 
 
 MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it heavy
@@ -169,20 +167,12 @@ def reliability(a: Assessment) -> str:
 
 def costs(found: TaskResult, confidence_level: float) -> str:
     """The cost per case of the user's own decision, by rule."""
-    rows = [(name, cost) for name in LABELS if (cost := getattr(found, name)) is not None]
-    if not rows:
+    if not found.costs:
         return ""
-
-    def rule(row: tuple[str, object]) -> str:
-        cut = found.best_threshold
-        where = "" if cut is None or row[0] != "cost_best_cutoff" else f" (act from {cut:.3g} on)" if cut <= 1 else ""
-        return LABELS[row[0]] + where
-
+    rows = [(cost.value, cost.low, cost.high, found.label(rule)) for rule, cost in found.costs.items()]
     columns = [
-        Column("Acting on", rule),
-        Column("Cost per case", lambda row: row[1].mean, number),
-        Column("Low", lambda row: row[1].low, number),
-        Column("High", lambda row: row[1].high, number),
+        Column("Acting on", itemgetter(-1)),
+        *numbered(("Cost per case", number), ("Low", number), ("High", number)),
     ]
     words = (
         f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; those of the map and the cut-off were "
@@ -220,10 +210,10 @@ def profile(a: Assessment) -> str:
 def measures(a: Assessment) -> str:
     """All measures."""
     columns = [
-        Column("Measure", attrgetter("measure.symbol")),
+        Column("Measure", attrgetter("symbol")),
         Column("Value", attrgetter("value"), number),
-        Column("Whose regret a small value bounds", attrgetter("measure.actionable")),
-        Column("Name in rainproof", attrgetter("measure.name")),
+        Column("Whose regret a small value bounds", attrgetter("actionable")),
+        Column("Name in rainproof", attrgetter("name")),
     ]
     return table("All measures", "measures", columns, a.measures)
 
