@@ -138,10 +138,13 @@ def test_options_are_keywords():
 
 
 def test_no_option_vanishes():
-    """``**options`` would swallow a misspelt one; those of these are refused, here or where they go."""
-    taking = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
-    pictures = {where for where in taking if where.endswith(".plot")}  # `Result.plot` hands them to the panel
-    assert taking - pictures <= {"Measure.__call__", "Recalibrator.set_params", "Segments.map"}
+    """``**options`` would swallow a misspelt one; those of these are refused, here or where they go.
+
+    Those of ``plot`` go to a function of `rainproof.plots`.
+    """
+    every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
+    taking = {where for where in every if not where.endswith(".plot")}
+    assert taking == {"Measure.__call__", "Recalibrator.set_params", "Segments.map"} & taking
 
 
 def mentioned(annotation, module):

@@ -123,12 +123,8 @@ def test_the_result_prints_as_a_table():
     names = [line.split("  ")[0] for line in lines[2:]]
     where = f"{LABELS[Rule.CUTOFF]} (act from {found.best_threshold:.3g} on)"
     assert names == [where if rule is Rule.CUTOFF else LABELS[rule] for rule in Rule]
-    assert lines[2].split()[4:] == [
-        f"{found.cost.value:.4g}",
-        f"({found.cost.low:.4g}",
-        "to",
-        f"{found.cost.high:.4g})",
-    ]
+    cost = found.cost
+    assert lines[2].split()[4:] == [f"{cost.value:.4g}", f"({cost.low:.4g}", "to", f"{cost.high:.4g})"]
     assert str(replace(found, best_threshold=2.0)).splitlines()[4].startswith("Best cut-off (never act) ")
     quadratic = result(rainproof.Sample([0, 1], [0.1, 0.9]), None, rainproof.DecisionTask.quadratic())
     assert str(quadratic).startswith("The action is a number")

@@ -404,7 +404,7 @@ def test_without_a_forecast_two_rules_are_left():
         "Every prediction is 0.312. With 95% confidence, ignoring"
     )
     gains = judge(e).answers[2]
-    assert (gains.value, gains.meaning) == ("at most 1% over no forecast,", "of what is at stake in any decision.")
+    assert (gains.value, gains.meaning) == ("at most 1% over no forecast", "of what is at stake in any decision.")
 
 
 def test_more_rows_are_asked_for_where_nothing_is_proven():

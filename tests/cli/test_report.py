@@ -62,7 +62,7 @@ def test_every_option_has_its_effect(rain, capsys):
     assert json.loads(out) == data
     assert data["seed"] == 5
     assert data["confidence_level"] == data["guarantee"]["confidence_level"] == 0.9
-    assert data["task"]["thresholds"] == [0.35]
+    assert data["task"]["task"]["thresholds"] == [0.35]
     assert [row["label"] for row in data["segments"]["rows"]] == ["0", "1", "2"]
     assert data["weighted"]
     y, p = rain
@@ -159,7 +159,7 @@ def test_the_demo_command(tmp_path, capsys, monkeypatch):
     data = data_of("rainproof-demo/report.html")
     assert data["verdict"]["grade"] == "recalibrate"  # the forecaster is overconfident on purpose
     assert data["recalibration"]["certificate"]["gain_at_least"] > 0
-    assert data["task"]["thresholds"] == [0.35]
+    assert data["task"]["task"]["thresholds"] == [0.35]
     assert {row["label"] for row in data["segments"]["rows"]} == {"Bergen", "Hamburg", "Lisbon", "Porto"}
     assert Path("rainproof-demo/rain.csv").read_text() == as_csv(forecasts())
 

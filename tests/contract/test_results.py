@@ -101,6 +101,7 @@ def results(y, p):
     found += [
         *both["a"].verdict.answers,
         both["a"].evidence,
+        rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
         rainproof.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
         *(w for w in [both["a"].evidence.worth] if w is not None),
     ]

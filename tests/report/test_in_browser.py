@@ -296,9 +296,11 @@ def hostile(a, name):
 def test_names_that_are_code_are_shown_as_text(browser, tmp_path):
     found = report_cases.several()
     assessments = tuple(hostile(a, name) for a, name in zip(found.assessments, HOSTILE[:2], strict=True))
+    standings = tuple(replace(one, name=name) for one, name in zip(found.standings, HOSTILE[:2], strict=True))
     pairs = (replace(found.pairs[0], a=HOSTILE[0], b=HOSTILE[1]),)
     path = tmp_path / "hostile.html"
-    to_html(replace(found, assessments=assessments, pairs=pairs), path, title=HOSTILE[0])
+    compared = replace(found, assessments=assessments, standings=standings, pairs=pairs)
+    to_html(compared, path, title=HOSTILE[0])
     browser.open(path)
     shown = browser.texts("article:not([hidden]) table.segments td:first-child")
     assert shown == [name.replace("\ud800", "?") for name in HOSTILE]

@@ -116,6 +116,10 @@ class Parts:
         return core_set(self._sample, self._thresholds, self._level, self.reliability)
 
 
+_WRITTEN = (  # as they are
+    *("name", "confidence_level", "tolerance", "n_resamples", "seed", "warnings", "verdict", "measures", "reliability"),
+    *("histogram", "guarantee", "rounded_guarantee", "task", "segments"),
+)
 _PARTS = ("measures", "null_band", "reliability", "advice", "value", "histogram", "clinical")
 
 
@@ -275,56 +279,41 @@ class Assessment(Reported):
         null, found = self.null_band, self.recalibrator
         curve = self.value.thinned(_POINTS)  # no more points than a chart can show
         points = ("event_rate", "threshold", "value", "value_recalibrated", "value_perfect")
-        chance = {"null_threshold": null.thresholds.tolist()}
-        return {
-            "result": "assessment",
-            "schema": SCHEMA,
-            "rainproof": VERSION,
-            "name": self.name,
-            **self.summary.to_dict(),
-            "confidence_level": self.confidence_level,
-            "tolerance": self.tolerance,
-            "n_resamples": self.n_resamples,
-            "seed": self.seed,
-            "warnings": list(self.warnings),
-            "verdict": self.verdict.to_dict(),
-            "measures": plain(self.measures),
-            "reliability": self.reliability.to_dict(),
-            "histogram": self.histogram.to_dict(),
+        chance = {"null_threshold": null.thresholds}
+        told = {
+            **{name: getattr(self, name) for name in _WRITTEN},
+            "worth": self.evidence.worth,
+            "worth_recalibrated": self.evidence.worth_recalibrated,
             "regret": {
                 **self.regret.to_dict(),
                 **chance,
-                "null_low": null.regret_low.tolist(),
-                "null_high": null.regret_high.tolist(),
+                "null_low": null.regret_low,
+                "null_high": null.regret_high,
                 "null_highest": null.regret_limit,
             },
             "profile": {
                 **self.profile.to_dict(),
-                "reciprocals": (1 / self.profile.grids).tolist(),
+                "reciprocals": 1 / self.profile.grids,
                 "resolved": self.profile.resolved,
             },
-            "guarantee": self.guarantee.to_dict(),
-            "rounded_guarantee": self.rounded_guarantee.to_dict(),
-            "worth": plain(self.evidence.worth),
-            "worth_recalibrated": plain(self.evidence.worth_recalibrated),
             "recalibration": found
             and {
                 "method": found.method_,
-                "map": found.map_.to_dict(),
-                "certificate": found.certificate_.to_dict(),
-                "candidates": plain(found.candidates_),
+                "map": found.map_,
+                "certificate": found.certificate_,
+                "candidates": found.candidates_,
             },
             "value": {
-                **{name: plain(getattr(curve, name)) for name in points},
+                **{name: getattr(curve, name) for name in points},
                 **chance,
-                "null_low": null.value_low.tolist(),
-                "null_high": null.value_high.tolist(),
+                "null_low": null.value_low,
+                "null_high": null.value_high,
             },
             "test": self.test and {**self.test.to_dict(), "null_high": self.test.null_quantile(self.confidence_level)},
-            "advice": {"method": ADVICE_METHOD, "thresholds": plain(self.advice)},
-            "task": plain(self.task),
-            "segments": plain(self.segments),
+            "advice": {"method": ADVICE_METHOD, "thresholds": self.advice},
         }
+        about = {"result": "assessment", "schema": SCHEMA, "rainproof": VERSION, **self.summary.to_dict()}
+        return about | {name: plain(value) for name, value in told.items()}
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f"{self.name!r}, "

@@ -21,6 +21,7 @@ from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.files import write_atomic
+from rainproof.core.result import Interval
 from rainproof.core.text import short
 from rainproof.errors import InputError
 from rainproof.report import pages
@@ -32,6 +33,7 @@ from rainproof.report.tables import (
     folded,
     items,
     number,
+    numbered,
     percent,
     table,
     values_at_thresholds,
@@ -181,38 +183,28 @@ def _comparison(found: AssessmentSet, preset: str | None) -> str:
 
 def _forecasts_table(found: AssessmentSet) -> str:
     """One row per forecast, best first: its grade, what it costs, and the answers; then rules without a forecast."""
-    rows: list[dict[str, Any]] = [
-        {
-            "name": standing.name,
-            "grade": GRADES[standing.grade][1],
-            "cost": standing.cost,
-            "recalibrated": standing.cost_recalibrated and standing.cost_recalibrated.value,
-            "worth": a.evidence.worth and a.evidence.worth.relative_at_least,
-            "loss": a.guarantee.bound,
-            "brier_score": standing.brier_score,
-            "auroc": standing.auroc,
-        }
-        for standing, a in zip(found.standings, found.assessments, strict=True)
-    ]
-    rows += [{"name": LABELS[rule].lower(), "grade": "", "cost": cost} for rule, cost in found.references.items()]
+    priced = any(one.cost is not None for one in found.standings)
+    rows: list[tuple[Any, ...]] = []
+    for one, a in zip(found.standings, found.assessments, strict=True):
+        costs = (*_ends(one.cost), one.cost_recalibrated and one.cost_recalibrated.value) if priced else ()
+        worth = a.evidence.worth and a.evidence.worth.relative_at_least
+        rows.append((one.name, GRADES[one.grade][1], *costs, worth, a.guarantee.bound, one.brier_score, one.auroc))
+    rows += [(LABELS[rule].lower(), "", *_ends(cost), *[None] * 5) for rule, cost in found.references.items()]
+    costs_of = ("Cost per case", "Low", "High", "Recalibrated") if priced else ()
+    heads = [("Worth at least", percent), ("Loss at most", percent), ("Brier score", number), ("AUROC", number)]
     columns = [
-        Column("Forecast", itemgetter("name"), short),
-        Column("Verdict", itemgetter("grade")),
-        Column("Worth at least", lambda row: row.get("worth"), percent),
-        Column("Loss at most", lambda row: row.get("loss"), percent),
-        Column("Brier score", lambda row: row.get("brier_score"), number),
-        Column("AUROC", lambda row: row.get("auroc"), number),
+        Column("Forecast", itemgetter(0), short),
+        Column("Verdict", itemgetter(1)),
+        *numbered(*((head, number) for head in costs_of), *heads, start=2),
     ]
-    if any(row["cost"] is not None for row in rows):
-        columns[2:2] = [
-            Column("Cost per case", lambda row: row["cost"] and row["cost"].value, number),
-            Column("Low", lambda row: row["cost"] and row["cost"].low, number),
-            Column("High", lambda row: row["cost"] and row["cost"].high, number),
-            Column("Recalibrated", lambda row: row.get("recalibrated"), number),
-        ]
     names = list(found)
     order = [*map(names.index, found.ranking), *range(len(names), len(rows))]
     return table("Forecasts, best first", "models", columns, rows, order=order)
+
+
+def _ends(cost: Interval | None) -> tuple[float | None, ...]:
+    """A cost and the ends of its interval."""
+    return (None, None, None) if cost is None else (cost.value, cost.low, cost.high)
 
 
 def _measures_table(found: AssessmentSet) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from operator import itemgetter
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
-from rainproof.core.text import at_most, finite, short
+from rainproof.core.text import at_most, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
@@ -27,28 +28,22 @@ GRADES = {  # in words as well as in colours
     "avoid": ("✗", "Avoid"),
     "unknown": ("?", "Not enough data"),
 }
-STEPS = (
-    "SCDL moves in steps: where rounding dominates it is exactly 1/m, so that different forecasts can have the same "
-    "value. Compare forecasts by cost or by the guarantee, not by SCDL."
-)
-REFERENCES = (
-    "Bairaktari, Hu, Nguyen, Ullman (2026), Testable and Actionable Calibration for Full Swap Regret, arXiv:2605.17749 "
-    "(SCDL, the guarantee for rounded forecasts).",
-    "Hu, Wu (2024), Predict to Minimize Swap Regret for All Payoff-Bounded Tasks, arXiv:2404.13503 (CDL).",
-    "Vickers, Elkin (2006), Decision curve analysis, doi:10.1177/0272989X06295361 (decision curve).",
-    "Benjamini, Hochberg (1995), Controlling the false discovery rate, doi:10.1111/j.2517-6161.1995.tb02031.x "
-    "(segments).",
-)
 _NOT_GIVEN = (
     '<div><dt>Your cost</dt><dd class="value"><a href="#decision-{}">enter costs</a></dd>'
     '<dd class="more">what a false alarm and a miss cost you, below.</dd></div>'
 )
 PALE_ROWS = 20  # as charts.js has it
-_FILES = {"map.json": "Recalibration map", "policy.json": "Policy for your decision"}
-_READ_BY = {
-    "map.json": "for rainproof apply and rainproof.load",
-    "policy.json": "for rainproof decide and rainproof.load",
+_FILES = {  # what a file is, and what reads it
+    "map.json": ("Recalibration map", "for rainproof apply and rainproof.load"),
+    "policy.json": ("Policy for your decision", "for rainproof decide and rainproof.load"),
 }
+_VALUE_LINES = (
+    ("forecast", "as it is"),
+    ("map", "recalibrated"),
+    ("none", "no forecast"),
+    ("perfect", "perfect"),
+    ("band", "chance, if calibrated"),
+)
 
 
 def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) -> dict[str, str]:
@@ -74,12 +69,12 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "rounded": escape(_rounded(a)),
         "notes": "".join(f"<p>{escape(note)}</p>" for note in notes),
         "tiles": _tiles(a, index),
-        "value_keys": keys(_value_lines()),
+        "value_keys": keys(_VALUE_LINES),
         "value_caption": escape(_value_caption(a)),
         "who_loses": _who_loses(a),
         "value_table": tables.value(a),
         "with_map": " and recalibration map" if _has_map(a) else "",
-        "reliability_keys": keys(_reliability_lines(a)),
+        "reliability_keys": keys([("forecast", "event rate"), ("band", "chance, if calibrated"), *_map_line(a)]),
         "reliability_caption": escape(_reliability_caption(a)),
         "reliability_table": tables.reliability(a),
         "advice": escape(_first_advice(a)),
@@ -91,10 +86,10 @@ def fields(a: Assessment, index: int, *, alone: bool, hidden_segments: int = 0) 
         "measures_table": tables.measures(a),
         "guarantee": _guarantee(a),
         "crossing": "" if m_star == float("inf") else f" (m* = {m_star})",
-        "steps": STEPS,
         "profile_table": tables.profile(a),
         "sentences": "".join(f'<li class="about-{s.about}">{escape(s.text)}</li>' for s in a.verdict.sentences),
         "method": _method(a),
+        "sources": _sources(a),
     }
 
 
@@ -132,13 +127,12 @@ def _rows(a: Assessment) -> str:
 def _buttons(a: Assessment, *, first: bool) -> str:
     """The buttons that save files: on the first screen those of the next step; the map of other verdicts is below."""
     needed = {"map.json": bool(a.verdict.commands), "policy.json": a.verdict.grade != "unknown"}
-    buttons = "".join(
-        f'<button type="button" class="file" data-file="{name}" title="{name}, {_READ_BY[name]}" '
-        f'aria-label="Download: {_FILES[name]}">'
-        f"{_FILES[name]} &#8595;</button> "
-        for name in downloads(a)
-        if needed[name] is first
-    )
+    buttons = ""
+    for name in downloads(a):
+        if needed[name] is first:
+            what, readers = _FILES[name]
+            marks = {"data_file": name, "title": f"{name}, {readers}", "aria_label": f"Download: {what}"}
+            buttons += html_element("button", f"{what} &#8595;", type="button", class_="file", **marks) + " "
     return f'<p class="tools" hidden>{buttons}</p>' if buttons else ""
 
 
@@ -168,11 +162,6 @@ def _tiles(a: Assessment, index: int) -> str:
         for answer in a.verdict.answers
     ]
     return "".join(tiles if len(tiles) > 3 else [*tiles, _NOT_GIVEN.format(index)])
-
-
-def _value_lines() -> list[tuple[str, str]]:
-    lines = [("forecast", "as it is"), ("map", "recalibrated"), ("none", "no forecast"), ("perfect", "perfect")]
-    return [*lines, ("band", "chance, if calibrated")]
 
 
 def _value_caption(a: Assessment) -> str:
@@ -214,11 +203,11 @@ def _who_loses(a: Assessment) -> str:
     )
 
 
-def _reliability_lines(a: Assessment) -> list[tuple[str, str]]:
-    lines = [("forecast", "event rate"), ("band", "chance, if calibrated")]
-    if a.recalibrator is not None and _has_map(a):
-        lines.append(("map", f"recalibration map ({a.recalibrator.method_})"))
-    return lines
+def _map_line(a: Assessment) -> list[tuple[str, str]]:
+    """The key of the recalibration map, if it changes anything."""
+    if a.recalibrator is None or not _has_map(a):
+        return []
+    return [("map", f"recalibration map ({a.recalibrator.method_})")]
 
 
 def _reliability_caption(a: Assessment) -> str:
@@ -255,13 +244,8 @@ def _guarantee(a: Assessment) -> str:
 
 
 def _method(a: Assessment) -> str:
-    """What was computed, and where it is described."""
-    words: list[str] = [
-        "Decision curve: at the threshold t a false alarm costs t and a miss 1 - t. The gain is the net benefit times "
-        "1 - t, less that of the better of always and never acting, on these rows.",
-        "Probabilities are rounded at random to a neighbouring multiple of 1/m, so that their mean stays the same. The "
-        "loss of acting on the rounded probabilities is measured against the best change of actions in hindsight. "
-        "SCDL considers m = 2, 4, 8, ... and takes the grid where the loss meets 1/m.",
+    """How this was computed, beside what the page says of every assessment."""
+    words = [
         f"The regret curve and the reliability diagram use the grid of the guarantee for rounded probabilities, "
         f"1/{a.shown_grid}. Intervals of event rates: {a.reliability.method}.",
     ]
@@ -273,15 +257,15 @@ def _method(a: Assessment) -> str:
         words.append(f"The rows were compressed to a grid of {count(a.summary.compressed)} cells, which keeps SCDL.")
     seed = "a generator of the caller" if a.seed is None else f"seed {a.seed}"
     words.append(f"Random numbers: {seed}. rainproof {VERSION}.")
-    return f"<h3>Method</h3><ul>{items(words)}</ul><h3>References</h3><ul>{items((*REFERENCES, *_sources(a)))}</ul>"
+    return items(words)
 
 
-def _sources(a: Assessment) -> Sequence[str]:
+def _sources(a: Assessment) -> str:
     """The source of each measure, measures with the same source together."""
     sources: dict[str, list[str]] = {}
     for e in a.measures:
         sources.setdefault(e.reference, []).append(e.symbol)
-    return [f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items()]
+    return items(f"{'; '.join(symbols)}: {reference}." for reference, symbols in sources.items())
 
 
 _SHORT = {  # on the tiles
@@ -307,7 +291,7 @@ def clinical_fields(a: Assessment, index: int) -> dict[str, str]:
         "tiles": "".join(_tile(_SHORT[name], perfect, getattr(found, name)) for name, _, perfect in NUMBERS),
         "notes": "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes),
         "confidence_level": level,
-        "calibration_keys": keys(_calibration_lines(a)),
+        "calibration_keys": keys([("forecast", "smoothed event rate"), ("perfect", "calibrated"), *_map_line(a)]),
         "calibration": _about_calibration(found, level),
         "calibration_table": tables.reliability(a),
         "benefit_keys": keys([("forecast", "act on the model"), ("perfect", "treat all"), ("none", "treat none")]),
@@ -350,15 +334,6 @@ def _tile(name: str, perfect: str, value: Interval | None) -> str:
     return f'<div><dt>{name}</dt><dd class="value">{shown}</dd>{interval}<dd class="more">perfect: {perfect}</dd></div>'
 
 
-def _calibration_lines(a: Assessment) -> list[tuple[str, str]]:
-    lines, method = [("forecast", "smoothed event rate"), ("perfect", "calibrated")], _clinical_method(a)
-    return lines if method == "none" else [*lines, ("map", f"recalibration map ({method})")]
-
-
-def _clinical_method(a: Assessment) -> str:
-    return "none" if a.recalibrator is None else a.recalibrator.method_
-
-
 def _about_calibration(found: ClinicalPerformance, level: str) -> str:
     grouped = "" if found.groups is None else ", with rows as if independent"
     return (
@@ -388,8 +363,8 @@ def _risks(found: ClinicalPerformance) -> str:
 
 def _tripod(a: Assessment, found: ClinicalPerformance) -> str:
     """The items of TRIPOD+AI that the page serves, in our words, and what it has for them."""
-    columns = [Column("Item", lambda row: row[0]), Column("Asks for", lambda row: row[1])]
-    columns.append(Column("On this page", lambda row: row[2]))
+    heads = ("Item", "Asks for", "On this page")
+    columns = [Column(head, itemgetter(k)) for k, head in enumerate(heads)]
     return table("Items of TRIPOD+AI", "tripod", columns, _items(a, found))
 
 
@@ -404,11 +379,16 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
             f"Intervals of the core set and of net benefit allow for dependence within {count(found.groups)} groups; "
             "the calibration plot does not."
         )
-    by = (
-        None
-        if a.segments is None
-        else f"{count(len(a.segments.rows))} segments: loss and SCDL of each, not the core set."
-    )
+    by = None
+    if a.segments is not None:
+        by = f"{count(len(a.segments.rows))} segments: loss and SCDL of each, not the core set."
+    updated = results = "No recalibration map is offered."
+    if a.recalibrator is not None and _has_map(a):
+        updated = (
+            f"A recalibration map ({a.recalibrator.method_}) was fitted on these rows. It counts as updating only if "
+            "you use it."
+        )
+        results = "What is proven of the map, on rows that it was not fitted to: see the part on recalibration below."
     return [
         ("12d", "How differences between clusters (such as hospitals) were handled", groups),
         (
@@ -418,13 +398,7 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
             "distribution by outcome, which STRATOS calls essential; beside them observed : expected, calibration "
             "intercept and slope, Brier score and skill. Reasons for your choice are yours to give.",
         ),
-        (
-            "12f",
-            "Any updating of the model, such as recalibration",
-            _updating(
-                a, "A recalibration map ({}) was fitted on these rows. It counts as updating only if you use it."
-            ),
-        ),
+        ("12f", "Any updating of the model, such as recalibration", updated),
         (
             "20a, 21",
             "Numbers of participants, with and without the outcome",
@@ -440,17 +414,5 @@ def _items(a: Assessment, found: ClinicalPerformance) -> list[tuple[str, str, st
             "Differences in performance between clusters, if examined",
             "Not examined." if by is None else f"If segments are clusters: {by}",
         ),
-        (
-            "24",
-            "Results of model updating",
-            _updating(
-                a, "What is proven of the map, on rows that it was not fitted to: see the part on recalibration below."
-            ),
-        ),
+        ("24", "Results of model updating", results),
     ]
-
-
-def _updating(a: Assessment, words: str) -> str:
-    """What the page says of a recalibration map, if there is one."""
-    method = _clinical_method(a)
-    return "No recalibration map is offered." if method == "none" else words.format(method)

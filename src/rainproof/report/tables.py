@@ -60,8 +60,10 @@ def table(
 
     Rows for which `flagged` is true get the class of that name. `order` is that of the rows, by index.
     """
-    head = "".join(html_element("th", escape(column.head), scope="col", **_kind(column)) for column in columns)
-    body = []
+    body, head = [], ""
+    for column in columns:
+        kind = {} if column.shown in (None, short) else {"class_": "number"}
+        head += html_element("th", escape(column.head), scope="col", **kind)
     for index in range(len(rows)) if order is None else order:
         row = rows[index]
         marks = {"data_row": str(index)} | ({"class_": "flagged"} if flagged(row) else {})
@@ -86,10 +88,6 @@ def keys(lines: Iterable[tuple[str, str]]) -> str:
     return f'<ul class="keys">{found}</ul>'
 
 
-def _kind(column: Column) -> dict[str, str]:
-    return {} if column.shown in (None, short) else {"class_": "number"}
-
-
 def _cell(column: Column, row: Any) -> str:
     value = column.value(row)
     if column.shown is None:
@@ -106,9 +104,9 @@ MAX_SEGMENTS = 500  # on one page: more would not be read, and would make it hea
 DRAWN_SEGMENTS = 40  # in the chart, as page.js has it
 
 
-def numbered(*columns: tuple[str, Callable[[float], str]]) -> list[Column]:
+def numbered(*columns: tuple[str, Callable[[float], str]], start: int = 0) -> list[Column]:
     """Columns of rows that are tuples, by position."""
-    return [Column(head, itemgetter(i), shown) for i, (head, shown) in enumerate(columns)]
+    return [Column(head, itemgetter(i), shown) for i, (head, shown) in enumerate(columns, start)]
 
 
 def values_at_thresholds(a: Assessment) -> dict[str, list[float]]:
@@ -149,16 +147,9 @@ def value(a: Assessment) -> str:
 
 def reliability(a: Assessment) -> str:
     """The reliability diagram."""
-    columns = numbered(
-        ("Prediction (grid)", number),
-        ("Mean prediction", number),
-        ("Rows", count),
-        ("Event rate", number),
-        ("Low", number),
-        ("High", number),
-        ("Calibrated: low", number),
-        ("Calibrated: high", number),
-    )
+    heads = ("Event rate", "Low", "High", "Calibrated: low", "Calibrated: high")
+    first = [("Prediction (grid)", number), ("Mean prediction", number), ("Rows", count)]
+    columns = numbered(*first, *((head, number) for head in heads))
     bins, null = a.reliability.bins, a.reliability
     arrays = (bins.prediction, bins.mean_prediction, bins.share * bins.n, bins.event_rate, bins.low, bins.high)
     rows = list(zip(*(array.tolist() for array in (*arrays, null.null_low, null.null_high)), strict=True))
@@ -169,11 +160,9 @@ def costs(found: TaskResult, confidence_level: float) -> str:
     """The cost per case of the user's own decision, by rule."""
     if not found.costs:
         return ""
-    rows = [(cost.value, cost.low, cost.high, found.label(rule)) for rule, cost in found.costs.items()]
-    columns = [
-        Column("Acting on", itemgetter(-1)),
-        *numbered(("Cost per case", number), ("Low", number), ("High", number)),
-    ]
+    rows = [(found.label(rule), cost.value, cost.low, cost.high) for rule, cost in found.costs.items()]
+    heads = (("Cost per case", number), ("Low", number), ("High", number))
+    columns = [Column("Acting on", itemgetter(0)), *numbered(*heads, start=1)]
     words = (
         f"{found.task} Cost per case, in your units, on {rows_text(found.n)}; those of the map and the cut-off were "
         f"measured on {rows_text(found.n_held_out)} that they were not fitted to. Approximate "
