@@ -17,23 +17,7 @@ from rainproof.decisions.values import ForecastValue, RiskCoverage
 from rainproof.inference.bands import NullBand
 from rainproof.inference.switches import SwitchGuarantee
 from rainproof.measures.scdl import SoftBinnedProfile
-from rainproof.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    HEADROOM,
-    LEAST,
-    ORANGE,
-    PALE,
-    RARE,
-    VERMILION,
-    as_axes,
-    grid_axis,
-    legend,
-    log_axis,
-    logit_points,
-    net_benefit_axes,
-)
+from rainproof.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,21 +47,21 @@ def regret(
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     if band is not None:
         label = f"calibrated ({100 * band.confidence_level:.4g}%)"
-        ax.fill_between(band.thresholds, 0, band.regret_high, color=PALE, linewidth=0, label=label)
-    ax.plot(curve.threshold, curve.regret, color=BLUE, linewidth=1.5, label="forecast")
+        ax.fill_between(band.thresholds, 0, band.regret_high, color=style.PALE, linewidth=0, label=label)
+    ax.plot(curve.threshold, curve.regret, color=style.BLUE, linewidth=1.5, label="forecast")
     if curve.worst.regret > 0:
-        mark: dict[str, Any] = {"marker": "D", "color": VERMILION, "linestyle": "none"}
+        mark: dict[str, Any] = {"marker": "D", "color": style.VERMILION, "linestyle": "none"}
         label = f"largest, at {curve.worst.threshold:.3g}"
         ax.plot([curve.worst.threshold], [curve.worst.regret], label=label, **mark)
     for k, threshold in enumerate(thresholds):
-        ax.axvline(threshold, color=GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
+        ax.axvline(threshold, color=style.GREEN, linestyle=":", linewidth=2, label="_" * (k > 0) + "your decision")
     ax.set(xlim=(0, 1), xlabel="threshold", ylabel="regret per row")
-    ax.set_ylim(0, HEADROOM * max(ax.dataLim.ymax, LEAST))
+    ax.set_ylim(0, style.HEADROOM * max(ax.dataLim.ymax, style.LEAST))
     ax.set_title("Regret curve" if curve.grid is None else f"Regret curve, rounded to 1/{curve.grid}")
-    legend(ax, "upper left", ncols=2)
+    style.legend(ax, "upper left", ncols=2)
     return ax
 
 
@@ -94,13 +78,15 @@ def decision_curve(curve: DecisionCurve, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
-    ax.plot(curve.threshold, curve.best, color=GREEN, linestyle=":", linewidth=1.5, label="best swap in hindsight")
-    ax.plot(curve.threshold, curve.forecast, color=BLUE, linewidth=1.5, label="forecast")
-    ax.plot(curve.threshold, curve.always, color=ORANGE, linestyle="--", linewidth=1.5, label="always act")
-    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="never act")
+    ax = style.as_axes(ax)
+    ax.plot(
+        curve.threshold, curve.best, color=style.GREEN, linestyle=":", linewidth=1.5, label="best swap in hindsight"
+    )
+    ax.plot(curve.threshold, curve.forecast, color=style.BLUE, linewidth=1.5, label="forecast")
+    ax.plot(curve.threshold, curve.always, color=style.ORANGE, linestyle="--", linewidth=1.5, label="always act")
+    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="never act")
     rounded = "" if curve.grid is None else f", rounded to 1/{curve.grid}"
-    net_benefit_axes(ax, max(float(curve.best.max()), LEAST), f"Decision curve{rounded}")
+    style.net_benefit_axes(ax, max(float(curve.best.max()), style.LEAST), f"Decision curve{rounded}")
     return ax
 
 
@@ -120,15 +106,18 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     band, curve = result.band(), result.curve
     shown = slice(None, None, 1 + len(band.threshold) // _POINTS)
     mu, loss = band.threshold[shown], band.loss[shown]
     label = f"{100 * result.confidence_level:.4g}% for each threshold (estimate)"
-    ax.fill_between(mu, band.low[shown], band.high[shown], color=PALE, linewidth=0, label=label)
-    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1)
-    ax.plot(mu, loss, color=BLUE, linewidth=1.5, label="loss by the switch")
-    tasks = (("largest loss", result.worst_task, "D", VERMILION), ("largest gain", result.best_task, "^", GREEN))
+    ax.fill_between(mu, band.low[shown], band.high[shown], color=style.PALE, linewidth=0, label=label)
+    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1)
+    ax.plot(mu, loss, color=style.BLUE, linewidth=1.5, label="loss by the switch")
+    tasks = (
+        ("largest loss", result.worst_task, "D", style.VERMILION),
+        ("largest gain", result.best_task, "^", style.GREEN),
+    )
     for name, task, marker, color in tasks:
         if task is not None:
             at = list(task.thresholds)
@@ -136,10 +125,10 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
             ax.plot(at, curve(at), marker=marker, color=color, linestyle="none", clip_on=False, label=label)
     last = float(curve.edges[1:][curve.only.any(axis=0)].max(initial=0.0))  # beyond it both forecasts say the same
     ax.set(xlim=(0, min(1.0, 1.05 * last) or 1.0), xlabel="threshold", ylabel="loss per row")
-    low, high = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + LEAST)
-    ax.set_ylim(low - 0.05 * (high - low), high + (HEADROOM - 0.9) * (high - low))
+    low, high = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + style.LEAST)
+    ax.set_ylim(low - 0.05 * (high - low), high + (style.HEADROOM - 0.9) * (high - low))
     ax.set_title("Switching to the new forecast")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax
 
 
@@ -159,38 +148,38 @@ def forecast_value(value: ForecastValue, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, curve = as_axes(ax), value
+    ax, curve = style.as_axes(ax), value
     recalibrated = "recalibrated"
     if value.recalibration == "isotonic":
         recalibrated += " on these rows (isotonic), an upper estimate"
     rarer = min(curve.event_rate, 1 - curve.event_rate)
-    rare = 0 < rarer < RARE
+    rare = 0 < rarer < style.RARE
     # On a logit axis the pieces are not straight: points in between.
-    between = logit_points(40, 2001) if rare else np.zeros(0)
+    between = style.logit_points(40, 2001) if rare else np.zeros(0)
     points = len(curve.threshold)
     shown = np.append(np.arange(0, points - 1, 1 + points // _POINTS), points - 1)
     threshold = np.concatenate([curve.threshold[shown], between])
     order = np.argsort(threshold, kind="stable")
 
-    def draw(values: Floats, color: str, style: str, width: float, label: str) -> None:
+    def draw(values: Floats, color: str, how: str, width: float, label: str) -> None:
         every = np.concatenate([values[shown], np.interp(between, curve.threshold, values)])
-        ax.plot(threshold[order], every[order], color=color, linestyle=style, linewidth=width, label=label)
+        ax.plot(threshold[order], every[order], color=color, linestyle=how, linewidth=width, label=label)
 
-    draw(curve.value_perfect, GREY, "--", 1, "perfect foresight")
-    draw(curve.value_recalibrated, GREEN, ":", 1.5, recalibrated)
-    draw(curve.value, BLUE, "-", 1.5, "forecast as it is")
-    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="no forecast")
+    draw(curve.value_perfect, style.GREY, "--", 1, "perfect foresight")
+    draw(curve.value_recalibrated, style.GREEN, ":", 1.5, recalibrated)
+    draw(curve.value, style.BLUE, "-", 1.5, "forecast as it is")
+    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="no forecast")
     if rare:
         ax.set_xscale("logit")
         ax.set_xlim((rarer / 100, 0.5) if curve.event_rate < 0.5 else (0.5, 1 - rarer / 100))
     else:
         ax.set_xlim(0, 1)
-    top = float(curve.value_perfect.max()) or LEAST
+    top = float(curve.value_perfect.max()) or style.LEAST
     ax.set(ylim=(-0.5 * top, 1.65 * top), xlabel="threshold", ylabel="value per row, beside no forecast")
     ax.set_title(
         "Value of the forecast" if value.grid is None else f"Value of the forecast, compressed to 1/{value.grid}"
     )
-    legend(ax, "upper right")
+    style.legend(ax, "upper right")
     return ax
 
 
@@ -207,21 +196,21 @@ def profile(found: SoftBinnedProfile, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, m = as_axes(ax), found.grids
-    ax.plot(m, 1 / m, color=ORANGE, linestyle="--", marker="s", markersize=4, label="1/m, from rounding")
+    ax, m = style.as_axes(ax), found.grids
+    ax.plot(m, 1 / m, color=style.ORANGE, linestyle="--", marker="s", markersize=4, label="1/m, from rounding")
     some = found.losses > 0
-    ax.plot(m[some], found.losses[some], color=BLUE, marker="o", markersize=4, label="SCDL on the grid 1/m")
+    ax.plot(m[some], found.losses[some], color=style.BLUE, marker="o", markersize=4, label="SCDL on the grid 1/m")
     if not math.isinf(found.m_star):
         bound = "" if found.resolved else "at most "
         label = f"SCDL {bound}{found.value:.3g}, m* = {found.m_star}"
-        ax.axvline(found.m_star, color=VERMILION, linestyle=":", linewidth=1)
-        ax.plot([found.m_star], [found.value], marker="D", color=VERMILION, linestyle="none", label=label)
-    grid_axis(ax, int(m[-1]))
+        ax.axvline(found.m_star, color=style.VERMILION, linestyle=":", linewidth=1)
+        ax.plot([found.m_star], [found.value], marker="D", color=style.VERMILION, linestyle="none", label=label)
+    style.grid_axis(ax, int(m[-1]))
     ax.set_yscale("log")
-    log_axis(ax.yaxis)
+    style.log_axis(ax.yaxis)
     ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake")
     ax.set_title("SCDL by grid" if not math.isinf(found.m_star) else "SCDL by grid: perfectly calibrated rows")
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
@@ -238,15 +227,15 @@ def grid_choice(choice: GridChoice, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, m = as_axes(ax), choice.grids
-    ax.plot(m, choice.bounds, color=ORANGE, linestyle="--", marker="s", markersize=4, label="the paper's bound")
-    ax.plot(m, choice.losses, color=BLUE, marker="o", markersize=4, label="largest loss, exactly")
+    ax, m = style.as_axes(ax), choice.grids
+    ax.plot(m, choice.bounds, color=style.ORANGE, linestyle="--", marker="s", markersize=4, label="the paper's bound")
+    ax.plot(m, choice.losses, color=style.BLUE, marker="o", markersize=4, label="largest loss, exactly")
     label = f"smallest: {choice.loss:.3g} at m = {choice.grid}"
-    ax.plot([choice.grid], [choice.loss], marker="D", color=VERMILION, linestyle="none", label=label)
-    grid_axis(ax, int(m[-1]))
+    ax.plot([choice.grid], [choice.loss], marker="D", color=style.VERMILION, linestyle="none", label=label)
+    style.grid_axis(ax, int(m[-1]))
     ax.set_ylim(bottom=0)
     ax.set(xlabel="m (grid 1/m)", ylabel="share of what is at stake", title="Loss by grid")
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
@@ -263,13 +252,13 @@ def risk_coverage(curve: RiskCoverage, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     always = float(curve.risk[-1])
     coverage, risk = np.insert(curve.coverage, 0, 0.0), np.insert(curve.risk, 0, curve.risk[0])
-    ax.plot(coverage, risk, color=BLUE, drawstyle="steps-pre", label="answer the most confident first")
-    ax.axhline(always, color=GREY, linestyle="--", linewidth=1, label="answer at random, or always")
-    top = max(float(curve.risk.max()), LEAST)
+    ax.plot(coverage, risk, color=style.BLUE, drawstyle="steps-pre", label="answer the most confident first")
+    ax.axhline(always, color=style.GREY, linestyle="--", linewidth=1, label="answer at random, or always")
+    top = max(float(curve.risk.max()), style.LEAST)
     ax.set(xlim=(0, 1), ylim=(0, 1.35 * top), xlabel="coverage: share answered", ylabel="risk: share of answers wrong")
     ax.set_title(f"Risk and coverage (area {curve.area:.3g})")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax

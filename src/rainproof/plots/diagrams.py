@@ -13,24 +13,9 @@ from rainproof.core.arrays import Floats
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.text import percent
 from rainproof.inference.performance import NetBenefit
+from rainproof.plots import style
 from rainproof.plots.curves import forecast_value, regret
 from rainproof.plots.intervals import costs, measures
-from rainproof.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    LEAST,
-    ORANGE,
-    PALE,
-    RARE,
-    VERMILION,
-    as_axes,
-    legend,
-    logit_points,
-    net_benefit_axes,
-    new_figure,
-    plain,
-)
 from rainproof.recalibration.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
@@ -61,25 +46,30 @@ def reliability(found: Reliability, ax: Axes | None = None, *, recalibration: Pi
     -------
     matplotlib Axes
     """
-    ax, bins = as_axes(ax), found.bins
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="perfect calibration")
+    ax, bins = style.as_axes(ax), found.bins
+    ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=1, linestyle="--", label="perfect calibration")
     _band(ax, found)
     errors = np.stack([bins.event_rate - bins.low, bins.high - bins.event_rate]).clip(0)
-    style: dict[str, Any] = {"color": BLUE, "linewidth": 1.2, "capsize": 0, "linestyle": "none", "zorder": 3}
-    ax.errorbar(bins.mean_prediction, bins.event_rate, yerr=errors, **style)
+    how: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.2, "capsize": 0, "linestyle": "none", "zorder": 3}
+    ax.errorbar(bins.mean_prediction, bins.event_rate, yerr=errors, **how)
     for off, label in ((False, "event rate"), (True, "event rate, beyond chance")):
         at = found.off == off
         if at.any():
-            mark: dict[str, Any] = {"marker": "D", "color": VERMILION} if off else {"marker": "o", "color": BLUE}
+            mark: dict[str, Any] = (
+                {"marker": "D", "color": style.VERMILION} if off else {"marker": "o", "color": style.BLUE}
+            )
             mark |= {"linestyle": "none", "markersize": 5, "label": label, "zorder": 4}
             ax.plot(
-                bins.mean_prediction[at], bins.event_rate[at], markerfacecolor=VERMILION if off else "white", **mark
+                bins.mean_prediction[at],
+                bins.event_rate[at],
+                markerfacecolor=style.VERMILION if off else "white",
+                **mark,
             )
     if recalibration is not None:
         _map(ax, recalibration)
     _axes(ax, found)
     ax.set_title(f"Reliability diagram, grid 1/{bins.grid}")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax
 
 
@@ -88,7 +78,7 @@ def _axes(ax: Axes, found: Reliability) -> None:
     bins = found.bins
     rate = float(bins.share @ bins.event_rate)
     rarer = min(rate, 1 - rate)
-    if 0 < rarer < RARE:
+    if 0 < rarer < style.RARE:
         ends = (rarer / 30, 0.5) if rate < 0.5 else (0.5, 1 - rarer / 30)
         inner = bins.mean_prediction[(bins.mean_prediction > 0) & (bins.mean_prediction < 1)]
         low, high = min(ends[0], inner.min(initial=0.5)) / 1.2, max(ends[1], inner.max(initial=0.5))
@@ -107,18 +97,18 @@ def _map(ax: Axes, recalibration: PiecewiseMap) -> None:
     edges, start, slope = recalibration.edges, recalibration.start, recalibration.slope
     x = np.repeat(edges, 2)[1:-1]
     y = np.stack([start, start + slope * np.diff(edges)], axis=1).ravel()
-    ax.plot(x, y, color=GREEN, linestyle=":", linewidth=2, label="recalibration map", zorder=5)
+    ax.plot(x, y, color=style.GREEN, linestyle=":", linewidth=2, label="recalibration map", zorder=5)
 
 
 def _band(ax: Axes, found: Reliability) -> None:
     bins = found.bins
     if len(bins.prediction) == 1:  # a band has no width over a single point
         x = bins.mean_prediction[0]
-        ax.plot([x, x], [found.null_low[0], found.null_high[0]], color=PALE, linewidth=8, solid_capstyle="butt")
+        ax.plot([x, x], [found.null_low[0], found.null_high[0]], color=style.PALE, linewidth=8, solid_capstyle="butt")
         return
     label = f"calibrated ({100 * bins.confidence_level:.4g}%)"
     ax.fill_between(
-        bins.mean_prediction, found.null_low, found.null_high, color=PALE, linewidth=0, label=label, zorder=1
+        bins.mean_prediction, found.null_low, found.null_high, color=style.PALE, linewidth=0, label=label, zorder=1
     )
 
 
@@ -130,7 +120,7 @@ def _histogram(ax: Axes, found: Reliability) -> None:
     under.set_label("share of rows")
 
 
-_BETWEEN = logit_points(25, 1001)  # on logit axes, pieces are not straight
+_BETWEEN = style.logit_points(25, 1001)  # on logit axes, pieces are not straight
 _SHOWN = 50  # maps of segments
 
 
@@ -150,27 +140,27 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax, rates = as_axes(ax), recalibrator._rates
+    ax, rates = style.as_axes(ax), recalibrator._rates
     rarer = 0.5 if rates is None else min(rates.overall, 1 - rates.overall)
-    rare = 0 < rarer < RARE
+    rare = 0 < rarer < style.RARE
     diagonal = np.concatenate([[0.0], _BETWEEN, [1.0]])
-    ax.plot(diagonal, diagonal, color=GREY, linewidth=1, linestyle="--", label="unchanged")
+    ax.plot(diagonal, diagonal, color=style.GREY, linewidth=1, linestyle="--", label="unchanged")
     for number, own in enumerate(list(recalibrator._maps.values())[:_SHOWN]):
-        ax.plot(*_curve(own), color=PALE, linewidth=1, label="" if number else "maps of segments")
-    ax.plot(*_curve(recalibrator.map_), color=BLUE, linewidth=1.5, label=f"map ({recalibrator.method_})")
+        ax.plot(*_curve(own), color=style.PALE, linewidth=1, label="" if number else "maps of segments")
+    ax.plot(*_curve(recalibrator.map_), color=style.BLUE, linewidth=1.5, label=f"map ({recalibrator.method_})")
     low, high = 0.0, 1.0
     if rates is not None:
         level = percent(recalibrator.certificate_.confidence_level)
         label = "event rate, rows held out" + ("" if rates.grouped else f" ({level}, each by itself)")
         errors = None if rates.grouped else np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate])
-        style: dict[str, Any] = {"color": VERMILION, "fmt": "o", "markersize": 4, "zorder": 3}
-        ax.errorbar(rates.prediction, rates.event_rate, yerr=errors, label=label, **style)
+        how: dict[str, Any] = {"color": style.VERMILION, "fmt": "o", "markersize": 4, "zorder": 3}
+        ax.errorbar(rates.prediction, rates.event_rate, yerr=errors, label=label, **how)
         if rare:
             low, high = _limits(np.concatenate([rates.prediction, rates.event_rate, rates.low, rates.high]))
             ax.set(xscale="logit", yscale="logit")
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="prediction", ylabel="recalibrated prediction")
     ax.set_title("Recalibration")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax
 
 
@@ -188,7 +178,7 @@ def _limits(values: Floats) -> tuple[float, float]:
     return float(low / (1 + low)), float(high / (1 + high))
 
 
-_COLOURS = (BLUE, GREEN, VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
+_COLOURS = (style.BLUE, style.GREEN, style.VERMILION, "#CC79A7", "#56B4E9", "#F0E442")
 _LINES: tuple[Any, ...] = ("-", ":", (0, (8, 2)), (0, (1, 3)), (0, (4, 1, 1, 1, 1, 1)), (0, (12, 2, 1, 2)))
 
 
@@ -207,14 +197,16 @@ def net_benefit(found: NetBenefit, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
-    ax.plot(found.threshold, found.treat_all, color=ORANGE, linestyle="--", linewidth=1.5, label="treat all")
-    ax.axhline(0, color=GREY, linestyle="-.", linewidth=1, label="treat none")
+    ax = style.as_axes(ax)
+    ax.plot(found.threshold, found.treat_all, color=style.ORANGE, linestyle="--", linewidth=1.5, label="treat all")
+    ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1, label="treat none")
     for k, name in enumerate(found.names):
         colour, line = _COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)]
         ax.fill_between(found.threshold, found.low[k], found.high[k], color=colour, alpha=0.15, linewidth=0)
-        ax.plot(found.threshold, found.value[k], color=colour, linestyle=line, linewidth=1.5, label=plain(name))
-    net_benefit_axes(ax, max(float(found.value.max()), float(found.treat_all.max()), LEAST), "Decision curve")
+        ax.plot(found.threshold, found.value[k], color=colour, linestyle=line, linewidth=1.5, label=style.plain(name))
+    style.net_benefit_axes(
+        ax, max(float(found.value.max()), float(found.treat_all.max()), style.LEAST), "Decision curve"
+    )
     return ax
 
 
@@ -233,17 +225,20 @@ def risk_distribution(found: Histogram, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
-    sides = (("with the event", found.share_events, BLUE, 1), ("without", found.share - found.share_events, ORANGE, -1))
+    ax = style.as_axes(ax)
+    sides = (
+        ("with the event", found.share_events, style.BLUE, 1),
+        ("without", found.share - found.share_events, style.ORANGE, -1),
+    )
     for label, share, colour, sign in sides:
         height = sign * share / max(float(share.max()), np.finfo(float).tiny)
         ax.bar(found.edges[:-1], height, np.diff(found.edges), align="edge", color=colour, linewidth=0, label=label)
-    ax.axhline(0, color=GREY, linewidth=1)
+    ax.axhline(0, color=style.GREY, linewidth=1)
     some = np.flatnonzero(found.share)  # narrow bars: all risks are low, or all high
     ends = (found.edges[some[0]], found.edges[some[-1] + 1]) if len(found.share) > BARS else (0, 1)
     ax.set(xlim=ends, ylim=(-1.1, 1.35), yticks=[], xlabel="prediction", ylabel="share of rows")
     ax.set_title("Risk distribution by outcome")
-    legend(ax, "upper right", ncols=2)
+    style.legend(ax, "upper right", ncols=2)
     return ax
 
 
@@ -258,7 +253,7 @@ def clinical(found: ClinicalPerformance) -> Figure:
     -------
     matplotlib Figure
     """
-    figure = new_figure(figsize=(13, 4.3))
+    figure = style.new_figure(figsize=(13, 4.3))
     axes = figure.subplots(1, 3)
     reliability(found.reliability, axes[0])
     net_benefit(found.net_benefit, axes[1])
@@ -291,7 +286,7 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
     >>> [ax.get_title() for ax in figure.axes]
     ['Reliability diagram, grid 1/8', 'Value of the forecast', 'Regret curve, rounded to 1/8', 'Measures']
     """
-    figure = new_figure(figsize=figsize, dpi=dpi)
+    figure = style.new_figure(figsize=figsize, dpi=dpi)
     panels = figure.subplots(2, 2)
     changed = a.recalibrator is not None and a.recalibrator.method_ != "none"
     reliability(a.reliability, panels[0, 0], recalibration=a.recalibrator.map_ if a.recalibrator and changed else None)
@@ -301,5 +296,5 @@ def overview(a: Assessment, *, figsize: tuple[float, float] = (11.0, 8.5), dpi: 
         costs(a.task, panels[1, 1])
     else:
         measures(a.measures, panels[1, 1])
-    figure.suptitle(a.verdict.headline if a.name is None else plain(f"{a.name}: {a.verdict.headline}"))
+    figure.suptitle(a.verdict.headline if a.name is None else style.plain(f"{a.name}: {a.verdict.headline}"))
     return figure

@@ -16,21 +16,7 @@ from rainproof.inference.comparisons import Comparison
 from rainproof.inference.grades import GradeTable
 from rainproof.inference.monitoring import MonitoringResult
 from rainproof.inference.tests import CalibrationTest
-from rainproof.plots.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    HEADROOM,
-    ORANGE,
-    PALE,
-    VERMILION,
-    as_axes,
-    draw_value,
-    explain_marks,
-    legend,
-    name_rows,
-    plain,
-)
+from rainproof.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,13 +42,15 @@ def measures(estimates: Sequence[Estimate], ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     shown = [e for e in estimates if not e.score]
     for y, e in zip(reversed(range(len(shown))), shown, strict=True):
-        colour, marker = (BLUE, "o") if e.measure.bounds == "all" else (GREY, "s")
-        draw_value(ax, y, e.value, None, None, colour, marker)
-    name_rows(ax, [plain(e.symbol) for e in shown], "value (0 is perfect)")
-    explain_marks(ax, {"bounds the regret of every decision": (BLUE, "o"), "of some decisions only": (GREY, "s")})
+        colour, marker = (style.BLUE, "o") if e.measure.bounds == "all" else (style.GREY, "s")
+        style.draw_value(ax, y, e.value, None, None, colour, marker)
+    style.name_rows(ax, [style.plain(e.symbol) for e in shown], "value (0 is perfect)")
+    style.explain_marks(
+        ax, {"bounds the regret of every decision": (style.BLUE, "o"), "of some decisions only": (style.GREY, "s")}
+    )
     ax.set_title("Measures")
     return ax
 
@@ -81,13 +69,13 @@ def costs(found: TaskResult, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     for y, (rule, cost) in zip(reversed(range(len(found.costs))), found.costs.items(), strict=True):
-        colour, marker = (BLUE, "o") if rule in (Rule.AS_IS, Rule.RECALIBRATED) else (GREY, "s")
-        draw_value(ax, y, cost.value, cost.low, cost.high, colour, marker)
-    name_rows(ax, [LABELS[rule] for rule in found.costs], "cost per case")
+        colour, marker = (style.BLUE, "o") if rule in (Rule.AS_IS, Rule.RECALIBRATED) else (style.GREY, "s")
+        style.draw_value(ax, y, cost.value, cost.low, cost.high, colour, marker)
+    style.name_rows(ax, [LABELS[rule] for rule in found.costs], "cost per case")
     ax.set_xlim(left=min([0.0, *(cost.low for cost in found.costs.values())]))
-    explain_marks(ax, {"acting on each forecast": (BLUE, "o"), "other rules": (GREY, "s")})
+    style.explain_marks(ax, {"acting on each forecast": (style.BLUE, "o"), "other rules": (style.GREY, "s")})
     ax.set_title("Cost of your decision")
     return ax
 
@@ -110,14 +98,19 @@ def segments(table: SegmentTable, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     shown = table.first(_MOST)
     for y, s in zip(reversed(range(len(shown))), shown, strict=True):
         if s.loss is not None:
-            draw_value(ax, y, s.loss, s.loss, s.loss_bound, *((VERMILION, "D") if s.flagged else (BLUE, "o")))
-    name_rows(ax, [plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss, of what is at stake")
-    explain_marks(
-        ax, {"on these rows; line: to the bound": (BLUE, "o"), "miscalibrated beyond chance": (VERMILION, "D")}
+            style.draw_value(
+                ax, y, s.loss, s.loss, s.loss_bound, *((style.VERMILION, "D") if s.flagged else (style.BLUE, "o"))
+            )
+    style.name_rows(
+        ax, [style.plain(f"{short(s.label, _LONGEST)} ({s.n:,})") for s in shown], "loss, of what is at stake"
+    )
+    style.explain_marks(
+        ax,
+        {"on these rows; line: to the bound": (style.BLUE, "o"), "miscalibrated beyond chance": (style.VERMILION, "D")},
     )
     more = len(table.rows) - len(shown)
     ax.set_title("Segments" + (f" ({more} more not shown)" if more else ""))
@@ -137,13 +130,15 @@ def comparison(found: Comparison, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
-    ax.axvline(0, color=GREY, linestyle="--", linewidth=1)
-    draw_value(ax, 2, found.value_a, None, None, BLUE, "o")
-    draw_value(ax, 1, found.value_b, None, None, BLUE, "s")
-    draw_value(ax, 0, found.difference, found.low, found.high, GREY if found.better is None else VERMILION, "D")
+    ax = style.as_axes(ax)
+    ax.axvline(0, color=style.GREY, linestyle="--", linewidth=1)
+    style.draw_value(ax, 2, found.value_a, None, None, style.BLUE, "o")
+    style.draw_value(ax, 1, found.value_b, None, None, style.BLUE, "s")
+    style.draw_value(
+        ax, 0, found.difference, found.low, found.high, style.GREY if found.better is None else style.VERMILION, "D"
+    )
     ax.set_yticks([2, 1, 0], ["a", "b", "a minus b"])
-    ax.set(xlabel=plain(found.measure), ylim=(-0.7, 2.7))
+    ax.set(xlabel=style.plain(found.measure), ylim=(-0.7, 2.7))
     ax.grid(axis="x", alpha=0.3)
     result = "no difference beyond chance" if found.better is None else f"{found.better} is better"
     ax.set_title(f"{result} ({100 * found.confidence_level:.4g}% interval, p = {found.p_value:.2g})")
@@ -163,18 +158,20 @@ def calibration_test(test: CalibrationTest, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     label = f"{test.n_resamples:,} calibrated forecasts"
-    heights, *_ = ax.hist(test.null, bins="auto", color=PALE, edgecolor="0.6", linewidth=0.5, label=label)
-    ax.axvline(test.null_mean, color=BLUE, linestyle="--", linewidth=1.5, label=f"their mean: {test.null_mean:.3g}")
-    ax.axvline(test.value, color=VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
-    ax.set(xlabel=plain(test.measure), ylabel="forecasts", ylim=(0, HEADROOM * max(heights)))
+    heights, *_ = ax.hist(test.null, bins="auto", color=style.PALE, edgecolor="0.6", linewidth=0.5, label=label)
+    ax.axvline(
+        test.null_mean, color=style.BLUE, linestyle="--", linewidth=1.5, label=f"their mean: {test.null_mean:.3g}"
+    )
+    ax.axvline(test.value, color=style.VERMILION, linewidth=2, label=f"these rows: {test.value:.3g}")
+    ax.set(xlabel=style.plain(test.measure), ylabel="forecasts", ylim=(0, style.HEADROOM * max(heights)))
     ax.set_title(f"Test of calibration (p = {test.p_value:.2g})")
-    legend(ax)
+    style.legend(ax)
     return ax
 
 
-_LIGHTS = {"green": (GREEN, "o"), "yellow": (ORANGE, "s"), "red": (VERMILION, "D")}
+_LIGHTS = {"green": (style.GREEN, "o"), "yellow": (style.ORANGE, "s"), "red": (style.VERMILION, "D")}
 
 
 def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
@@ -192,13 +189,13 @@ def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     values = np.concatenate([found.prob, found.event_rate, found.low, found.high])
     inner = values[(values > 0) & (values < 1)]
     low, high = (inner.min() / 2, (1 + inner.max()) / 2) if inner.size else (0.01, 0.99)
-    ax.plot([low, high], [low, high], color=GREY, linewidth=1, linestyle="--", label="as predicted")
+    ax.plot([low, high], [low, high], color=style.GREY, linewidth=1, linestyle="--", label="as predicted")
     x, y, bottom, top = (np.clip(v, low, high) for v in (found.prob, found.event_rate, found.low, found.high))
-    ax.vlines(x, bottom, top, color=BLUE, linewidth=1.2)
+    ax.vlines(x, bottom, top, color=style.BLUE, linewidth=1.2)
     lights = np.array(found.lights)
     for light, (colour, marker) in _LIGHTS.items():
         at = lights == light
@@ -209,7 +206,7 @@ def grades(found: GradeTable, ax: Axes | None = None) -> Axes:
     ax.set_yscale("logit")
     ax.set(xlim=(low, high), ylim=(low, high), xlabel="predicted default rate", ylabel="observed default rate")
     ax.set_title("Default rates by grade")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax
 
 
@@ -230,31 +227,33 @@ def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    ax = as_axes(ax)
+    ax = style.as_axes(ax)
     at = range(len(line.windows))
     bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
     label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
-    ax.plot(at, bounds, color=ORANGE, linestyle="--", marker="s", markersize=3, label=label)
-    ax.plot(at, [w.value for w in line.windows], color=BLUE, marker="o", markersize=3, label="SCDL on these rows")
+    ax.plot(at, bounds, color=style.ORANGE, linestyle="--", marker="s", markersize=3, label=label)
+    ax.plot(at, [w.value for w in line.windows], color=style.BLUE, marker="o", markersize=3, label="SCDL on these rows")
     for number, change in enumerate(line.changes):
         first = number == 0
         last = next(k for k, w in enumerate(line.windows) if w.label == change.last_alarm)
-        ax.axvspan(change.index - 0.5, last + 0.5, color=VERMILION, alpha=0.12, lw=0)
-        ax.axvline(change.index - 0.5, color=VERMILION, linestyle=":", label="not calibrated since" if first else None)
-        ax.axvline(change.alarm_index, color=VERMILION, lw=1, label="first alarm" if first else None)
+        ax.axvspan(change.index - 0.5, last + 0.5, color=style.VERMILION, alpha=0.12, lw=0)
+        ax.axvline(
+            change.index - 0.5, color=style.VERMILION, linestyle=":", label="not calibrated since" if first else None
+        )
+        ax.axvline(change.alarm_index, color=style.VERMILION, lw=1, label="first alarm" if first else None)
         ax.annotate(
-            plain(change.label),
+            style.plain(change.label),
             (change.index - 0.5, 1),
             xycoords=("data", "axes fraction"),
             xytext=(3, -86),
             textcoords="offset points",
-            color=VERMILION,
+            color=style.VERMILION,
             fontsize="small",
         )
     step = -(-len(line.windows) // _LABELS)
-    ax.set_xticks(list(at)[::step], [plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
-    ax.set_ylim(0, HEADROOM * ax.dataLim.ymax)
+    ax.set_xticks(list(at)[::step], [style.plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
+    ax.set_ylim(0, style.HEADROOM * ax.dataLim.ymax)
     windows = "one period" if line.length == 1 else f"the last {line.length} periods"
     ax.set(ylabel="share of what is at stake", title=f"SCDL over {windows}")
-    legend(ax, "upper left")
+    style.legend(ax, "upper left")
     return ax
