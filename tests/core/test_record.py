@@ -208,7 +208,7 @@ def test_what_a_record_cannot_give_is_said():
         "the sample has no segments": plain.by_segment,
         "must have the same forecasts to be added": lambda: cells + both,
         "must have two forecasts; it has 1": lambda: rainproof.switch_guarantee(plain),
-        "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2]).compress(8).floor,
+        "cannot be split row by row": Sample([0, 1], [0.2, 0.6], sample_weight=[1, 2]).compress(8)._floor,
     }
     for words, call in refused.items():
         with pytest.raises(rainproof.InputError, match=words):

@@ -889,18 +889,9 @@ class Sample:
         return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
 
 
-_OF_ROWS = (
-    "_group",
-    "_has_groups",
-    "_second",
-    "_segments",
-    "_events",
-    "event_rate",
-    "event",
-    "n_draws",
-    "_draw_weight",
-)
-_STATE = ("_group", "_has_groups", "_second", "_segments", "_several", "forecasts", "n")
+_OF_DRAWS = ("_group", "_has_groups", "_second", "_segments")
+_OF_ROWS = (*_OF_DRAWS, "_events", "event_rate", "event", "n_draws", "_draw_weight")
+_STATE = (*_OF_DRAWS, "_several", "forecasts", "n")
 
 
 def _restored(cls: type[Sample], cells: CellTable | None, rows: Rows | None, kept: dict[str, Any]) -> Sample:
