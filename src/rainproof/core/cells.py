@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rainproof.core._cells import bins, pool
 from rainproof.core._scan import absorb, collect, scan
-from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, freeze, run_in_threads
+from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
 from rainproof.core.door import Rows
 from rainproof.errors import InputError
 
@@ -309,7 +309,7 @@ def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RoundedSample:
+class RoundedSample(Frozen):
     """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
 
     ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
@@ -320,9 +320,6 @@ class RoundedSample:
     index: Ints
     weight: Floats
     positive: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.index, self.weight, self.positive)
 
     @classmethod
     def from_sums(cls, sums: Sums, m: int, rounding: Rounding = "soft") -> RoundedSample:

@@ -15,7 +15,7 @@ from rainproof.core._fixed_loss import worst_threshold
 from rainproof.core._isotonic import pool_violators
 from rainproof.core._regret import bridge, limits, swapped
 from rainproof.core._switch import heights, keys, merge, sum_cells
-from rainproof.core.arrays import Floats, Frozen, freeze, run_in_threads
+from rainproof.core.arrays import Floats, Frozen, run_in_threads
 from rainproof.core.cells import RoundedSample
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import as_numbers, check_probabilities
@@ -109,15 +109,12 @@ def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurvePoints:
+class CurvePoints(Frozen):
     """The curve at increasing thresholds: its limits from the left and from the right (its value)."""
 
     mu: Floats
     left: Floats
     right: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.mu, self.left, self.right)
 
     @property
     def value(self) -> Floats:
@@ -218,9 +215,6 @@ class SwapCurve(Curve):
     recalibrated: Floats
     swaps: Swaps
     total: float
-
-    def __post_init__(self) -> None:
-        freeze(self.recalibrated)
 
     @classmethod
     def from_table(cls, table: DistinctTable, swaps: Swaps = "all") -> SwapCurve:
@@ -365,11 +359,6 @@ class SwitchCurve(Curve):
     squares: Floats | None = None
     closed: bool = False
 
-    def __post_init__(self) -> None:
-        freeze(self.edges, self.only)
-        if self.squares is not None:
-            freeze(self.squares)
-
     @classmethod
     def _from_rows(
         cls,
@@ -408,7 +397,7 @@ class SwitchCurve(Curve):
         mu = check_probabilities(threshold, "threshold")
         piece = np.maximum(np.searchsorted(self.edges, mu, "left") - 1, 0)
         loss = _line(self.only[:, piece], mu)
-        return np.where(mu > 0, loss, 0.0)[()]  # from 0 on everybody acts on both
+        return np.where(mu > 0, loss, 0.0)[()]  # at 0 both act on every row
 
     def limits(self) -> Floats:
         """Return the curve at the start and at the end of each piece."""

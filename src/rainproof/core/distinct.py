@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rainproof.core._distinct import pool, sorted_keys
 from rainproof.core._scan import absorb, collect
-from rainproof.core.arrays import Floats, Frozen, freeze
+from rainproof.core.arrays import Floats, Frozen
 from rainproof.core.cells import CellTable, Sums, mean_prediction, scan_in_threads
 from rainproof.core.door import Rows
 from rainproof.errors import InputError
@@ -104,7 +104,7 @@ def _pool(key: NDArray[np.uint64], weight: Floats) -> tuple[Floats, Floats, Floa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BinSums:
+class BinSums(Frozen):
     """Weight, weight of events and sum of ``w p`` in each bin.
 
     Bins are given by their inner edges: bin ``k`` holds the predictions above ``edges[k - 1]`` up to and
@@ -114,9 +114,6 @@ class BinSums:
     weight: Floats
     positive: Floats
     prob: Floats
-
-    def __post_init__(self) -> None:
-        freeze(self.weight, self.positive, self.prob)
 
     @classmethod
     def from_distinct(cls, table: DistinctTable, edges: Floats) -> BinSums:

@@ -505,8 +505,8 @@ def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return out
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PolicyCost:
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class PolicyCost(Result):
     """The expected cost per case of a policy on these rows, beside that of simpler ways to act.
 
     The cost of an action is its payoff below that of the best action for the outcome: for a task from costs, the cost
@@ -528,14 +528,6 @@ class PolicyCost:
     unrounded: float
     always: dict[str, float]
     random_share: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "policy": self.policy,
-            "unrounded": self.unrounded,
-            "always": self.always,
-            "random_share": self.random_share,
-        }
 
 
 def policy_cost(policy: RoundingPolicy, sample: Sample) -> PolicyCost:

@@ -86,13 +86,13 @@ class RegretCurve(Result):
         if not mu.size or not ((mu >= 0) & (mu < 1)).all():
             raise InputError("threshold must be some numbers in [0, 1)")
         acted = FlaggedCases.at(self._curve.table, mu, ties=True)
-        everybody = FlaggedCases.at(self._curve.table, np.zeros(len(mu)), ties=True)
+        every = FlaggedCases.at(self._curve.table, np.zeros(len(mu)), ties=True)
         forecast = acted.net_benefit(mu)
         return DecisionCurve(
             threshold=mu,
             forecast=forecast,
             best=forecast + self._curve.points(mu).left / (1 - mu),
-            always=everybody.net_benefit(mu),
+            always=every.net_benefit(mu),
             grid=self.grid,
             n=self.n,
         )
