@@ -1,4 +1,4 @@
-"""`rainproof compare` is `rainproof.assess_many` on the columns of files."""
+"""`rainproof compare` is `rainproof.compare` on two columns of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 
-FORECASTS = ["rain.csv", "--prob", "p", "q", "--outcome", "y"]
+TWO = ["rain.csv", "--prob", "p", "q", "--outcome", "y"]
 
 
 @pytest.fixture
@@ -20,68 +20,59 @@ def rain(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
     p, q = rng.random(400).round(4), rng.random(400).round(4)
     y = (rng.random(400) < p).astype(int)
-    w = rng.integers(1, 4, 400)
-    lines = [f"{a},{b},{c},{d},{i // 4}\n" for i, (a, b, c, d) in enumerate(zip(p, q, y, w, strict=True))]
-    (tmp_path / "rain.csv").write_text("p,q,y,w,day\n" + "".join(lines))
+    lines = [f"{a},{b},{c},{i // 4}\n" for i, (a, b, c) in enumerate(zip(p, q, y, strict=True))]
+    (tmp_path / "rain.csv").write_text("p,q,y,day\n" + "".join(lines))
     monkeypatch.chdir(tmp_path)
-    return y, p, q, w
+    return y, p, q
 
 
-def test_the_command_is_the_function(rain, capsys):
-    options = ["--weight", "w", "--groups", "day", "--cost-fp", "1", "--cost-fn", "4", "--seed", "7"]
-    assert main(["compare", *FORECASTS, *options, "--confidence-level", "0.9", "--json", "-o", "c.json"]) == 0
+@pytest.mark.parametrize("measure", [None, "brier_score"])
+def test_the_command_is_the_function(rain, capsys, measure):
+    options = [] if measure is None else ["--measure", measure, "--groups", "day", "--confidence-level", "0.9"]
+    assert main(["compare", *TWO, *options, "--seed", "7", "--json", "-o", "c.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert out == Path("c.json").read_text()
-    y, p, q, w = rain
-    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    expected = rainproof.assess_many(
-        {"p": (y, p), "q": (y, q)},
-        task=task,
-        sample_weight=w,
-        groups=np.arange(400) // 4,
-        rng=7,
-        confidence_level=0.9,
-    )
-    assert json.loads(out) == expected.to_dict()
+    grouped = {"groups": np.arange(400) // 4, "confidence_level": 0.9, "measure": measure}
+    expected = rainproof.compare(*rain, rng=7, **({} if measure is None else grouped))
+    stated = {"rainproof": rainproof.__version__, "prob": ["p", "q"]}
+    assert json.loads(out) == {**stated, **expected.to_dict()}
 
 
-def test_the_ranking_is_printed(rain, capsys):
-    assert main(["compare", *FORECASTS, "--cost-fp", "1", "--cost-fn", "4", "-o", "c.json"]) == 0
+def test_the_difference_is_printed(rain, capsys):
+    assert main(["compare", *TWO, "--measure", "brier_score", "--plot", "c.png"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    y, p, q, _ = rain
-    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
-    expected = rainproof.assess_many({"p": (y, p), "q": (y, q)}, task=task, rng=0)
-    assert out == f"{expected}\nResult written to c.json\n"
-    assert out.startswith("For your costs the best of 2 forecasts is p: ")
-    assert main(["compare", *FORECASTS, "--quiet"]) == 0
+    expected = rainproof.compare(*rain, measure="brier_score", rng=0)
+    text = f"{expected}\nHere a is p and b is q.\nPicture written to c.png\n"
+    assert " ".join(out.split()) == " ".join(text.split())
+    assert Path("c.png").stat().st_size
+    assert main(["compare", *TWO, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_outcome_is_guessed(rain, capsys):
-    assert main(["compare", "rain.csv", "--prob", "p", "q", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert err == "rainproof: note: taking --prob p q --outcome y\n"
-    assert json.loads(out)["names"] == ["p", "q"]
-
-
-TWO = "--prob must name two or more different columns; it is "
+def test_shares_of_the_event(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    p, q, y = np.random.default_rng(5).random((3, 200)).round(3)
+    Path("a.csv").write_text("p,q,y\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(p, q, y, strict=True)))
+    columns = ["a.csv", "--prob", "p", "q", "--outcome", "y", "--fractional", "--measure", "brier_score"]
+    assert main(["compare", *columns, "--json"]) == 0
+    sample = rainproof.Sample(y, {"p": p, "q": q}, fractional=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["difference"] == rainproof.compare(sample, measure="brier_score", rng=0).difference
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (["--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
-        (["rain.csv", "--prob", "p"], f"{TWO}p: put the forecasts in one file, one column each\n"),
-        (["rain.csv", "--prob", "p", "p"], f"{TWO}p p: put the forecasts in one file, one column each\n"),
-        (["--prob", "p", "p"], f"{TWO}p p\n"),
-        (["--prob", "p", "day"], "day must lie in [0, 1]; 392 values do not, the first is day[8] = 2.0"),
-        (["--prob", "p", "q", "--cost-fp", "1"], "--cost-fp and --cost-fn must be given together"),
+        (["--measure", "nope"], "measure must be"),
+        (["--prob", "p"], "argument --prob: expected 2 arguments (see 'rainproof compare --help')"),
+        (["--prob", "p", "p"], "the forecasts must be different columns; they are p, p"),
+        (["-o", "c.html"], "--output must name a .json file, as that is what is written; it is 'c.html'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(rain, capsys, options, error):
-    assert main(["compare", "--outcome", "y", "rain.csv", *options]) == 2
+    assert main(["compare", *TWO, *options]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"rainproof: error: {error}")

@@ -134,7 +134,7 @@ WRONG = {
     "no such kind": (
         [*DECIDE, "-o", "out.doc"],
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
-        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
+        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is 'out.doc'",
     ),
     "into a folder": ([*DECIDE, "-o", "."], "cannot write .: it is not a regular file"),
     "no such folder": ([*DECIDE, "-o", "no/a.csv"], "cannot write no/a.csv: No such file or directory"),

@@ -32,7 +32,8 @@ COMMANDS = {
     "measure": ONE,
     "store": [*ONE, "-o", "sums.parquet"],
     "monitor": [*ONE, "--by", "day"],
-    "compare": ["--prob", "p", "q", "--outcome", "y"],
+    "assess-many": ["--prob", "p", "q", "--outcome", "y"],
+    "compare": ["--prob", "p", "q", "--outcome", "y", "--measure", "brier_score"],
     "switch": ["--old", "p", "--new", "q", "--outcome", "y"],
 }
 BY, GROUPS, DROP = ["--by", "city"], ["--groups", "who"], ["--drop-missing"]
@@ -42,6 +43,7 @@ TAKEN = {
     "recalibrate": [BY, GROUPS, [*GROUPS, *BY]],
     "policy": [GROUPS],
     "measure": [BY],
+    "assess-many": [GROUPS],
     "compare": [GROUPS],
     "switch": [GROUPS],
 }
@@ -93,7 +95,9 @@ def test_rows_are_read_once(decoded, monkeypatch, capsys, command, options, many
     stem = "holes" if "--drop-missing" in options else "whole"
     names = [f"{stem}-{k}.csv" for k in (1, 2)]
     assert main([command, *names, *COMMANDS[command], *options]) == 0
-    heads = command in ("assess", "report", "recalibrate", "compare", "switch") and "--groups" not in options
+    heads = (
+        command in ("assess", "report", "recalibrate", "assess-many", "compare", "switch") and "--groups" not in options
+    )
     for k, name in enumerate(names):
         assert decoded[name, "end"] == decoded[name, "more"] == 1
         assert decoded[name, "head"] == 1 + (heads and k == 0)  # for the ids that repeat

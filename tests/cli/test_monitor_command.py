@@ -102,7 +102,10 @@ def test_monitor_periods_of_other_types(capsys):
 @pytest.mark.parametrize(
     ("rows", "error"),
     [
-        (["2026-03-01,0.1,0", ",0.5,1"], "--by day must not be missing; it is in 1 row: leave them out with --where"),
+        (
+            ["2026-03-01,0.1,0", ",0.5,1"],
+            "--by day must not be missing; it is in 1 row: leave them out with --drop-missing",
+        ),
         (["3/2/2026,0.1,0", "12/1/2025,0.5,1"], "--by day must be in order as text, such as 2026-03-02; it has '12/1"),
         (["2026-03-01,1.5,0"], "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.5 (line 2)"),
     ],

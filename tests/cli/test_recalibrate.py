@@ -151,9 +151,21 @@ def test_segments_of_dependent_rows_refuse_what_others_do(rain, capsys):
     Path("rain.csv").write_text("p,y,side,id\n0.1,0,north,1\n0.2,1,north,\n")
     assert main([*RECALIBRATE, *options]) == 2
     assert "id must not contain nulls" in capsys.readouterr().err
-    assert main([*RECALIBRATE, *options, "--fractional"]) == 2
-    assert "--fractional cannot be combined with --by" in capsys.readouterr().err
     assert not Path("map.json").exists()
+
+
+def test_shares_and_segments_together(tmp_path, monkeypatch):
+    """As in Python."""
+    monkeypatch.chdir(tmp_path)
+    p, y = np.random.default_rng(2).random((2, 300)).round(3)
+    season = np.arange(300) % 2
+    lines = [f"{a},{b},{c}\n" for a, b, c in zip(p, y, season, strict=True)]
+    Path("a.csv").write_text("p,y,season\n" + "".join(lines))
+    columns = ["a.csv", "--prob", "p", "--outcome", "y", "--fractional", "--by", "season"]
+    assert main(["recalibrate", *columns, "-o", "map.json", "--quiet"]) == 0
+    sample = rainproof.Sample(y, p, by={"season": season.astype(str)}, fractional=True)
+    fitted = rainproof.Recalibrator(rng=0).fit(sample)
+    assert json.loads(Path("map.json").read_text()) == json.loads(json.dumps(fitted.to_dict()))
 
 
 POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "--threshold", "0.3", "-o", "policy.json"]

@@ -57,7 +57,7 @@ def test_the_commands_of_the_verdict_have_the_groups(visits, capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        ["compare", "visits.csv", "--prob", "p", "q", "--outcome", "y"],
+        ["assess-many", "visits.csv", "--prob", "p", "q", "--outcome", "y"],
         ["recalibrate", "visits.csv", *COLUMNS, "-o", "map.json"],
         SWITCH,
     ],

@@ -143,7 +143,7 @@ def test_ctrl_c_while_it_is_worked_out(rain, capsys, monkeypatch):
     def interrupted(*_values, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rainproof.assessment.assessing.assess", interrupted)
+    monkeypatch.setattr("rainproof.cli.assessing.assess", interrupted)
     assert main(["report", "rain.csv", *COLUMNS, "-o", "report.html"]) == 130
     assert capsys.readouterr() == ("", "")
     assert [path.name for path in Path().iterdir()] == ["rain.csv"]
@@ -190,6 +190,5 @@ def test_the_demo_says_where_it_cannot_write(tmp_path, capsys, monkeypatch):
 def test_forecasts_of_the_demo():
     rows = forecasts()
     assert as_csv(rows).startswith("date,city,probability,rained\n2024-01-01,Bergen,0.686,0\n")
-    assert rainproof.soft_binned_cdl([r.rained for r in rows], [r.probability for r in rows]) == pytest.approx(
-        0.0248, abs=5e-5
-    )
+    _, _, said, rained = zip(*rows, strict=True)
+    assert rainproof.soft_binned_cdl(rained, said) == pytest.approx(0.0248, abs=5e-5)

@@ -60,7 +60,7 @@ def test_it_draws(capsys, name):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ([*SWITCH[:4], "--new", "a", "--outcome", "y"], "the two forecasts must be different columns; both are a"),
+        ([*SWITCH[:4], "--new", "a", "--outcome", "y"], "the forecasts must be different columns; they are a, a"),
         (
             [*SWITCH[:4], "--new", "c", "--outcome", "y"],
             "rows.csv has no column 'c'; it has 'a', 'b', 'y', 'w', 'said'",
@@ -86,3 +86,13 @@ def test_errors_are_one_line(capsys, arguments, error):
 def test_completion_knows_the_command(capsys):
     assert main(["completion", "bash"]) == 0
     assert "--old" in capsys.readouterr().out
+
+
+def test_shares_of_the_event(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    p, q, y = np.random.default_rng(4).random((3, 200)).round(3)
+    Path("a.csv").write_text("p,q,y\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(p, q, y, strict=True)))
+    assert main(["switch", "a.csv", "--old", "p", "--new", "q", "--outcome", "y", "--fractional", "--json"]) == 0
+    sample = rainproof.Sample(y, {"p": p, "q": q}, fractional=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"rainproof": rainproof.__version__, **rainproof.switch_guarantee(sample, rng=0).to_dict()}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import rainproof
 from rainproof.cli import main
 from rainproof.core.files import digest_of
-from rainproof.io.filters import filter_batch
+from rainproof.io.columns import filter_batch
 from rainproof.io.sql import DIALECTS
 from rainproof.io.where import columns_of, parse
 

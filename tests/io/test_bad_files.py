@@ -277,7 +277,7 @@ def test_paths_that_lead_nowhere(tmp_path):
     refuse(
         tmp_path / "a.doc",
         "the name of the file must end in .csv, .csv.gz, .tsv, .tsv.gz, .txt, .txt.gz, .parquet, .pq, .feather, "
-        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
+        ".arrow, .jsonl, .jsonl.gz, .ndjson, .ndjson.gz, .json, .json.gz, .xlsx, .xlsb, .xls or .ods; it is '{}'",
     )
     refuse(tmp_path / "a.csv", "grid must be a power of two from 2 to 1,048,576; it is 1000", grid=1000)
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.io.frames import aggregate
+from rainproof.io.reading import aggregate
 from rainproof.io.rows import keep_rows
-from rainproof.io.where import Complete
 
 ROWS = {
     "p": [0.25, 0.5, 1.0, 0.0, 0.75],
@@ -104,16 +103,13 @@ def test_a_database_compresses_too_many_itself(tmp_path, monkeypatch):
         db.executemany("INSERT INTO rows VALUES (?, ?, ?)", zip(*numbers.values(), strict=True))
     db.close()
     address, asked = f"sqlite:///{tmp_path / 'rows.db'}#rows", []
-    monkeypatch.setattr(
-        "rainproof.io.reading.frames.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args)
-    )
+    monkeypatch.setattr("rainproof.io.reading.aggregate", lambda *args, **_: asked.append(args) or aggregate(*args))
     for at_most, engine in ((5, 0), (4, 1)):
         found = keep_rows([address], "p", "y", by=["who"], at_most=at_most)
         assert len(asked) == engine
     assert found.counts == {"ann": 2, "bob": 2, "eve": 1}
-    complete = Complete(["p"], "y = 1")  # which is for rows in this process
-    assert keep_rows(address, "p", "y", where=complete, at_most=1).n == 2
-    assert (len(asked), complete.counts) == (1, (0, 2))
+    assert keep_rows(address, "p", "y", where="y = 1", drop_missing=True, at_most=1).n == 2
+    assert len(asked) == 1  # as missing values are dropped in this process
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_json_lines_that_are_wrong(tmp_path):
     path = tmp_path / "a.jsonl"
     for text, message in {
         '{"p": 0.5, "y": 1}\n\n{"p": 0.5\n': r"line 3 of .*a\.jsonl must be JSON: ",
-        "[0.5, 1]\n": r'line 1 of .*a\.jsonl must be a JSON object such as \{"p": 0\.7, "y": 1\}',
+        "[0.5, 1]\n": r'entry 0 of .*a\.jsonl must be a JSON object such as \{"p": 0\.7, "y": 1\}',
         '{"p": 0.5}\n': r"a\.jsonl has no column 'y'; it has 'p'",
         '{"p": 0.5, "y": 1}\n{"y": 1}\n': r"p must not contain nulls .* the first is p\[1\]",
         '{"p": [0.5], "y": 1}\n': r"p must hold numbers; it holds values of type list",

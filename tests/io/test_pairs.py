@@ -223,7 +223,7 @@ def test_bad_values_of_later_batches_are_counted():
     ("options", "message"),
     [
         ({"by": "y"}, "by cannot be combined with two forecasts: select the rows of a segment with where"),
-        ({"prob": ["old", "old"]}, "the two forecasts must be different columns; both are old"),
+        ({"prob": ["old", "old"]}, "the forecasts must be different columns; they are old, old"),
         ({"prob": ["old", "new", "w"]}, "view must be 'top-label' or 'one-vs-rest'"),
         ({"prob": ["old", 3]}, "prob must be the name of a column, as text; it is 3"),
         ({"weight": "zero"}, "zero must not be zero for every row"),

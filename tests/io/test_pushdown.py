@@ -18,8 +18,8 @@ import pytest
 
 import rainproof
 from rainproof.errors import InputError
-from rainproof.io import frames as pushdown
-from rainproof.io.expressions import grouped
+from rainproof.io import reading as pushdown
+from rainproof.io.frames import grouped
 from rainproof.io.where import ColumnSpec, parse
 
 rng = np.random.default_rng(3)
@@ -243,7 +243,7 @@ def test_without_narwhals_the_error_says_what_to_install(monkeypatch):
 def test_asking_whose_rows_they_are_imports_nothing():
     code = """
 import sys
-from rainproof.io import frames as pushdown
+from rainproof.io import reading as pushdown
 assert not pushdown.is_remote({"p": [1]})
 assert pushdown.is_remote("postgresql://host/db#t")
 loaded = {m.partition(".")[0] for m in sys.modules}

@@ -22,7 +22,7 @@ from helpers.file_writing import write_csv, write_parquet
 
 import rainproof
 from rainproof.core import door as labels
-from rainproof.io import frames as pushdown
+from rainproof.io import reading as pushdown
 from rainproof.io import sources
 
 rng = np.random.default_rng(20261115)

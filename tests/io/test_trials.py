@@ -75,7 +75,8 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
     assert_same(rainproof.scan("sqlite:///a.db#t", **OPTIONS), rainproof.Sample(Y, P[ROW]).compress())
     for options in ({"trials": "n"}, {"percent": True}, {"confidence_words": {"a": 0.5}}):
         with pytest.raises(
-            rainproof.InputError, match=r"^view, labels, percent, confidence_words and trials are for rows in this"
+            rainproof.InputError,
+            match=r"^view, labels, percent, confidence_words, trials and drop_missing are for rows in this",
         ):
             rainproof.scan(rainproof.Table("sqlite:///a.db", "t"), "p", "k", **options)
 
@@ -130,7 +131,7 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert {**found[0], "file": "", "outcome": "", "where": ""} == {**found[1], "file": "", "outcome": "", "where": ""}
     share = np.round(2 * rng.random(N)) / 2
     write_csv(tmp_path / "chess.csv", p=P, q=Q, y=share, club=TOWN)
-    compare = ["compare", "chess.csv", "--prob", "p", "q", "--outcome", "y", "--json"]
+    compare = ["assess-many", "chess.csv", "--prob", "p", "q", "--outcome", "y", "--json"]
     assert main(compare) == 2
     assert "if these are shares (a draw is half a win), add --fractional" in capsys.readouterr().err
     for groups in ([], ["--groups", "club"]):
@@ -140,8 +141,6 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
         with pytest.warns(rainproof.RainproofWarning):
             expected = rainproof.assess_many(sample, rng=0)
         assert told == json.loads(json.dumps(expected.to_dict()))
-    assert main(["assess", "chess.csv", "--prob", "p", "--outcome", "y", "--fractional", "--by", "club"]) == 2
-    assert "--fractional cannot be combined with --by" in capsys.readouterr().err
     write_csv(tmp_path / "bad.csv", p=P, y=[-0.5, *share[1:-1], 2])
     monkeypatch.setattr(files, "_CSV_BLOCK", 64)
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2

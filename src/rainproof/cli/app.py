@@ -17,19 +17,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-# Nothing heavy up here, nor in the modules of commands: until `stoppable` is entered, Ctrl-C would print a traceback,
-# and help should not wait for NumPy. What a command needs is imported when it runs.
+# Nothing heavy up here: until `stoppable` is entered, Ctrl-C would print a traceback, and help should not wait for
+# NumPy. The module of a command, with what it needs, is imported when it runs.
 from rainproof import __version__
-from rainproof.cli.options import check_together, new_command
+from rainproof.cli import commands
+from rainproof.cli.options import check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import remove_unfinished
 from rainproof.errors import InputError, MissingExtraError, RainproofError
-
-if TYPE_CHECKING:
-    from rainproof.cli.options import Commands
 
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
@@ -41,6 +39,7 @@ _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 
 COMMANDS = {
     "assess": "assessing",
+    "assess-many": "comparing",
     "compare": "comparing",
     "measure": "measuring",
     "report": "assessing",
@@ -55,17 +54,18 @@ COMMANDS = {
     "demo": "assessing",
     "completion": "app",
 }
-"""The module of each, whose function `add_NAME` adds it, in the order of the help."""
+"""The module of each, whose function `run_NAME` runs it, in the order of the help; `commands.add_NAME` adds it."""
 
-_DESCRIPTION = "What can anyone lose by acting on these predicted probabilities?"
+_DESCRIPTION = "What can a decision lose by acting on these predicted probabilities?"
 _EPILOG = """\
 examples:
   rainproof demo --open
   rainproof rain.csv                    (assess it, with columns that are guessed)
   rainproof measure rain.csv --prob probability --outcome rained
   rainproof assess rain.csv --prob probability --outcome rained
-  rainproof compare rain.csv --prob old new --outcome rained \\
+  rainproof assess-many rain.csv --prob old new --outcome rained \\
       --cost-fp 1 --cost-fn 9
+  rainproof compare rain.csv --prob old new --outcome rained --measure brier_score
   rainproof report rain.csv --prob probability --outcome rained -o report.html
   rainproof recalibrate rain.csv --prob probability --outcome rained -o map.json
   rainproof apply today.csv --map map.json --prob probability -o better.csv
@@ -76,18 +76,6 @@ examples:
   rainproof switch rain.csv --old probability --new challenger --outcome rained
 
 'rainproof COMMAND --help' explains a command.
-"""
-_COMPLETION = """\
-Print a script that makes a shell complete rainproof's commands, options and
-files.
-"""
-_COMPLETION_MORE = """\
-examples:
-  source <(rainproof completion bash)                  (in ~/.bashrc)
-  rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
-  rainproof completion fish > ~/.config/fish/completions/rainproof.fish
-
-Needs shtab: pip install shtab. The script itself needs nothing.
 """
 
 
@@ -144,20 +132,37 @@ def _run(argv: Sequence[str] | None) -> int:
     given = _with_command(sys.argv[1:] if argv is None else list(argv))
     if argv is None:  # a process of its own
         gc.set_threshold(_OBJECTS)
-    parser = _parser(given[0] if given else "")
+    parser, parsers = _parser(given[0] if given else "")
     try:
-        arguments = parser.parse_args(given)
+        _check_options(parsers, given)
+        arguments, unknown = parser.parse_known_args(given)
     except SystemExit:  # --help and --version have said what was asked
         return 0
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return FAILED
+    if unknown:
+        parsers[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     if argv is None and hasattr(arguments, "outcome"):  # it reads rows
         import_lightly()
-    run: Callable[[argparse.Namespace], int] = arguments.run
+    module = import_module(f"rainproof.cli.{COMMANDS[arguments.command]}")
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{arguments.command.replace('-', '_')}")
     check_together(arguments)
     with prepared(arguments):
         return run(arguments)
+
+
+def _check_options(parsers: dict[str, _Parser], given: list[str]) -> None:
+    """Refuse an option that the command does not have, and name the one that may be meant."""
+    parser = parsers.get(given[0] if given else "")
+    known = [] if parser is None else parser._option_string_actions
+    for word in given[1:]:
+        name = word.partition("=")[0]
+        if parser is None or word == "--":
+            return
+        if name.startswith("--") and " " not in word and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            parser.error(f"there is no option {name}{f'; did you mean {close[0]}?' if close else ''}")
 
 
 def _with_command(argv: list[str]) -> list[str]:
@@ -172,8 +177,8 @@ def _with_command(argv: list[str]) -> list[str]:
     raise InputError(f"{one_line(word)!r} is neither a command nor a file; {meant} (see 'rainproof --help')")
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
-    """Return the parser with one command, as the others take time to import; with all for help and completion."""
+def _parser(command: str) -> tuple[_Parser, dict[str, _Parser]]:
+    """Return the parser, and that of each command: of one, or of all for help and completion."""
     some = [command] if command in COMMANDS and command != "completion" else COMMANDS
     parser = _Parser(
         prog="rainproof",
@@ -184,10 +189,10 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     parser.set_defaults(parser=parser)  # for completion, which is made from it
     parser.add_argument("--version", action="version", version=f"rainproof {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    adding = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in some:
-        getattr(import_module(f"rainproof.cli.{COMMANDS[name]}"), f"add_{name}")(commands)
-    return parser
+        getattr(commands, f"add_{name.replace('-', '_')}")(adding)
+    return parser, adding.choices
 
 
 def _fail(message: str) -> int:
@@ -249,13 +254,6 @@ def _watch(listener: socket.socket) -> None:
         for worker in sys.modules["multiprocessing.process"].active_children():
             worker.terminate()
     os._exit(128 + number)
-
-
-def add_completion(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "print a completion script for your shell"
-    parser = new_command(commands, run_completion, "completion", summary, _COMPLETION, _COMPLETION_MORE)
-    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="your shell")
 
 
 def run_completion(arguments: argparse.Namespace) -> int:

@@ -6,20 +6,15 @@ import argparse
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rainproof.cli.options import (
-    COSTS,
-    ROWS,
-    add_copied,
-    add_output,
-    add_shared,
-    check_outputs,
-    files_read,
-    new_command,
-    probability,
-    task_of,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from rainproof.assessment import words
+from rainproof.assessment.assessing import assess
+from rainproof.assessment.result import Assessment
+from rainproof.cli.options import check_outputs, files_read, task_of
 from rainproof.cli.output import (
     Progress,
     one_line,
@@ -32,104 +27,39 @@ from rainproof.cli.output import (
 )
 from rainproof.cli.reading import read_rows, rewriting
 from rainproof.core.files import check_replaced, load_kind
+from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.core.version import VERSION
+from rainproof.decisions import policies
+from rainproof.decisions.policies import PolicyCost, RoundingPolicy
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
-from rainproof.io.files import describe_formats, need_pyarrow
+from rainproof.io.files import need_pyarrow
+from rainproof.recalibration.recalibrator import Recalibrator
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from rainproof.assessment.result import Assessment
-    from rainproof.cli.options import Commands
-    from rainproof.core.piecewise import PiecewiseMap
-    from rainproof.core.sample import Sample
-    from rainproof.decisions.policies import PolicyCost, RoundingPolicy
-    from rainproof.decisions.tasks import FiniteTask
-    from rainproof.recalibration.recalibrator import Recalibrator
-
-_POLICY = """\
-Make a policy: how to act on probabilities with a small loss for every decision.
-
-State the decision by two costs, or by the threshold from which to act. The policy
-rounds probabilities to a grid at random, then acts: the grid with the smallest
-loss on the past predictions and outcomes in files. So rows close to the threshold
-may get either action; what that costs on these rows is printed, beside the cost
-of acting on the probabilities as they are. With --map the policy recalibrates
-them first, by a map of 'rainproof recalibrate', which is stored in it.
-"""
-_POLICY_MORE = """\
-examples:
-  rainproof policy past.csv --prob probability --outcome rained \\
-      --cost-fp 35 --cost-fn 65 -o policy.json
-  rainproof policy loans.parquet --prob p_default --outcome status \\
-      --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
-  rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
-      --map map.json -o policy.json
-
-'rainproof decide' applies the policy. For decisions with more than two actions
-use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
-A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
---groups is for that grade alone.
-Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).
-"""
 _WAYS_OUT = {
     "recalibrate": "Fit a map with 'rainproof recalibrate' and pass it as --map.",
     "avoid": "Use another forecast, or act alike in every case.",
 }
-_GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
-
-
-def add_policy(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "make a policy from costs and past predictions, for 'rainproof decide'"
-    parser = new_command(commands, run_policy, "policy", summary, _POLICY, _POLICY_MORE)
-    add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
-    parser.add_argument(
-        "--threshold", metavar="P", type=probability, help="instead of costs: act from this probability on"
-    )
-    parser.add_argument(
-        "--actions",
-        metavar=("LOW", "HIGH"),
-        nargs=2,
-        default=["wait", "act"],
-        help="names of the two actions (default: wait act)",
-    )
-    parser.add_argument("--map", metavar="FILE", help="a map of 'rainproof recalibrate' to apply before anything else")
-    parser.add_argument(
-        "--grid",
-        metavar="M",
-        type=_grid,
-        help="round to multiples of 1/M, a power of two (default: that with the smallest loss for any decision); "
-        "a finer grid acts at random less often, with a weaker guarantee",
-    )
-    add_shared(parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text")
-    add_output(parser, "the policy to write, as JSON")
-    add_shared(parser, "--quiet")
-
-
-def _grid(text: str) -> int:
-    if not text.isdecimal() or int(text) not in _GRIDS:
-        raise argparse.ArgumentTypeError(f"must be a power of two from 2 to {_GRIDS[-1]:,}; it is {text!r}")
-    return int(text)
 
 
 def run_policy(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
-    from rainproof.core.sample import Sample
-
     task = _task(arguments)
     check_outputs(arguments)
     check_replaced(arguments.output, "policy")
     recalibration = _map(arguments)
-    rows = read_rows(arguments)
-    assert isinstance(rows, Sample)  # as there is no --by
+    rows: Sample = read_rows(arguments)
     made = _made(arguments, task, rows, recalibration)
     made.policy.save(arguments.output)
     if arguments.quiet and not arguments.json:
         return 0
-    found = None if recalibration is not None else _assessed(arguments, rows)
+    found = None
+    if recalibration is None:  # a map that is applied first is its own answer
+        with without_warnings():
+            found = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
     grade = None if found is None else found.verdict.grade
     if arguments.json:
         say(sys.stdout, write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
@@ -147,18 +77,17 @@ def _made(
     arguments: argparse.Namespace, task: FiniteTask, rows: Sample, recalibration: PiecewiseMap | None
 ) -> MadePolicy:
     """Choose the grid, unless it is given, and compute what the policy costs on it and on the next finer one."""
-    from rainproof.decisions.policies import RoundingPolicy, choose_grid, policy_cost
-
     acted_on = rows if recalibration is None else rows.map(recalibration)
-    choice = choose_grid(acted_on, max_grid=arguments.grid)
+    choice = policies.choose_grid(acted_on, max_grid=arguments.grid)
     losses = dict(zip(choice.grids.tolist(), choice.losses.tolist(), strict=True))
 
     def on(grid: int) -> tuple[RoundingPolicy, PolicyCost]:
         policy = RoundingPolicy(task, grid, seed=arguments.seed, recalibration=recalibration)
-        return policy, policy_cost(policy, rows)
+        return policy, policies.policy_cost(policy, rows)
 
     grid: int = arguments.grid or choice.grid
-    finer = FinerGrid(grid=2 * grid, loss=losses[2 * grid], cost=on(2 * grid)[1].policy) if 2 * grid in losses else None
+    next_one = 2 * grid
+    finer = {"grid": next_one, "loss": losses[next_one], "cost": on(next_one)[1].policy} if next_one in losses else None
     policy, cost = on(grid)
     return MadePolicy(policy=policy, task=task, pooled=rows.grid, loss=losses[grid], cost=cost, finer=finer)
 
@@ -175,20 +104,10 @@ def _map(arguments: argparse.Namespace) -> PiecewiseMap | None:
     return recalibrator.map_
 
 
-def _assessed(arguments: argparse.Namespace, rows: Sample) -> Assessment:
-    """The grade of the forecast; a map that is applied first is its own answer."""
-    from rainproof.assessment.assessing import assess
-
-    with without_warnings():
-        return assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
-
-
 def _warn(found: Assessment) -> None:
     """Say on stderr if the forecast should not be acted on as it is."""
-    from rainproof.assessment.words import SHELL, other_event
-
     verdict = found.verdict
-    way_out = other_event(SHELL) if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
+    way_out = words.other_event(words.SHELL) if found.evidence.is_reversed else _WAYS_OUT.get(verdict.grade)
     if way_out is not None:
         text = f"{verdict.headline} {verdict.reason} {way_out}"
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {one_line(text)}')}\n")
@@ -196,8 +115,6 @@ def _warn(found: Assessment) -> None:
 
 def _task(arguments: argparse.Namespace) -> FiniteTask:
     """The decision, by its costs or its threshold."""
-    from rainproof.decisions.tasks import DecisionTask, as_finite
-
     costs = [arguments.cost_fp, arguments.cost_fn]
     if (arguments.threshold is None) == (costs == [None, None]) or (None in costs and arguments.threshold is None):
         raise InputError("state the decision: either --cost-fp and --cost-fn, or --threshold")
@@ -211,18 +128,6 @@ _ROUNDING = 1e-9  # costs within this share of what is at stake count as equal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FinerGrid:
-    """The next finer grid: its loss on these rows, and what the policy would cost on it."""
-
-    grid: int
-    loss: float
-    cost: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"grid": self.grid, "loss": self.loss, "cost": self.cost}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MadePolicy:
     """A policy between two actions, with its loss and its costs on the rows that it was made from."""
 
@@ -231,7 +136,7 @@ class MadePolicy:
     pooled: int | None  # the grid that the rows were compressed to, if they are many
     loss: float
     cost: PolicyCost
-    finer: FinerGrid | None
+    finer: dict[str, Any] | None  # the next finer grid, its loss on these rows, and what the policy would cost on it
 
     @property
     def between(self) -> tuple[float, float] | None:
@@ -246,7 +151,7 @@ class MadePolicy:
             "loss": self.loss,
             "random_between": None if self.between is None else list(self.between),
             "cost": self.cost.to_dict(),
-            "finer": None if self.finer is None else self.finer.to_dict(),
+            "finer": self.finer,
             "policy": self.policy.to_dict(),
         }
 
@@ -274,8 +179,6 @@ class MadePolicy:
 
     def cost_table(self) -> str:
         """The expected cost per case of the policy, without rounding, and of always doing the same."""
-        from rainproof.decisions.tasks import show_threshold
-
         miss, alarm = (self.task.matrix.max(axis=0) - self.task.matrix)[[0, 1], [1, 0]].tolist()
         named = {
             "this policy, on average over its rounding": self.cost.policy,
@@ -290,8 +193,6 @@ class MadePolicy:
 
     def price(self, grade: str | None) -> list[str]:
         """What rounding costs and buys, the way to round less, and what costs less."""
-        from rainproof.decisions.tasks import show_threshold
-
         extra, least = self.cost.policy - self.cost.unrounded, _ROUNDING * self.task.scale
         said = self._price(extra) if extra > least else [_no_price(extra, least)]
         name, alike = min(self.cost.always.items(), key=lambda item: item[1])
@@ -312,9 +213,10 @@ class MadePolicy:
             "keep the ranking only."
         ]
         if self.finer is not None:
+            grid, loss, cost = self.finer.values()
             said.append(
-                f"A finer grid rounds less, but its guarantee is no better: --grid {self.finer.grid} costs "
-                f"{self.finer.cost:.4g} per case, with {at_most(self.finer.loss)} instead of {at_most(self.loss)}."
+                f"A finer grid rounds less, but its guarantee is no better: --grid {grid} costs {cost:.4g} per case, "
+                f"with {at_most(loss)} instead of {at_most(self.loss)}."
             )
         return said
 
@@ -336,43 +238,6 @@ def _no_price(extra: float, least: float) -> str:
 
 def _quoted(name: str) -> str:
     return one_line(repr(name))
-
-
-_DECIDE = """\
-Apply a policy to each row of a file of predicted probabilities.
-
-The file is copied with a column 'action' added. Probabilities are rounded to the
-grid of the policy at random, so rows close to a threshold may get either action.
-The same id and probability always get the same one, in any file, order and
-process.
-"""
-_DECIDE_MORE = f"""\
-examples:
-  rainproof policy past.csv --prob probability --outcome rained \\
-      --cost-fp 35 --cost-fn 65 -o policy.json
-  rainproof decide today.csv --policy policy.json --prob probability --id city \\
-      -o decided.csv
-
-{
-    wrapped(
-        f"Files are {describe_formats()}. They are read in batches, so they may be larger than memory. The output "
-        "appears when it is complete, and never if anything goes wrong."
-    )
-}
-Exit code: 0 if all is decided, 2 if there is an error (one line on stderr).
-"""
-
-
-def add_decide(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "apply a policy to each row of a file"
-    parser = new_command(commands, run_decide, "decide", summary, _DECIDE, _DECIDE_MORE)
-    add_copied(parser)
-    parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
-    parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
-    parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
-    add_output(parser, "the file to write")
-    add_shared(parser, "--quiet")
 
 
 def run_decide(arguments: argparse.Namespace) -> int:
@@ -421,9 +286,6 @@ def _randomness(policy: RoundingPolicy, rows: int, rounded: Counter[str]) -> str
 
 def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Counter[str]) -> Any:
     """The policy, counting its decisions (as None), its actions where they have names, and what rounding changed."""
-    import numpy as np
-
-    from rainproof.decisions.policies import without_rounding
 
     def decide(p: NDArray[Any], ids: NDArray[Any] | None) -> NDArray[Any]:
         taken[None] += len(p)
@@ -432,7 +294,7 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
         index = policy.decide_index(p, ids)
         for name, count in zip(policy.task.actions, np.bincount(index, minlength=1), strict=False):
             taken[name] += int(count)
-        unrounded, random = without_rounding(policy, p)
+        unrounded, random = policies.without_rounding(policy, p)
         rounded["random"] += int(random.sum())
         rounded["other"] += int((index != unrounded).sum())
         return np.array(policy.task.actions).take(index)

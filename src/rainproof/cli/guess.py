@@ -6,7 +6,6 @@ import argparse
 import math
 import re
 import shlex
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from rainproof.cli.options import as_list
-from rainproof.cli.reading import RECALIBRATED, meant_label
+from rainproof.cli.reading import RECALIBRATED
 from rainproof.errors import InputError
-from rainproof.io.columns import is_text
+from rainproof.io.columns import is_text, meant_label
 from rainproof.io.files import check_columns
 from rainproof.io.sources import first_rows
 
@@ -27,49 +26,32 @@ _LOOKED_AT = 1 << 16  # rows
 _NULLS = pa.array(csv.ConvertOptions().null_values, pa.large_string())  # text that means a missing value
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """The columns that are taken, and the others that each could have been."""
+def guess_columns(arguments: argparse.Namespace) -> str:
+    """Name the column of probabilities and that of outcomes in the arguments, from the first rows of the first file.
 
-    prob: str | list[str]
-    outcome: str
-    other_probs: list[str]
-    other_outcomes: list[str]
-
-    def __str__(self) -> str:
-        others = [
-            f"{', '.join(map(repr, names))} could be {option} too"
-            for option, names in (("--prob", self.other_probs), ("--outcome", self.other_outcomes))
-            if names
-        ]
-        also = f" ({'; '.join(others)})" if others else ""
-        probs = [self.prob] if isinstance(self.prob, str) else self.prob
-        return f"{shlex.join(['--prob', *probs, '--outcome', self.outcome])}{also}"
-
-
-def guess_columns(arguments: argparse.Namespace) -> Guess:
-    """Return the column of probabilities and that of outcomes, from the first rows of the first file."""
+    Returns what was taken, and the other columns that each could have been.
+    """
     prob, outcome, pos_label = arguments.prob, arguments.outcome, arguments.pos_label
     name, batch = first_rows(arguments.file, arguments.sep)
     if batch is None:
         raise InputError(f"{name} has columns but no rows")
-    check_columns(name, [*as_list(prob), *as_list(outcome)], batch.schema.names)
-    batch = batch.slice(0, _LOOKED_AT)
-    columns = {name: _values(batch.column(name)) for name in batch.schema.names}
-    probs: list[str] = []
-    outcomes: list[str] = []
+    available = batch.schema.names
+    check_columns(name, [*as_list(prob), *as_list(outcome)], available)
+    columns = {name: _values(column[:_LOOKED_AT]) for name, column in zip(available, batch.columns, strict=True)}
+    others: dict[str, list[str]] = {"--prob": [], "--outcome": []}
     if outcome is None:
         outcomes = _outcomes(columns, prob, pos_label)
         outcome = _one(name, "--outcome", outcomes, _OUTCOME, _labels_hint(columns, pos_label))
+        others["--outcome"] = [one for one in outcomes if one != outcome]
     if prob is None:
         probs = _probabilities(columns, outcome, 100.0 if arguments.percent else 1.0)
         prob = _one(name, "--prob", _newest(probs), _PROB, _scale_hint(columns))
-    return Guess(
-        prob,
-        outcome,
-        [one for one in probs if one != prob],
-        [one for one in outcomes if one != outcome],
-    )
+        others["--prob"] = [one for one in probs if one != prob]
+    check_columns(name, [*as_list(prob), outcome], available)  # a column may be there twice
+    arguments.prob, arguments.outcome = prob, outcome
+    could = [f"{', '.join(map(repr, names))} could be {option} too" for option, names in others.items() if names]
+    also = f" ({'; '.join(could)})" if could else ""
+    return f"{shlex.join(['--prob', *as_list(prob), '--outcome', outcome])}{also}"
 
 
 def _newest(names: list[str]) -> list[str]:

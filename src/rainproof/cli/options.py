@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rainproof.core.files import check_output
 from rainproof.errors import InputError
@@ -20,7 +20,7 @@ from rainproof.io.files import describe_formats, expand
 if TYPE_CHECKING:
     from rainproof.decisions.tasks import DecisionTask
 
-    Commands = argparse._SubParsersAction[Any]
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
 def probability(text: str) -> float:
@@ -62,7 +62,6 @@ class Shared:
     help: str
     metavar: str | None = None  # a switch has none
     reads: Literal["values", "rows"] | None = None  # how values of any file, or rows with outcomes, are read
-    needed: bool = False  # whether a missing value in the column that it names is an error
     more: dict[str, Any] = field(default_factory=dict)  # for argparse
 
     def add(self, parser: argparse.ArgumentParser, *flags: str, words: str | None, **more: Any) -> None:
@@ -80,14 +79,13 @@ SHARED = {
         "duckdb:///); - is standard input, whose format is recognised",
         more={"nargs": "+"},
     ),
-    "--prob": Shared(metavar="COL", needed=True, help="column of predicted probabilities, from 0 to 1"),
-    "--old": Shared(metavar="COL", needed=True, help="column of the probabilities that are in use, from 0 to 1"),
-    "--new": Shared(metavar="COL", needed=True, help="column of the probabilities that may replace them"),
-    "--outcome": Shared(metavar="COL", needed=True, help="column of outcomes: 0 or 1, true or false"),
-    "--weight": Shared(metavar="COL", needed=True, reads="rows", help="column of row weights"),
+    "--prob": Shared(metavar="COL", help="column of predicted probabilities, from 0 to 1"),
+    "--old": Shared(metavar="COL", help="column of the probabilities that are in use, from 0 to 1"),
+    "--new": Shared(metavar="COL", help="column of the probabilities that may replace them"),
+    "--outcome": Shared(metavar="COL", help="column of outcomes: 0 or 1, true or false"),
+    "--weight": Shared(metavar="COL", reads="rows", help="column of row weights"),
     "--trials": Shared(
         metavar="COL",
-        needed=True,
         reads="rows",
         help="column of trials: a row is so many rows, and --outcome is the number of them with the event",
     ),
@@ -109,14 +107,16 @@ SHARED = {
         reads="values",
         help='JSON file with the probability of each word in --prob: {"almost certain": 0.95, "unlikely": 0.2}',
     ),
-    "--drop-missing": Shared(help="leave out rows with a missing value in a column that is read"),
+    "--drop-missing": Shared(
+        reads="rows",
+        help="leave out rows with a missing value in a column that is read, also in those of --by and --groups",
+    ),
     "--keep-missing": Shared(
         help="copy rows without a probability, with nothing in the new columns (otherwise they are an error)",
     ),
     "--by": Shared(metavar="COL", help="columns that segment the rows", more={"nargs": "+"}),
     "--groups": Shared(
         metavar="COL",
-        needed=True,
         help="columns of groups (patient; or site and day): rows with the same values in them may depend on each "
         "other; all rows are then kept in memory, about 20 bytes each",
         more={"nargs": "+"},
@@ -142,7 +142,7 @@ SHARED = {
 
 VALUES = tuple(name for name, option in SHARED.items() if option.reads == "values")
 SELECTION = tuple(name for name, option in SHARED.items() if option.reads == "rows")
-ROWS = ("--outcome", *SELECTION, *VALUES, "--drop-missing")
+ROWS = ("--outcome", *SELECTION, *VALUES)
 """What a command takes that reads rows with outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
 RESULT = ("--json", "--output", "--quiet")
@@ -151,10 +151,8 @@ _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
 
 
-def new_command(
-    commands: Commands, run: Callable[[argparse.Namespace], int], name: str, summary: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    """Add a command: its name, the function that runs it, and its help texts."""
+def new_command(commands: Commands, name: str, summary: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """Add a command: its name and its help texts."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
@@ -163,7 +161,7 @@ def new_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(suffixes=(".json",))
     return parser
 
 
@@ -189,8 +187,9 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
             option.add(parser, name, words=said, required=True)
 
 
-def add_output(parser: argparse.ArgumentParser, words: str) -> None:
-    """Add the file that a command writes, which it needs a name for."""
+def add_output(parser: argparse.ArgumentParser, words: str, *suffixes: str) -> None:
+    """Add the file that a command writes, which it needs a name for, and what the name may end in."""
+    parser.set_defaults(suffixes=suffixes)
     SHARED["--output"].add(parser, "-o", "--output", words=words, required=True)
 
 
@@ -219,8 +218,6 @@ def given(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
 def check_together(arguments: argparse.Namespace) -> None:
     """Refuse shared options that cannot be combined."""
     named = {name for name in map(dest, SHARED) if getattr(arguments, name, None) not in (None, False)}
-    if named >= {"fractional", "by"}:
-        raise InputError("--fractional cannot be combined with --by: select the rows of a segment with --where")
     if "fractional" in named and named & {"pos_label", "trials"}:
         raise InputError("--fractional cannot be combined with --pos-label or --trials: outcomes are shares already")
     if named >= {"plot", "output"} and arguments.plot.resolve() == arguments.output.resolve():
@@ -230,13 +227,23 @@ def check_together(arguments: argparse.Namespace) -> None:
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Refuse, before the work, a file that cannot be written or is one of those to read."""
     plot: Path | None = getattr(arguments, "plot", None)
+    output: Path | None = arguments.output
     if plot is not None and plot.suffix not in _PICTURES:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(plot)!r}")
     beside = (getattr(arguments, name, None) for name in _BESIDE)
     sources = [*local_files(arguments), *(Path(path) for path in beside if path is not None)]
-    for path in (arguments.output, plot):
+    for path in (output, plot):
         if path is not None:
             check_output(path, *sources)
+    check_suffix(arguments)
+
+
+def check_suffix(arguments: argparse.Namespace) -> None:
+    """Refuse a name that ends like that of another kind of file than is written."""
+    output: Path | None = arguments.output
+    if output is not None and arguments.suffixes and output.suffix.lower() not in ("", *arguments.suffixes):
+        kind = arguments.suffixes[0]
+        raise InputError(f"--output must name a {kind} file, as that is what is written; it is {str(output)!r}")
 
 
 def local_files(arguments: argparse.Namespace) -> list[Path]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rainproof.core.files import atomic_output, write_atomic
 from rainproof.core.text import rows, wrapped
@@ -161,14 +162,7 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * int(share * _WIDTH):{_WIDTH}}] {100 * share:3.0f}%  "
 
 
-class Drawable(Protocol):
-    """A result that draws itself."""
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into axes."""
-
-
-def draw(result: Drawable, path: Path) -> None:
+def draw(result: Any, path: Path) -> None:
     """Draw a result into a file, which is written whole or not at all."""
     from rainproof.plots.style import new_figure
 
@@ -176,3 +170,32 @@ def draw(result: Drawable, path: Path) -> None:
     result.plot(figure.add_subplot())
     with atomic_output(path) as temporary:
         figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")
+
+
+def finish(
+    arguments: argparse.Namespace, document: Callable[[], dict[str, Any]], text: Callable[[], object], drawn: Any = None
+) -> None:
+    """Write the files that were asked for, and print the result as JSON or as text.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        The arguments of the command.
+    document : callable
+        Returns the result for JSON: all numbers may take longer than those that are printed.
+    text : callable
+        Prints the result.
+    drawn : result
+        What ``--plot`` draws.
+    """
+    plot: Path | None = getattr(arguments, "plot", None)
+    wanted = arguments.json or arguments.output is not None
+    made = write_json(document(), arguments.output) if wanted else ""
+    if plot is not None:
+        draw(drawn, plot)
+    if arguments.json:
+        say(sys.stdout, made)
+    elif not arguments.quiet:
+        text()
+        paths = (("Result", arguments.output), ("Picture", plot))
+        say_paragraphs(written(what, path) for what, path in paths if path is not None)

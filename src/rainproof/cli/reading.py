@@ -7,33 +7,31 @@ from __future__ import annotations
 
 import argparse
 import csv
-import difflib
 import gzip
 import re
 import shlex
 import shutil
 import sys
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from types import ModuleType
+from typing import Any
 
-from rainproof.cli.options import SHARED, VALUES, as_list, dest
+from rainproof.cli.options import SELECTION, VALUES, as_list, dest
 from rainproof.cli.output import Progress, one_line, say
 from rainproof.core.files import read_json
 from rainproof.core.text import rows as rows_text
-from rainproof.errors import InputError
+from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of
 
-if TYPE_CHECKING:
-    from rainproof.core.sample import Sample
-    from rainproof.core.segments import Segments
-
 STDIN = "-"
-_MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl"}  # the first bytes of a file
+_MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl", b"[": ".json"}  # first bytes
 _GZIP = b"\x1f\x8b"
 RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
 _WAYS_OUT = {
@@ -73,30 +71,62 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
             raise InputError(message.replace(copy, "standard input") if copy else message) from error
 
 
-class _NoPandas:
-    """Tells who looks for pandas that it is not there."""
+class _NotThere:
+    """Tells whoever looks for pandas or cloudpickle that they are not there."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
+        if name in ("pandas", "cloudpickle"):
             raise ModuleNotFoundError(name)
 
 
 def import_lightly() -> None:
-    """Keep NumPy, SciPy and PyArrow from importing what no command needs, a quarter of the time of a small assessment.
+    """Keep NumPy, SciPy and PyArrow from importing what no command needs, nearly half the time of a small assessment.
 
     For a process that is nothing but this command: PyArrow asks once whether there is pandas, to tell its columns from
-    lists, and then takes none any more. SciPy asks NumPy for every name, also those that stand for large modules.
+    lists, and then takes none any more. SciPy asks NumPy for every name, also those of large modules. One compiled
+    module of `scipy.special` has all the functions that are needed, and `numpy.unique` asks `numpy.ma` whether an array
+    is masked, which none is. Whoever asks these two for anything else gets the whole module.
     """
-    sys.meta_path.insert(0, _NoPandas)
+    sys.meta_path.insert(0, _NotThere)
     with suppress(ImportError):  # a table of a database can be read without PyArrow
         import pyarrow as pa
 
         pa.array([])
-    sys.meta_path.remove(_NoPandas)
+    sys.meta_path.remove(_NotThere)
     import numpy as np
+    import scipy
 
     vars(np).update(dict.fromkeys(("f2py", "testing")))  # an import of one of them replaces it
+    if "numpy.ma" not in sys.modules:
+        vars(np)["ma"] = _stand_in(
+            "numpy.ma", dict.fromkeys(("is_masked", "isMaskedArray"), lambda _: False).__getitem__
+        )
+    if "scipy.special" not in sys.modules:
+
+        def compiled(name: str) -> Any:
+            return vars(import_module("scipy.special._ufuncs"))[name]
+
+        special = _stand_in("scipy.special", compiled)
+        special.__path__ = [str(Path(scipy.__file__).with_name("special"))]
+        sys.modules["scipy.special"] = special
+
+
+def _stand_in(name: str, quick: Callable[[str], Any]) -> ModuleType:
+    """Return a module whose names come from `quick`, which raises KeyError or ImportError, or else from the module."""
+    module = ModuleType(name)
+
+    def attribute(wanted: str) -> Any:
+        if wanted.startswith("__"):
+            raise AttributeError(wanted)
+        with suppress(KeyError, ImportError):
+            return quick(wanted)
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+        return getattr(import_module(name), wanted)
+
+    vars(module)["__getattr__"] = attribute
+    return module
 
 
 def _copied(folder: Path) -> str:
@@ -123,51 +153,37 @@ def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:
 
 
 def _complete(arguments: argparse.Namespace) -> None:
-    """Guess the columns that were not named, and leave out rows with missing values if asked to."""
+    """Guess the columns that were not named."""
     if hasattr(arguments, "outcome") and (arguments.outcome is None or getattr(arguments, "prob", "") is None):
         need_pyarrow()
         from rainproof.cli.guess import guess_columns  # which imports PyArrow
 
-        guess = guess_columns(arguments)
-        if not arguments.quiet:
-            say(sys.stderr, f"rainproof: note: taking {one_line(str(guess))}\n")
-        if arguments.prob is None:
-            arguments.prob = guess.prob
-        arguments.outcome = guess.outcome
-    if getattr(arguments, "drop_missing", False):
-        from rainproof.io.where import Complete
-
-        needed = (dest(name) for name, option in SHARED.items() if option.needed)
-        columns = [column for name in needed for column in as_list(getattr(arguments, name, None))]
-        arguments.where = Complete(columns, arguments.where)
+        note(arguments, f"taking {guess_columns(arguments)}")
 
 
 @contextmanager
 def _progress(arguments: argparse.Namespace) -> Iterator[Progress]:
     """Show progress on a terminal while rows are read, and then say how many were left out."""
-    try:
-        with Progress(sys.stderr, quiet=arguments.quiet) as progress:
-            yield progress
-    finally:
-        left_out = getattr(arguments.where, "counts", None)
-        if left_out is not None and not arguments.quiet:
-            dropped, total = left_out
-            have, are = ("row has", "is") if dropped == 1 else ("rows have", "are")
-            say(
-                sys.stderr,
-                f"rainproof: note: {dropped:,} of {total:,} {have} a missing value and {are} left out\n",
-            )
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", RainproofWarning)
+        try:
+            with Progress(sys.stderr, quiet=arguments.quiet) as progress:
+                yield progress
+        finally:
+            for one in notes:
+                note(arguments, str(one.message))
+
+
+def note(arguments: argparse.Namespace, text: str) -> None:
+    """Say on stderr what has no place in the result."""
+    if not arguments.quiet:
+        say(sys.stderr, f"rainproof: note: {one_line(text)}\n")
 
 
 def _reading(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return how rows are read, as arguments of `scan` and its relatives."""
     options = {dest(name): getattr(arguments, dest(name)) for name in names}
     return {**options, "confidence_words": _words(arguments)}
-
-
-def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how rows with outcomes are read, as arguments of `scan` and its relatives."""
-    return _reading(arguments, (name for name, option in SHARED.items() if option.reads is not None))
 
 
 def rewriting(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -192,38 +208,17 @@ def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
     return None if path is None else read_json(path, "table of words", words)
 
 
-@overload
-def read(arguments: argparse.Namespace, prob: str | Sequence[str]) -> Sample: ...
-@overload
-def read(arguments: argparse.Namespace, prob: str, *, by: list[str] | None) -> Sample | Segments: ...
-def read(arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[str] | None = None) -> Sample | Segments:
-    """Read the rows of the files named and compress them, with progress on a terminal; `prob` may be two forecasts."""
+def read(arguments: argparse.Namespace, prob: str | Sequence[str], *, by: list[str] | None = None) -> Any:
+    """Return the rows of the files, compressed: a `Sample`, of two forecasts if `prob` is two; with `by` `Segments`."""
     from rainproof.io.reading import scan
 
     with _progress(arguments) as progress:
-        found: Sample | Segments = scan(
-            arguments.file, prob, arguments.outcome, by=by, progress=progress, **reading(arguments)
-        )
-    return found
+        how = _reading(arguments, (*SELECTION, *VALUES))
+        return scan(arguments.file, prob, arguments.outcome, by=by, progress=progress, **how)
 
 
-def read_rows(arguments: argparse.Namespace) -> Sample | Segments:
-    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments: many are compressed."""
-    from rainproof.assessment.assessing import MANY_ROWS
-
-    return _keep(arguments, arguments.prob, at_most=MANY_ROWS, by=getattr(arguments, "by", None) or ())
-
-
-def keep(arguments: argparse.Namespace, prob: Sequence[str]) -> Sample:
-    """Return all rows with the predictions in several columns."""
-    from rainproof.core.sample import Sample
-
-    kept = _keep(arguments, prob)
-    assert isinstance(kept, Sample)
-    return kept
-
-
-def _keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Sample | Segments:
+def keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: Any) -> Any:
+    """Return all rows as they are, with groups, in a `Sample`; the predictions may be in several columns."""
     need_pyarrow()
     from rainproof.io.rows import keep_rows  # which imports PyArrow
 
@@ -236,8 +231,15 @@ def _keep(arguments: argparse.Namespace, prob: str | Sequence[str], **options: A
             fractional=getattr(arguments, "fractional", False),
             progress=progress,
             **options,
-            **reading(arguments),
+            **_reading(arguments, (*SELECTION, *VALUES)),
         )
+
+
+def read_rows(arguments: argparse.Namespace) -> Any:
+    """Return the rows as `rainproof.assess` would get them in Python, with groups and segments: many are compressed."""
+    from rainproof.assessment import assessing
+
+    return keep(arguments, arguments.prob, at_most=assessing.MANY_ROWS, by=getattr(arguments, "by", None) or ())
 
 
 def said(error: InputError, arguments: argparse.Namespace) -> str:
@@ -254,20 +256,15 @@ def _remedy(error: InputError, arguments: argparse.Namespace) -> str:
     option, value = error.option or ("", None)
     pos_label = getattr(arguments, "pos_label", None)
     if error.labels and pos_label is not None:
-        return meant_label(pos_label, (label for label in error.labels if isinstance(label, str)))
+        from rainproof.io.columns import meant_label  # which imports PyArrow
+
+        return meant_label(pos_label, error.labels)
     if not hasattr(arguments, option):
         return error.remedy
     flag = f"--{option.replace('_', '-')}"
     if value is None:
         return f"name the event with {flag}"
     return f"add {flag} {shlex.quote(value)}" if value else f"add {flag}"
-
-
-def meant_label(pos_label: str, labels: Iterable[str]) -> str:
-    """Return the question whether a label was meant that differs in capitals or a letter; nothing if there is none."""
-    plain = {label.strip().casefold(): label for label in labels}
-    close = difflib.get_close_matches(pos_label.strip().casefold(), plain, n=1, cutoff=0.75)
-    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
@@ -278,7 +275,7 @@ def _line(error: InputError, arguments: argparse.Namespace) -> int | None:
     with suppress(InputError, OSError, UnicodeError, csv.Error):
         file = Location(place.source or expand(as_list(arguments.file))[0], getattr(arguments, "sep", None))
         kind = format_of(file.path)
-        if kind.is_text and "://" not in file.path:
+        if (kind.separators or kind.name == "JSON lines") and "://" not in file.path:
             lines = _lines_of_table(file) if kind.separators else _lines_of_json(file)
             return next((line for row, line in enumerate(lines) if row == place.row), None)
     return None
@@ -294,7 +291,7 @@ def _lines_of_table(file: Location) -> Iterator[int]:
 
 
 def _lines_of_json(file: Location) -> Iterator[int]:
-    """Yield the line of each row of JSON lines; a spreadsheet is no text and raises a UnicodeError."""
+    """Yield the line of each row of JSON lines."""
     with TextIOWrapper(file.stream(), encoding="utf-8") as text:
         yield from (number for number, line in enumerate(text, 1) if line.strip())
 
@@ -314,9 +311,9 @@ def repeated_ids(arguments: argparse.Namespace) -> tuple[str, str] | None:
         return None
     batch = batch.slice(0, _LOOKED_AT)
     named = {arguments.outcome, arguments.weight, *(getattr(arguments, "by", None) or ())}
-    for name in batch.schema.names:
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if _ID.search(name) and name not in named:
-            known = batch.column(name).drop_null()
+            known = column.drop_null()
             distinct = len(known.unique())
             if 1 < distinct < len(known):
                 return name, (
@@ -340,4 +337,4 @@ def note_repeated_ids(arguments: argparse.Namespace) -> None:
     """Say it on stderr, for commands whose result has no place for it."""
     found = None if arguments.quiet else repeated_ids(arguments)
     if found is not None:
-        say(sys.stderr, f"rainproof: note: {one_line(found[1])}\n")
+        note(arguments, found[1])

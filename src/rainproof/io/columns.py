@@ -1,12 +1,14 @@
-"""Arrow columns as NumPy arrays, with errors that count what cannot be converted."""
+"""Arrow columns as NumPy arrays, with errors that count what cannot be converted, and conditions on Arrow rows."""
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Protocol
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from rainproof.core.door import ColumnNames
 from rainproof.errors import InputError
+from rainproof.io.where import Condition, Literal, fold
 
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
 _PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
@@ -27,18 +30,6 @@ _DTYPES = {"halffloat": "f2", "float": "f4", "double": "f8"}  # where the names 
 
 Array = NDArray[Any]
 ReadResult = tuple[Array, InputError | None]
-
-
-class ColumnReader(Protocol):
-    """Reads one column, batch by batch."""
-
-    name: str
-
-    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
-        """Return the values that can be read, of an array without nulls, and what is wrong with the others.
-
-        Raises at once what later rows cannot change, such as a column of dates.
-        """
 
 
 class NumberColumn:
@@ -82,6 +73,10 @@ class NumberColumn:
         self._words = {word.strip().lower(): repr(float(number)) for word, number in (confidence_words or {}).items()}
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        """Return the values that can be read, of an array without nulls, and what is wrong with the others.
+
+        Raises at once what later rows cannot change, such as a column of dates.
+        """
         array, error = self._numbers(values, names)
         return (array / 100 if self._percent else array), error
 
@@ -176,6 +171,7 @@ class EventColumn:
         self._rule = ""
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
+        """Return the values that can be read, as `NumberColumn.read` does."""
         label = self._label(values.type)
         encoded = values.dictionary_encode()
         shown = encoded.dictionary.to_pylist()
@@ -217,24 +213,11 @@ class EventColumn:
         return float(text) if re.match(_PLAIN_NUMBER, text) else text
 
 
-class IdColumn:
-    """A column of row ids: integers or text.
-
-    Parameters
-    ----------
-    name : str
-        The name of the column.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:  # noqa: ARG002 - no value is refused
-        if pa.types.is_integer(values.type):
-            return as_numpy(values), None
-        if not (is_text(values.type) or pa.types.is_null(values.type)):
-            raise InputError(f"{self.name} must hold integers or text; it holds values of type {values.type}")
-        return values.to_numpy(zero_copy_only=False), None
+def meant_label(pos_label: Any, labels: Iterable[Any]) -> str:
+    """Return the question whether a label was meant that differs in capitals or a letter; nothing if there is none."""
+    plain = {label.strip().casefold(): label for label in labels if isinstance(label, str)}
+    close = difflib.get_close_matches(str(pos_label).strip().casefold(), plain, n=1, cutoff=0.75)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def split_nulls(name: str, values: pa.Array, names: ColumnNames) -> tuple[pa.Array, InputError | None]:
@@ -321,3 +304,61 @@ def _without_words(text: pa.Array) -> pa.Array:
         old, new = (single(value).cast(text.type)[0] for value in (word, number))
         text = pc.if_else(pc.equal(lower, old), new, text)
     return text
+
+
+_COMPARISONS = {
+    "=": "equal",
+    "!=": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+}  # by their names in Arrow
+
+
+def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of an Arrow batch for which the condition is true."""
+    import pyarrow.compute as pc  # here, as it takes long to import
+
+    false = single(False)[0]
+
+    def is_nan(values: pa.Array) -> pa.BooleanArray:
+        """Return where values are NaN, or text that means NaN."""
+        if pa.types.is_floating(values.type):
+            mask = pc.is_nan(values)
+        elif is_text(values.type):
+            mask = pc.match_substring_regex(values, r"(?i)^\s*[+-]?nan\s*$")
+        else:
+            return pc.invert(pc.or_(values.is_null(), values.is_valid()))
+        return pc.coalesce(mask, false)
+
+    def compared(values: pa.Array, op: str, value: Literal, column: str) -> pa.BooleanArray:
+        """Compare a column with a literal, of which text is converted to the type of the other; false for nulls."""
+        kind = values.type
+        try:
+            literal = single(str(value).lower() if is_text(kind) and isinstance(value, bool) else value)
+            if is_text(kind) and isinstance(value, bool):
+                values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+            elif is_text(kind) and not isinstance(value, str):
+                values = pc.cast(pc.utf8_trim_whitespace(values), pa.float64())
+            if is_text(literal.type):
+                literal = pc.cast(literal, kind)
+            return pc.coalesce(getattr(pc, _COMPARISONS[op])(values, literal[0]), false)
+        except pa.ArrowException:
+            raise InputError(
+                f"where cannot compare {column}, which holds values of type {kind}, with {value!r}"
+            ) from None
+
+    def mask(leaf: Condition) -> pa.BooleanArray:
+        values = batch.column(leaf.column)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        if leaf.op.endswith(("null", "nan")):
+            missing = values.is_null() if leaf.op.endswith("null") else is_nan(values)
+            return pc.invert(missing) if leaf.negated else missing
+        there = pc.and_(values.is_valid(), pc.invert(is_nan(values)))
+        op = leaf.op if leaf.op in _COMPARISONS else "="
+        met = reduce(pc.or_, [compared(values, op, value, leaf.column) for value in leaf.values])
+        return pc.and_(there, pc.invert(met) if leaf.negated else met)
+
+    return batch.filter(fold(condition, mask, pc.and_, pc.or_))

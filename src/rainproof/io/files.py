@@ -12,13 +12,14 @@ import queue
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
+from rainproof.core.files import write_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError
 
 if TYPE_CHECKING:
@@ -239,10 +240,11 @@ def _error(path: str, error: Exception) -> InputError:
 
 
 _BATCH = 1 << 16  # rows
+_JSON_BLOCK = 1 << 20  # bytes
 
 
-def read_json_lines(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file with one JSON object a line; a key that a line does not have is a missing value."""
+def _read_json(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of JSON objects, one a line or all in one array; a key that one lacks is a missing value."""
     with file.stream() as stream:
         records = _objects(file, stream)
         names: list[str] | None = None
@@ -255,45 +257,50 @@ def read_json_lines(file: Location, columns: list[str], others: bool) -> Iterato
 
 
 def _objects(file: Location, stream: Any) -> Iterator[Mapping[str, Any]]:
-    number = 0
-    rest = b""
-    while block := stream.read(1 << 20):
-        *lines, rest = (rest + block).split(b"\n")
-        yield from _parsed(file, lines, number)
-        number += len(lines)
-    yield from _parsed(file, [rest], number)
-
-
-def _parsed(file: Location, lines: Sequence[bytes], before: int) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(lines, before + 1):
-        if not line.strip():
-            continue
+    def parsed(text: bytes, what: str) -> Any:
         try:
-            record = json.loads(line)
+            return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"line {number:,} of {file.name} must be JSON: {error}") from None
+            raise InputError(f"{what} must be JSON: {error}") from None
+
+    def checked(record: Any, what: str) -> Mapping[str, Any]:
         if not isinstance(record, dict):
-            raise InputError(f'line {number:,} of {file.name} must be a JSON object such as {{"p": 0.7, "y": 1}}')
-        yield record
+            raise InputError(f'{what} must be a JSON object such as {{"p": 0.7, "y": 1}}')
+        return record
+
+    rest = stream.read(_JSON_BLOCK)
+    if rest.lstrip().startswith(b"["):
+        for number, record in enumerate(parsed(rest + stream.read(), file.name)):
+            yield checked(record, f"entry {number:,} of {file.name}")
+        return
+    number = 0
+    while rest:
+        block = stream.read(_JSON_BLOCK)
+        *lines, rest = (rest + block).split(b"\n") if block else (*rest.split(b"\n"), b"")
+        for line in lines:
+            number += 1
+            if line.strip():
+                what = f"line {number:,} of {file.name}"
+                yield checked(parsed(line, what), what)
 
 
-class JsonLinesWriter:
-    """One JSON object a line; a missing value is null."""
+@contextmanager
+def _write_json(file: IO[bytes], *, array: bool) -> Iterator[Write]:
+    """Write one JSON object a line, or an array of them; a missing value is null."""
+    between = ",\n" if array else "\n"
+    before = "[" if array else ""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def write(batch: pa.RecordBatch) -> None:
+        nonlocal before
+        rows = between.join(json.dumps(row, default=str, ensure_ascii=False) for row in batch.to_pylist())
+        file.write(f"{before}{rows}".encode())
+        before = between
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append the rows of a batch."""
-        lines = (json.dumps(row, default=str, ensure_ascii=False) for row in batch.to_pylist())
-        self._file.write("".join(f"{line}\n" for line in lines).encode())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    yield write
+    file.write(b"]\n" if array else b"\n")
 
 
-def read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
+def _read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows are no rows."""
     try:
         import python_calamine
@@ -343,14 +350,8 @@ _PARQUET_BATCH = 1 << 18  # rows
 _PARQUET_BUFFER = 1 << 20  # bytes; without it a row group is read at once
 
 
-class TableWriter(Protocol):
-    """A file that batches of one schema are written to."""
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append the rows of a batch."""
-
-    def close(self) -> None:
-        """Complete the file and close it."""
+Write = Callable[["pa.RecordBatch"], None]
+"""Appends the rows of a batch to a file; all batches have one schema."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -363,7 +364,7 @@ class FileFormat:
     separators: str = ""  # of the columns of a text file: the first that is in its first line
     # The file, the columns, whether to read all others too.
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
-    writer: Callable[[IO[bytes]], TableWriter] | None  # None if files are read only
+    write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
     count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
 
 
@@ -391,19 +392,36 @@ def file_batches(file: Location, columns: list[str], *, others: bool = False) ->
         yield from prefetch(read(file, columns, others))
 
 
-def check_writable(target: Path) -> Callable[[IO[bytes]], TableWriter]:
+def check_writable(target: Path) -> Callable[[IO[bytes]], AbstractContextManager[Write]]:
     """Return what writes the format that the name of a file states, or refuse one that is read only."""
     kind = format_of(str(target))
-    if kind.writer is None:
+    if kind.write is None:
         raise InputError(f"{kind.name} files are read, but not written: write .csv or .parquet; it is {str(target)!r}")
-    return kind.writer
+    return kind.write
 
 
-def open_writer(path: Path, target: Path) -> TableWriter:
-    """Return a writer to the file `path`, in the format that the name of `target` states."""
-    writer = check_writable(target)
-    file = path.open("wb")
-    return writer(cast("IO[bytes]", _GzipFile(file)) if target.name.lower().endswith(".gz") else file)
+@contextmanager
+def open_writer(path: Path, target: Path) -> Iterator[Write]:
+    """Yield what appends batches to the file `path`, in the format that the name of `target` states."""
+    stack = ExitStack()
+    with write_errors(target):
+        file: Any = stack.enter_context(path.open("wb"))
+        if target.name.lower().endswith(".gz"):  # with neither name nor time, so that equal rows make equal files
+            file = stack.enter_context(gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))
+        append = stack.enter_context(check_writable(target)(file))
+
+    def write(batch: pa.RecordBatch) -> None:
+        with write_errors(target):
+            append(batch)
+
+    try:
+        yield write
+    except BaseException:
+        with suppress(OSError):  # the first error is the one to report
+            stack.close()
+        raise
+    with write_errors(target):
+        stack.close()
 
 
 def separator_of(file: Location) -> str:
@@ -456,88 +474,59 @@ def _read_text(file: Location, columns: list[str], others: bool) -> Iterator[pa.
         yield from batches
 
 
-class _TextWriter:
-    """Lines of text with a header; a value is quoted only if it must be, and a missing one is empty."""
+@contextmanager
+def _write_text(file: IO[bytes], separator: str) -> Iterator[Write]:
+    """Write lines of text with a header; a value is quoted only if it must be, and a missing one is empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    def __init__(self, file: IO[bytes], separator: str) -> None:
-        self._file = file
-        self._separator = separator
-        self._has_header = False
+    def scalar(value: str) -> pa.Scalar:
+        return pa.scalar(value, pa.large_string())
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        import pyarrow as pa
-
-        if not self._has_header:
-            self._has_header = True
-            names = [pa.array([name]) for name in batch.schema.names]
-            self._file.write(self._lines(pa.record_batch(names, names=batch.schema.names)))
-        self._file.write(self._lines(batch))
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _lines(self, batch: pa.RecordBatch) -> bytes:
-        import pyarrow.compute as pc
-
-        values = [self._text(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
-        lines: list[str] = pc.binary_join_element_wise(*values, _scalar(self._separator)).to_pylist()
-        return "".join(f"{line}\n" for line in lines).encode()
-
-    def _text(self, column: pa.Array, name: str) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def text(column: pa.Array, name: str) -> pa.Array:
         try:
-            text = pc.fill_null(pc.cast(column, pa.large_string()), "")
+            values = pc.fill_null(pc.cast(column, pa.large_string()), "")
         except pa.ArrowException:
             raise InputError(f"{name} cannot be written as text: it holds values of type {column.type}") from None
-        special = pc.match_substring_regex(text, f'[{self._separator}"\r\n]')
+        special = pc.match_substring_regex(values, f'[{separator}"\r\n]')
         if not pc.any(special).as_py():
-            return text
-        doubled = pc.replace_substring(text, '"', '""')
-        quoted = pc.binary_join_element_wise(_scalar('"'), doubled, _scalar('"'), _scalar(""))
-        return pc.if_else(special, quoted, text)
+            return values
+        doubled = pc.replace_substring(values, '"', '""')
+        quoted = pc.binary_join_element_wise(scalar('"'), doubled, scalar('"'), scalar(""))
+        return pc.if_else(special, quoted, values)
+
+    def append(batch: pa.RecordBatch) -> None:
+        values = [text(column, name) for name, column in zip(batch.schema.names, batch.columns, strict=True)]
+        lines: list[str] = pc.binary_join_element_wise(*values, scalar(separator)).to_pylist()
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+    has_header = False
+
+    def write(batch: pa.RecordBatch) -> None:
+        nonlocal has_header
+        if not has_header:
+            names = batch.schema.names
+            append(pa.record_batch([pa.array([name]) for name in names], names=names))
+        has_header = True
+        append(batch)
+
+    yield write
 
 
-def _scalar(value: str) -> pa.Scalar:
-    import pyarrow as pa
+@contextmanager
+def _write_arrow(file: IO[bytes], make: Callable[[IO[bytes], pa.Schema], Any]) -> Iterator[Write]:
+    """Write a typed file by one of PyArrow's writers, with the schema of the first batch."""
+    with ExitStack() as stack:
+        writer: Any = None
 
-    return pa.scalar(value, pa.large_string())
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal writer
+            if writer is None:
+                writer = make(file, batch.schema)
+                stack.callback(writer.close)
+            writer.write_batch(batch)
 
-
-class _GzipFile(gzip.GzipFile):
-    """Compressed with neither name nor time, so that equal rows make equal files; closes the file below it too."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(filename="", fileobj=file, mode="wb", mtime=0)
-        self._below = file
-
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            self._below.close()
-
-
-class _ArrowWriter:
-    """A typed file, written by one of PyArrow's writers with the schema of the first batch."""
-
-    def __init__(self, file: IO[bytes], make: Callable[[IO[bytes], pa.Schema], Any]) -> None:
-        self._file = file
-        self._make = make
-        self._writer: Any = None
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        if self._writer is None:
-            self._writer = self._make(self._file, batch.schema)
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        try:
-            if self._writer is not None:
-                self._writer.close()
-        finally:
-            self._file.close()
+        yield write
 
 
 def _read_parquet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
@@ -594,7 +583,7 @@ def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
         is_text=True,
         separators=separators,
         read=_read_text,
-        writer=partial(_TextWriter, separator=separators[0]),
+        write=partial(_write_text, separator=separators[0]),
     )
 
 
@@ -607,7 +596,7 @@ FORMATS: tuple[FileFormat, ...] = (
         suffixes=(".parquet", ".pq"),
         is_text=False,
         read=_read_parquet,
-        writer=partial(_ArrowWriter, make=_make_parquet),
+        write=partial(_write_arrow, make=_make_parquet),
         count=_count_parquet,
     ),
     FileFormat(
@@ -615,20 +604,27 @@ FORMATS: tuple[FileFormat, ...] = (
         suffixes=(".feather", ".arrow"),
         is_text=False,
         read=_read_feather,
-        writer=partial(_ArrowWriter, make=_make_feather),
+        write=partial(_write_arrow, make=_make_feather),
     ),
     FileFormat(
         name="JSON lines",
         suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
         is_text=True,
-        read=read_json_lines,
-        writer=JsonLinesWriter,
+        read=_read_json,
+        write=partial(_write_json, array=False),
+    ),
+    FileFormat(
+        name="JSON",
+        suffixes=(".json", ".json.gz"),
+        is_text=True,
+        read=_read_json,
+        write=partial(_write_json, array=True),
     ),
     FileFormat(
         name="spreadsheet",
         suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
         is_text=True,
-        read=read_spreadsheet,
-        writer=None,
+        read=_read_spreadsheet,
+        write=None,
     ),
 )

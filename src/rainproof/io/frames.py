@@ -1,102 +1,206 @@
-"""Rows of another engine: it groups them where they are, and only the groups are fetched."""
+"""Lazy frames: the compression as one narwhals expression, which the engine of the frame runs."""
 
 from __future__ import annotations
 
+import datetime
+import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
-from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments, as_columns, from_grouped
-from rainproof.errors import InputError, MissingExtraError, RainproofError
-from rainproof.io.databases import Table, is_database, read_database
+import narwhals.stable.v2 as nw
+
+from rainproof.core.segments import COLUMNS, OLD_CELL, OTHER_LABELS, as_columns, violation_code
+from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import check_columns, first_line
-from rainproof.io.where import ColumnSpec
+from rainproof.io.where import ColumnSpec, Condition, fold
+
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+_INFINITY = float("inf")
+_COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
-def is_remote(source: object) -> bool:
-    """Whether another engine holds the rows; nothing is imported to find out."""
-    return isinstance(source, Table) or is_database(source) or _package(source) in _FRAMES
-
-
-def aggregate(
-    source: Any, spec: ColumnSpec, m: int, *, progress: Callable[[int, int], object] | None = None
-) -> Sample | Segments:
-    """Return the compressed rows, grouped by the engine that holds them.
-
-    Parameters
-    ----------
-    source : Table, str, or a lazy frame
-        A table of a database or its address, or a frame of PySpark, Dask or another engine that narwhals supports.
-    spec : ColumnSpec
-        The columns.
-    m : int
-        The grid of the compression.
-    progress : callable, optional
-        Called once, at the end, with the number of rows twice: engines do not report their progress.
-
-    Raises
-    ------
-    InputError
-        If the source cannot be read, lacks a column, or holds values that break a rule; with their count.
-    MissingExtraError
-        If a package is needed that is not installed.
-    """
-    if not isinstance(spec.prob, str):
-        raise InputError("prob must be one column for rows of another engine: it does not read several classes")
-    if spec.native is not None:
-        raise InputError('where must be text for rows of another engine, such as "p is not null"')
-    if isinstance(source, Table) or is_database(source):
-        found = _checked(read_database(source, spec, m), spec)
-    else:
-        found = _FRAMES.get(_package(source), read_frame)(source, spec, m)
-    if progress is not None:
-        rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
-        progress(rows, rows)
-    return found
-
-
-def read_frame(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
-    """Compress the rows of a lazy frame, by one expression that its own engine runs."""
-    try:
-        import narwhals.stable.v2 as nw
-    except ImportError:
-        raise MissingExtraError(f"reading a frame of {_package(source)}", "narwhals", "narwhals pyarrow") from None
-    from rainproof.io.expressions import grouped
-
+def read_frame(source: Any, spec: ColumnSpec, m: int, name: str) -> dict[str, Any]:
+    """Return the groups of the rows of a lazy frame, which messages call `name`."""
     frame = nw.from_native(nw.to_native(source, pass_through=True)).lazy()
-    name = f"the frame of {_package(source)}"
     check_columns(name, spec.all_columns(), frame.collect_schema().names())
     # The in-memory engine of Polars would compute all columns first; the streaming engine takes rows in batches.
     polars = {"backend": "polars", "engine": "streaming"}
     options: dict[str, Any] = polars if frame.implementation.is_polars() else {"backend": "pyarrow"}
     try:
-        columns = as_columns(nw.to_native(grouped(frame, spec, m).collect(**options)))
+        return as_columns(nw.to_native(grouped(frame, spec, m).collect(**options)))
     except RainproofError:
         raise
     except Exception as error:  # each engine has its own exceptions
         raise InputError(f"cannot read {name}: {first_line(error)}") from error
-    return _checked(columns, spec)
 
 
-def _read_dask(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
-    from rainproof.io.partitions import read_partitions
+def grouped(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
+    """Return the groups that `rainproof.core.segments` describes, as a lazy frame."""
+    schema = dict(frame.collect_schema())
+    _check_types(schema, spec)
+    if spec.where is not None:
+        frame = frame.filter(condition(spec.where, schema))
+    placed = _placed(_checked(frame, spec, schema), spec, m)
+    weight = nw.col("rainproof_w")
+    one = nw.col("rainproof_one")
+    sums = [
+        one.sum().alias("rainproof_count"),
+        weight.sum().alias("rainproof_weight"),
+        nw.col("rainproof_rise").sum(),
+        nw.col("rainproof_squares").sum(),
+    ]
+    if spec.has_other_labels:
+        sums += [
+            nw.col("rainproof_other").min().alias("rainproof_least"),
+            nw.col("rainproof_other").max().alias("rainproof_most"),
+        ]
+    keys = ["rainproof_cell", "rainproof_outcome", *spec.group_columns()]
+    table = placed.group_by(*keys).agg(*sums).with_columns(rainproof_grid=nw.lit(m))
+    return table.select(*COLUMNS, *(OTHER_LABELS if spec.has_other_labels else ()), *spec.group_columns())
 
-    return read_partitions(source, spec, m)
+
+def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
+    """Refuse columns that are not numbers: each engine would convert them in another way."""
+    for column in spec.value_columns():
+        kind = schema[column]
+        if column == spec.outcome and spec.pos_label is not None:
+            continue
+        if not (kind.is_numeric() or kind == nw.Boolean):
+            words = "text" if kind == nw.String else f"values of type {kind}"
+            if column == spec.outcome:
+                raise InputError(
+                    f"{column} must be 0 or 1; it holds {words}",
+                    hint=": ",
+                    remedy="pass the label of the event as pos_label",
+                    option=("pos_label", None),
+                )
+            raise InputError(f"{column} must hold numbers; it holds {words}")
 
 
-def _checked(columns: dict[str, Any], spec: ColumnSpec) -> Sample | Segments:
-    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
+def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
+    """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
+    outcome = nw.col(spec.outcome)
+    columns = [nw.col(str(spec.prob)).cast(nw.Float64).alias("rainproof_p")]
+    if spec.pos_label is None:
+        columns.append(outcome.cast(nw.Float64).alias("rainproof_y"))
+    else:
+        kind, value = schema[spec.outcome], spec.pos_label
+        message = f"pos_label must be a label of {spec.outcome}, which holds values of type {kind}; it is {value!r}"
+        label = _converted(value, kind, message)
+        # Null for a null label: not every engine returns null for a comparison with null.
+        event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
+        columns.append(event.alias("rainproof_y"))
+        if spec.has_other_labels:
+            columns.append(nw.when(outcome != label).then(outcome).alias("rainproof_other"))
+    if spec.weight is not None:
+        columns.append(nw.col(spec.weight).cast(nw.Float64).alias("rainproof_w"))
+    if spec.old is not None:
+        columns.append(nw.col(spec.old).cast(nw.Float64).alias("rainproof_q"))
+    return frame.select(*(nw.col(name) for name in spec.by), *columns)
 
 
-def _package(source: object) -> str:
-    return type(source).__module__.partition(".")[0]
+def _converted(value: Any, kind: Any, message: str) -> Any:
+    """Convert a value, which may be text, to the type of a column, or raise the message."""
+    try:
+        return _as_type(value, kind)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(message) from None
 
 
-_FRAMES: dict[str, Callable[[Any, ColumnSpec, int], Sample | Segments]] = {
-    "dask": _read_dask,
-    "pyspark": read_frame,
-    "ibis": read_frame,
-    "sqlframe": read_frame,
-    "narwhals": read_frame,
-}
-"""How to read a frame, by the package that its type is from."""
+def _as_type(value: Any, kind: Any) -> Any:
+    """Convert a value, perhaps text, to the type of the column; raise ValueError or the like if that fails."""
+    if kind == nw.Boolean:
+        return value if isinstance(value, bool) else _WORDS[value.lower()]
+    if isinstance(value, bool):
+        raise TypeError
+    if kind.is_numeric():
+        read = int if kind.is_integer() else float
+        return read(value) if isinstance(value, str) else value
+    if kind == nw.Date:
+        return datetime.date.fromisoformat(value)
+    if kind == nw.Datetime:
+        return datetime.datetime.fromisoformat(value)
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _bad(spec: ColumnSpec) -> nw.Expr:
+    """Return the negative code of the first rule that a row breaks; 0 for a good row."""
+    p, y, w = nw.col("rainproof_p"), nw.col("rainproof_y"), nw.col("rainproof_w")
+    weighted = spec.weight is not None
+    # NaN is tested explicitly: engines sort it differently, and DuckDB decides comparisons by statistics without it.
+    cases = [(p.is_null(), violation_code("prob", "null")), (y.is_null(), violation_code("label", "null"))]
+    if weighted:
+        cases.append((w.is_null(), violation_code("weight", "null")))
+    cases.append((p.is_nan(), violation_code("prob", "nan")))
+    cases.append(((p < 0) | (p > 1), violation_code("prob", "range")))
+    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), violation_code("label", "rule")))
+    if weighted:
+        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), violation_code("weight", "rule")))
+    if spec.old is not None:
+        q = nw.col("rainproof_q")
+        cases.append((q.is_null(), violation_code("old", "null")))
+        cases += [(q.is_nan(), violation_code("old", "nan")), ((q < 0) | (q > 1), violation_code("old", "range"))]
+    bad = nw.lit(0)
+    for test, code in reversed(cases):
+        bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
+    return bad
+
+
+def _placed(frame: nw.LazyFrame[Any], spec: ColumnSpec, m: int) -> nw.LazyFrame[Any]:
+    """Compute the cell of each row, its offset above the lower edge of the cell, and its terms of the sums."""
+    good, scaled = nw.col("rainproof_bad") == 0, nw.col("rainproof_p") * m
+    zero = nw.lit(0.0)
+    weighted = spec.weight is not None
+    weight = nw.when(good).then(nw.col("rainproof_w")).otherwise(zero) if weighted else nw.lit(1.0)
+    counts = ~good | (nw.col("rainproof_w") > 0) if weighted else None
+    others = ["rainproof_other"] if spec.has_other_labels else []
+    frame = frame.with_columns(rainproof_bad=_bad(spec))
+    old = nw.when(good).then((nw.col("rainproof_q") * m).floor()).otherwise(zero).cast(nw.Int64).alias(OLD_CELL)
+    frame = frame.select(
+        *(spec.by if spec.old is None else [old]),
+        *others,
+        nw.when(good).then(scaled.floor()).otherwise(nw.col("rainproof_bad")).cast(nw.Int64).alias("rainproof_cell"),
+        nw.when(good).then(nw.col("rainproof_y")).otherwise(zero).cast(nw.Int64).alias("rainproof_outcome"),
+        nw.when(good).then(scaled - scaled.floor()).otherwise(zero).alias("rainproof_rise"),
+        weight.alias("rainproof_w"),
+        (nw.lit(1) if counts is None else nw.when(counts).then(nw.lit(1)).otherwise(nw.lit(0)))
+        .cast(nw.Int64)
+        .alias("rainproof_one"),
+    )
+    if not weighted:
+        return frame.with_columns(rainproof_squares=nw.col("rainproof_w"))
+    w = nw.col("rainproof_w")
+    return frame.with_columns(rainproof_rise=w * nw.col("rainproof_rise"), rainproof_squares=w * w)
+
+
+def condition(where: Condition, schema: dict[str, Any]) -> nw.Expr:
+    """Return a condition as an expression, which is false or null for a null and for NaN."""
+
+    def leaf(part: Condition) -> nw.Expr:
+        column, kind = nw.col(part.column), schema[part.column]
+        if part.op.endswith("null"):
+            return ~column.is_null() if part.negated else column.is_null()
+        if part.op.endswith("nan"):
+            nan = column.is_nan() if kind.is_float() else column.is_null() & ~column.is_null()
+            return column.is_null() | ~nan if part.negated else nan
+        message = f"where cannot compare {part.column}, which holds values of type {kind}, with "
+        values = [_converted(value, kind, f"{message}{value!r}") for value in part.values]
+        # Not is_in, for which Polars needs the type of the column.
+        compare = _COMPARE.get(part.op, operator.eq)
+        test: nw.Expr = reduce(operator.or_, (compare(column, value) for value in values))
+        test = ~test if part.negated else test
+        return test & ~column.is_nan() if kind.is_float() else test
+
+    both: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.and_
+    either: Callable[[nw.Expr, nw.Expr], nw.Expr] = operator.or_
+    return fold(where, leaf, both, either)

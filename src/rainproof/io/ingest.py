@@ -2,92 +2,119 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from rainproof.core import door
 from rainproof.core.arrays import Ints
 from rainproof.core.cells import CellAccumulator
-from rainproof.core.door import (
-    Codes,
-    ColumnNames,
-    Key,
-    Rows,
-    SegmentIndex,
-    as_label,
-    as_rows,
-    check_labels,
-    check_view,
-    explain_probabilities,
-    top_label,
-    unknown_label,
-    violations,
-)
+from rainproof.core.door import Codes, ColumnNames, Key, Rows
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, from_sums
-from rainproof.errors import InputError
+from rainproof.core.text import rows as rows_text
+from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.columns import (
     Array,
-    ColumnReader,
     EventColumn,
     NumberColumn,
     as_arrow,
     as_numpy,
+    filter_batch,
     is_text,
     split_nulls,
+    without_views,
 )
+from rainproof.io.sources import Source
 from rainproof.io.where import ColumnSpec
 
+_TRIALS = 1 << 20  # rows made at a time
+_MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here
 
-class RowAccumulator(Protocol):
-    """Adds up rows."""
+
+def feed(
+    sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Callable[[int, int], object] | None
+) -> None:
+    """Pass the rows that are asked for to `ingest`, and raise what is wrong with them."""
+    total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
+    read = met = 0
+    complete = spec.complete
+    for one in sources:
+        if len(sources) > 1:
+            ingest.begin(one.name)
+        for batch in one.batches():
+            read += batch.num_rows
+            rows = without_views(batch)
+            if spec.where is not None:
+                rows = filter_batch(spec.where, rows)
+            met += rows.num_rows
+            if complete is not None and rows.num_rows:
+                rows = filter_batch(complete, rows)
+            if rows.num_rows:
+                ingest.add(rows)
+            if progress is not None:
+                progress(read, total)
+    if met > ingest.rows:
+        have, are = ("has", "is") if met - ingest.rows == 1 else ("have", "are")
+        left_out = f"{met - ingest.rows:,} of {rows_text(met)} {have} a missing value and {are} left out"
+        warnings.warn(left_out, RainproofWarning, stacklevel=3)
+    if not ingest.rows:
+        names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
+        filtered = " that meet where" if read or spec.native is not None else ""
+        raise InputError(f"{names} has columns but no rows{filtered}")
+    ingest.finish()
+
+
+class Sums:
+    """The sums of rows on the grid ``1/m``, of each segment where there are segments.
+
+    Parameters
+    ----------
+    by : sequence of str
+        The columns of segments.
+    m : int
+        The grid.
+    weighted : bool
+        Whether rows have weights.
+    many : bool
+        Whether rows are also numbered by the caller, by class or by the cell of another forecast.
+    """
+
+    def __init__(self, by: Sequence[str], m: int, *, weighted: bool, many: bool = False) -> None:
+        self._by = by
+        self._index = door.SegmentIndex()
+        several = bool(by) or many
+        self._cells: SegmentSums | CellAccumulator = (
+            SegmentSums(m, weighted=weighted) if several else CellAccumulator(m)
+        )
 
     def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        """Add the rows of a batch, whose columns of values were read already."""
+        """Check the rows of a batch, whose columns of values were read already, and add them."""
+        if isinstance(self._cells, CellAccumulator):
+            self._cells.add(rows)
+        else:
+            self._cells.add(rows, self.segments(batch))
 
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
-        """Return the labels of the segments, and the sums of all rows by segment."""
+    def add_numbered(self, rows: Rows, number: Ints) -> None:
+        """Check the rows and add each to the sums of that number."""
+        assert isinstance(self._cells, SegmentSums)
+        self._cells.add(rows, number)
 
-
-def make_accumulator(spec: ColumnSpec, m: int) -> RowAccumulator:
-    """Return an accumulator on the grid ``1/m``, by segment where `spec` names columns for that."""
-    return SegmentAccumulator(spec, m) if spec.by else SampleAccumulator(m)
-
-
-class SampleAccumulator:
-    """The sums of all rows in one sample."""
-
-    def __init__(self, m: int) -> None:
-        self._cells = CellAccumulator(m)
-
-    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:  # noqa: ARG002 - the rows are enough
-        self._cells.add(rows)
-
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
-        return [()], SegmentSums.from_table(self._cells.cells())
-
-
-class SegmentAccumulator:
-    """The sums of the rows of each segment."""
-
-    def __init__(self, spec: ColumnSpec, m: int) -> None:
-        self._spec = spec
-        self._index = SegmentIndex()
-        self._cells = SegmentSums(m, weighted=spec.weight is not None)
-
-    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        self._cells.add(rows, self._segments(batch))
-
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
-        return self._index.keys, self._cells
-
-    def _segments(self, batch: pa.RecordBatch) -> Ints:
-        columns = [encoded_labels(batch.column(name), name) for name in self._spec.by]
+    def segments(self, batch: pa.RecordBatch) -> Ints:
+        """Return the number of the segment of each row."""
+        columns = [encoded_labels(batch.column(name), name) for name in self._by]
         return self._index.number_rows(columns, batch.num_rows)
+
+    def found(self) -> tuple[list[Key], SegmentSums]:
+        """Return the labels of the segments, and the sums of all rows by segment."""
+        if isinstance(self._cells, CellAccumulator):
+            return [()], SegmentSums.from_table(self._cells.cells())
+        return self._index.keys, self._cells
 
 
 def encoded_labels(column: pa.Array, name: str) -> Codes:
@@ -102,11 +129,7 @@ def encoded_labels(column: pa.Array, name: str) -> Codes:
     elif is_text(kind) or pa.types.is_null(kind):
         column = column.cast(pa.large_string())
     encoded = column.dictionary_encode(null_encoding="encode")
-    return as_numpy(encoded.indices), [as_label(value) for value in encoded.dictionary.to_pylist()]
-
-
-_TRIALS = 1 << 20  # rows made at a time
-_MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here
+    return as_numpy(encoded.indices), [door.as_label(value) for value in encoded.dictionary.to_pylist()]
 
 
 class BatchIngest(ABC):
@@ -162,38 +185,34 @@ class BatchIngest(ABC):
         """Yield every rule that a batch breaks; values that break one are left out for the next."""
 
 
-def _predictions(name: str, spec: ColumnSpec, *, parse: bool) -> NumberColumn:
-    """Return what reads a column of predictions."""
-    return NumberColumn(name, parse=parse, percent=spec.percent, confidence_words=spec.confidence_words)
-
-
 class BinaryIngest(BatchIngest):
-    """Rows with one column of predictions, passed on to an accumulator.
+    """Rows with one column of predictions, or two of them, added up.
 
     Parameters
     ----------
     spec : ColumnSpec
         The columns.
-    accumulator : RowAccumulator
-        What adds the rows up.
+    m : int
+        The grid of the sums.
     parse : bool
         Whether text is read as numbers, as in a CSV file.
     """
 
-    def __init__(self, spec: ColumnSpec, accumulator: RowAccumulator, *, parse: bool) -> None:
+    def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
         super().__init__(spec.names)
-        self._spec = spec
-        self._accumulator = accumulator
-        self._prob: ColumnReader = _predictions(spec.names.prob, spec, parse=parse)
-        self._outcome: ColumnReader = NumberColumn(spec.outcome, parse=parse, outcome=True)
+        self._spec, self._m = spec, m
+        self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=bool(spec.others))
+        self._prob, *self._others = _predictions((str(spec.prob), *spec.others), spec, parse=parse)
+        self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, parse=parse, outcome=True)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
         self._trials = None if spec.trials is None else NumberColumn(spec.trials, parse=parse, unbounded=True)
 
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
+    def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
-        return self._accumulator.sums()
+        keys, sums = self._sums.found()
+        return ([(cell,) for cell in range(self._m + 1)] if self._others else keys), sums
 
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
@@ -212,25 +231,42 @@ class BinaryIngest(BatchIngest):
         prob = read_column(self._prob, batch, names)
         label = read_column(self._outcome, batch, names)
         weight = None if self._weight is None else read_column(self._weight, batch, names)
+        others = [self._other(column, batch, names) for column in self._others]
         if self._trials is None:
-            self._accumulator.add(as_rows(label, prob, weight, names=names), batch)
+            self._add(door.as_rows(label, prob, weight, names=names), others, batch)
             return
         trials = read_column(self._trials, batch, names)
         for error in (*_rule_broken(np.zeros(len(prob)), prob, weight, names), *self._miscounted(label, trials, names)):
             raise error
         for row, event in single_trials(label, trials):
             some = None if weight is None else weight[row]
-            self._accumulator.add(as_rows(event, prob[row], some, names=names), batch.take(as_arrow(row)))
+            rows = door.as_rows(event, prob[row], some, names=names)
+            self._add(rows, [other[row] for other in others], batch.take(as_arrow(row)))
+
+    def _other(self, column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Array:
+        """Return the predictions of another forecast, or raise what is wrong with them."""
+        names = replace(names, prob=column.name)
+        prob = read_column(column, batch, names)
+        error = door.explain_probabilities(prob, names)
+        if error is not None:
+            raise error
+        return prob
+
+    def _add(self, rows: Rows, others: list[Array], batch: pa.RecordBatch) -> None:
+        """Check the rows and add them up; with another forecast by its cell, as if each were a segment."""
+        if others:
+            self._sums.add_numbered(rows, (self._m * others[0].astype(np.float64)).astype(np.int64))
+        else:
+            self._sums.add(rows, batch)
 
     def _miscounted(self, events: Array, trials: Array, names: ColumnNames) -> Iterator[InputError]:
         """Yield the error for numbers of events that are not whole numbers from 0 to the number of trials."""
-        assert self._trials is not None
         whole = (np.floor(events) == events) & (np.floor(trials) == trials)
         good = whole & (events >= 0) & (events <= trials) & (trials < _MOST_TRIALS)
         if not good.all():
             first = int(np.argmin(good))
             yield InputError.from_offenders(
-                f"{names.label} must be a whole number of events, at most the number of trials in {self._trials.name}",
+                f"{names.label} must be a whole number of events, at most the number of trials in {self._spec.trials}",
                 int((~good).sum()),
                 names.at(names.label, first),
                 f"{events[first]:g} of {trials[first]:g}",
@@ -248,6 +284,14 @@ class BinaryIngest(BatchIngest):
             if len(trials) == len(label):
                 yield from self._miscounted(label, trials, names)
         yield from weight_violations(self._weight, batch, names)
+        for column in self._others:
+            yield from prob_violations(column, batch, replace(names, prob=column.name))
+
+
+def _predictions(names: Sequence[str], spec: ColumnSpec, *, parse: bool) -> list[NumberColumn]:
+    """Return what reads each column of predictions."""
+    how: dict[str, Any] = {"parse": parse, "percent": spec.percent, "confidence_words": spec.confidence_words}
+    return [NumberColumn(name, **how) for name in names]
 
 
 def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
@@ -258,7 +302,7 @@ def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
         yield at >> 1, (at & 1 == 0).view(np.uint8)
 
 
-def weight_violations(column: ColumnReader | None, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+def weight_violations(column: NumberColumn | None, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
     """Yield every rule that the weights of a batch break."""
     if column is not None:
         weight, errors = read_values(column, batch, names)
@@ -266,7 +310,7 @@ def weight_violations(column: ColumnReader | None, batch: pa.RecordBatch, names:
         yield from _rule_broken(np.zeros(len(weight)), np.zeros(len(weight)), weight, names)
 
 
-def prob_violations(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
+def prob_violations(column: NumberColumn, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
     """Yield every rule that the predictions of a batch break."""
     prob, errors = read_values(column, batch, names)
     yield from errors
@@ -275,14 +319,16 @@ def prob_violations(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNa
         yield from _rule_broken(np.zeros(len(some)), some, None, names)
 
 
-def read_values(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> tuple[Array, list[InputError]]:
+def read_values(
+    column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames
+) -> tuple[Array, list[InputError]]:
     """Return the values that can be read, and what is wrong with the others."""
     values, nulls = split_nulls(column.name, batch.column(column.name), names)
     array, error = column.read(values, names)
     return array, [e for e in (nulls, error) if e is not None]
 
 
-def read_column(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames) -> Array:
+def read_column(column: NumberColumn | EventColumn, batch: pa.RecordBatch, names: ColumnNames) -> Array:
     """Return all values, or raise the first thing that is wrong."""
     array, errors = read_values(column, batch, names)
     if errors:
@@ -293,126 +339,77 @@ def read_column(column: ColumnReader, batch: pa.RecordBatch, names: ColumnNames)
 def _rule_broken(label: Array, prob: Array, weight: Array | None, names: ColumnNames) -> Iterator[InputError]:
     """Yield the rule of `Sample` that these rows break, if any."""
     try:
-        CellAccumulator(2).add(as_rows(label, prob, weight, names=names))
+        CellAccumulator(2).add(door.as_rows(label, prob, weight, names=names))
     except InputError as error:
         yield error
 
 
-class PairAccumulator:
-    """The sums of the rows by cell of the old prediction, as if each were a segment."""
-
-    def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
-        self._spec = spec
-        self.column = _predictions(str(spec.old), spec, parse=parse)
-        self._cells = SegmentSums(m, weighted=spec.weight is not None)
-
-    def add(self, rows: Rows, batch: pa.RecordBatch) -> None:
-        names = replace(rows.names, prob=self.column.name)
-        old = read_column(self.column, batch, names)
-        error = explain_probabilities(old, names)
-        if error is not None:
-            raise error
-        self._cells.add(rows, (self._cells.m * old.astype(np.float64)).astype(np.int64))
-
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
-        return [(cell,) for cell in range(self._cells.m + 1)], self._cells
-
-
-class PairIngest(BinaryIngest):
-    """Rows with an old and a new prediction."""
-
-    def __init__(self, spec: ColumnSpec, m: int, *, parse: bool) -> None:
-        accumulator = PairAccumulator(spec, m, parse=parse)
-        super().__init__(spec, accumulator, parse=parse)
-        self._old = accumulator.column
-
-    def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
-        yield from super()._violations(batch, names)
-        yield from prob_violations(self._old, batch, replace(names, prob=self._old.name))
-
-
-def make_ingest(spec: ColumnSpec, m: int, *, parse: bool) -> BinaryIngest:
-    """Return what reads one column of predictions, or two of them."""
-    if spec.old is not None:
-        return PairIngest(spec, m, parse=parse)
-    return BinaryIngest(spec, make_accumulator(spec, m), parse=parse)
-
-
-class ClassAccumulator(SegmentAccumulator):
-    """The sums of the rows by class, and by segment where there are segments."""
-
-    def __init__(self, spec: ColumnSpec, labels: list[Any], m: int) -> None:
-        super().__init__(spec, m)
-        self._labels = labels
-
-    def add_classes(
-        self, which: Ints, prob: Array, weight: Array | None, batch: pa.RecordBatch, names: ColumnNames
-    ) -> None:
-        """Add each row once for each class."""
-        segment = self._segments(batch) * len(self._labels)
-        for k in range(len(self._labels)):
-            self._cells.add(as_rows(which == k, prob[:, k], weight, names=names), segment + k)
-
-    def sums(self) -> tuple[Sequence[Key], SegmentSums]:
-        """Return the segments and their sums; a class is the last label of a segment."""
-        return [(*key, label) for key in self._index.keys for label in self._labels], self._cells
-
-
 class MulticlassIngest(BatchIngest):
-    """Rows with a column of predictions for each class, passed on to an accumulator.
+    """Rows with a column of predictions for each class, added up: each class against the rest, or the top label.
 
     Parameters
     ----------
     spec : ColumnSpec
         The columns.
-    labels : list or None
+    m : int
+        The grid of the sums.
+    view : str or None
+        As in `scan`.
+    labels : sequence or None
         The labels of the classes in the outcome column; None for the names of the columns, or 0, 1, ...
-    accumulator : RowAccumulator
-        What adds up the rows: a `ClassAccumulator` each class against the rest, any other the top label.
     parse : bool
         Whether text is read as numbers, as in a CSV file.
     """
 
     def __init__(
-        self,
-        spec: ColumnSpec,
-        labels: list[Any] | None,
-        accumulator: RowAccumulator,
-        *,
-        parse: bool,
+        self, spec: ColumnSpec, m: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
     ) -> None:
         super().__init__(spec.names)
-        self._accumulator = accumulator
-        self._by = (*spec.by, "class") if isinstance(accumulator, ClassAccumulator) else spec.by
-        self._outcome = spec.outcome
-        self._labels = labels
-        self._parse = parse
-        self._columns = [_predictions(name, spec, parse=parse) for name in spec.prob]
+        if isinstance(spec.prob, str) or len(spec.prob) < 2:
+            raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
+        if spec.trials is not None:
+            raise InputError("trials are for one event, not for several classes")
+        if view is None:
+            raise InputError("view must be 'top-label' or 'one-vs-rest' with several columns of predictions")
+        if spec.pos_label is not None:
+            raise InputError("pos_label is for two classes; give the labels of several with labels")
+        self._labels = None if labels is None else door.check_labels(labels, len(spec.prob))
+        self._each = door.check_view(view) == "one-vs-rest"
+        self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=self._each)
+        self._by, self._outcome, self._parse = spec.by, spec.outcome, parse
+        self._columns = _predictions(spec.prob, spec, parse=parse)
         self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
 
     def result(self) -> Sample | Segments:
-        """Return the compressed rows."""
-        return from_sums(self._by, *self._accumulator.sums(), self._names.weight)
+        """Return the compressed rows; a class is the last label of a segment."""
+        keys, sums = self._sums.found()
+        if not self._each:
+            return from_sums(self._by, keys, sums, self._names.weight)
+        labels = self._labels or [column.name for column in self._columns]
+        return from_sums((*self._by, "class"), [(*key, k) for key in keys for k in labels], sums, self._names.weight)
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
         prob = np.column_stack([read_column(column, batch, names) for column in self._columns]).astype(np.float64)
-        for error in violations(prob, names):
+        for error in door.violations(prob, names):
             raise error
         which, errors = self._which(batch, names)
         for error in errors:
             raise error
         weight = None if self._weight is None else read_column(self._weight, batch, names)
-        if isinstance(self._accumulator, ClassAccumulator):
-            self._accumulator.add_classes(which, prob, weight, batch, names)
-        else:
-            self._accumulator.add(as_rows(*top_label(which, prob), weight, names=names), batch)
+        if not self._each:
+            self._sums.add(door.as_rows(*door.top_label(which, prob), weight, names=names), batch)
+            return
+        classes = len(self._columns)
+        segment = self._sums.segments(batch) * classes
+        for k in range(classes):
+            self._sums.add_numbered(door.as_rows(which == k, prob[:, k], weight, names=names), segment + k)
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         read = [read_values(column, batch, names) for column in self._columns]
         for _, errors in read:
             yield from errors
         if all(len(values) == batch.num_rows for values, _ in read):
-            yield from violations(np.column_stack([values for values, _ in read]).astype(np.float64), names)
+            yield from door.violations(np.column_stack([values for values, _ in read]).astype(np.float64), names)
         yield from self._which(batch, names)[1]
         yield from weight_violations(self._weight, batch, names)
 
@@ -429,7 +426,7 @@ class MulticlassIngest(BatchIngest):
         if unknown.any():
             first = int(unknown.argmax())
             value, count, unnamed = found[index[first]], int(unknown.sum()), 0 in known and self._labels is None
-            errors.append(unknown_label(value, first, count, len(self._columns), unnamed, names))
+            errors.append(door.unknown_label(value, first, count, len(self._columns), unnamed, names))
         return which, errors
 
     def _known(self, kind: pa.DataType) -> dict[Any, int]:
@@ -439,19 +436,3 @@ class MulticlassIngest(BatchIngest):
         if is_text(kind):
             return {**({str(k): k for k in numbers} if self._parse else {}), **{str(n): k for k, n in enumerate(names)}}
         return numbers or {name: k for k, name in enumerate(names)}
-
-
-def multiclass_ingest(
-    spec: ColumnSpec, m: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
-) -> MulticlassIngest:
-    """Check the arguments of `scan` for several classes, and return what reads the rows."""
-    if isinstance(spec.prob, str) or len(spec.prob) < 2:
-        raise InputError(f"prob must name a column for each class with view and labels; it is {spec.prob!r}")
-    if view is None:
-        raise InputError("view must be 'top-label' or 'one-vs-rest' with several columns of predictions")
-    if spec.pos_label is not None:
-        raise InputError("pos_label is for two classes; give the labels of several with labels")
-    called = None if labels is None else check_labels(labels, len(spec.prob))
-    one_vs_rest = check_view(view) == "one-vs-rest"
-    accumulator = ClassAccumulator(spec, called or list(spec.prob), m) if one_vs_rest else make_accumulator(spec, m)
-    return MulticlassIngest(spec, called, accumulator, parse=parse)

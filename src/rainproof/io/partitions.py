@@ -16,10 +16,9 @@ from rainproof.core.door import Key, SegmentIndex
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, check_other_label, from_sums, raise_violation
 from rainproof.errors import InputError
-from rainproof.io.columns import is_text
+from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns
-from rainproof.io.filters import filter_batch
-from rainproof.io.ingest import make_ingest
+from rainproof.io.ingest import BinaryIngest
 from rainproof.io.sources import local_sources
 from rainproof.io.where import ColumnSpec
 
@@ -59,7 +58,7 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
 
 def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
     """Return the sums of one partition, a pandas frame; if rows break rules, only how many break which."""
-    ingest = make_ingest(spec, m, parse=False)
+    ingest = BinaryIngest(spec, m, parse=False)
     try:
         for batch in _batches(frame, spec):
             ingest.add(batch)

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
 from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments
-from rainproof.errors import InputError
-from rainproof.io import frames
-from rainproof.io.databases import is_database
+from rainproof.core.segments import Segments, from_grouped
+from rainproof.errors import InputError, MissingExtraError
+from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.files import need_pyarrow
 from rainproof.io.where import ColumnSpec
-
-if TYPE_CHECKING:
-    from rainproof.io.ingest import BatchIngest, BinaryIngest, MulticlassIngest
-    from rainproof.io.sources import Source
-
 
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
@@ -37,6 +31,7 @@ class _Options(TypedDict, total=False):
     percent: bool
     confidence_words: Mapping[str, float] | None
     trials: str | None
+    drop_missing: bool
     sep: str | None
     progress: Progress | None
 
@@ -44,31 +39,11 @@ class _Options(TypedDict, total=False):
 @overload
 def scan(
     source: Any,
-    prob: str = ...,
+    prob: str | list[str] | tuple[str, ...] = ...,
     outcome: str = ...,
     *,
     by: None = ...,
-    view: None = ...,
-    **options: Unpack[_Options],
-) -> Sample: ...
-@overload
-def scan(
-    source: Any,
-    prob: list[str] | tuple[str, ...],
-    outcome: str = ...,
-    *,
-    by: None = ...,
-    view: None = ...,
-    **options: Unpack[_Options],
-) -> Sample: ...
-@overload
-def scan(
-    source: Any,
-    prob: _Names = ...,
-    outcome: str = ...,
-    *,
-    by: None = ...,
-    view: Literal["top-label"],
+    view: Literal["top-label"] | None = ...,
     **options: Unpack[_Options],
 ) -> Sample: ...
 @overload
@@ -106,6 +81,7 @@ def scan(
     percent: bool = False,
     confidence_words: Mapping[str, float] | None = None,
     trials: str | None = None,
+    drop_missing: bool = False,
     sep: str | None = None,
     progress: Progress | None = None,
 ) -> Sample | Segments:
@@ -122,9 +98,9 @@ def scan(
         A pandas or Polars data frame (also lazy), a PyArrow table, batch, reader or dataset, a DuckDB relation,
         any other object with ``__arrow_c_stream__``, or a mapping from column to array; a PySpark or Dask
         frame, a `Table` of a database or its address; or the name of a CSV (.csv, .csv.gz, .tsv, .tsv.gz),
-        text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz, .ndjson, .ndjson.gz), Excel (.xlsx, .xlsb, .xls, .ods),
-        Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://, gs://, abfs://), a
-        pattern such as ``"data/*.parquet"``, or a list of files and patterns.
+        text (.txt, .txt.gz), JSON lines (.jsonl, .jsonl.gz, .ndjson, .ndjson.gz), JSON (.json, .json.gz), Excel (.xlsx,
+        .xlsb, .xls, .ods), Parquet (.parquet, .pq) or Feather (.feather, .arrow) file, also in an object store (s3://,
+        gs://, abfs://), a pattern such as ``"data/*.parquet"``, or a list of files and patterns.
     prob : str or sequence of str
         The column of predicted probabilities. Two columns, the old and the new forecast, give a sample of two
         forecasts for `switch_guarantee`; with `view` they are one column for each class.
@@ -154,6 +130,9 @@ def scan(
         The column of trials: a row is that many rows with the same prediction, and `outcome` is the number of them with
         the event. They count as independent; if the trials of a row can depend on each other, as the loans of
         one grade in one year do, no bound or test of this sample holds.
+    drop_missing : bool
+        Whether rows with a null or a NaN in a column that is read (also of `by`) are left out, with a warning that
+        counts them, instead of being an error.
     sep : str, optional
         What separates the columns of text files. Default: recognised from the first line.
     progress : callable, optional
@@ -196,7 +175,8 @@ def scan(
       ...
     rainproof.errors.InputError: p must not contain nulls (missing values); 1 value does, the first is p[3]
     """
-    pair = not isinstance(prob, str) and len(prob) == 2 and view is None and labels is None
+    classes = view is not None or labels is not None
+    pair = not isinstance(prob, str) and len(prob) == 2 and not classes
     spec = ColumnSpec.from_arguments(
         prob,
         outcome,
@@ -208,23 +188,30 @@ def scan(
         percent=percent,
         confidence_words=confidence_words,
         trials=trials,
+        drop_missing=drop_missing,
     )
     grid = check_grid((_PAIR_GRID if pair else GRID) if grid is None else grid)
     if isinstance(source, list) and len(source) == 1:
         source = source[0]  # the address of a database may be in a list, as the names of files are
-    here = view is not None or labels is not None or not spec.is_plain
-    if not _is_path(source) and frames.is_remote(source) and not (here and is_database(source)):
+    here = classes or not spec.is_plain
+    if not _is_path(source) and is_remote(source) and not (here and is_database(source)):
         if here:
             raise InputError(
-                "view, labels, percent, confidence_words and trials are for rows in this process, "
+                "view, labels, percent, confidence_words, trials and drop_missing are for rows in this process, "
                 "not for those of another engine"
             )
-        return frames.aggregate(source, spec, grid, progress=progress)
+        return aggregate(source, spec, grid, progress=progress)
     need_pyarrow()
+    from rainproof.io.ingest import BinaryIngest, MulticlassIngest, feed
     from rainproof.io.sources import local_sources
 
     sources = local_sources(source, spec.all_columns(), spec.native, sep=sep)
-    ingest = _make_ingest(spec, grid, view, labels, parse=sources[0].parse)
+    parse = sources[0].parse
+    ingest: BinaryIngest | MulticlassIngest
+    if classes or not isinstance(spec.prob, str):
+        ingest = MulticlassIngest(spec, grid, view, labels, parse=parse)
+    else:
+        ingest = BinaryIngest(spec, grid, parse=parse)
     feed(sources, spec, ingest, progress)
     return ingest.result()
 
@@ -234,46 +221,80 @@ def _is_path(source: Any) -> bool:
     return isinstance(source, os.PathLike) or (isinstance(source, str) and "://" not in source)
 
 
-def _make_ingest(
-    spec: ColumnSpec, grid: int, view: str | None, labels: Sequence[Any] | None, *, parse: bool
-) -> BinaryIngest | MulticlassIngest:
-    from rainproof.io.ingest import make_ingest, multiclass_ingest
-
-    if view is not None or labels is not None or not isinstance(spec.prob, str):
-        if spec.trials is not None:
-            raise InputError("trials are for one event, not for several classes")
-        return multiclass_ingest(spec, grid, view, labels, parse=parse)
-    return make_ingest(spec, grid, parse=parse)
+def is_remote(source: object) -> bool:
+    """Whether another engine holds the rows; nothing is imported to find out."""
+    return isinstance(source, Table) or is_database(source) or _package(source) in _FRAMES
 
 
-def feed(sources: list[Source], spec: ColumnSpec, ingest: BatchIngest, progress: Progress | None) -> None:
-    """Pass all rows to `ingest`, and raise what is wrong with them."""
-    from rainproof.io.columns import without_views
+def aggregate(
+    source: Any, spec: ColumnSpec, m: int, *, progress: Callable[[int, int], object] | None = None
+) -> Sample | Segments:
+    """Return the compressed rows, grouped by the engine that holds them: only the groups are fetched.
 
-    if spec.where is not None or spec.complete is not None:
-        from rainproof.io.filters import filter_batch
+    Parameters
+    ----------
+    source : Table, str, or a lazy frame
+        A table of a database or its address, or a frame of PySpark, Dask or another engine that narwhals supports.
+    spec : ColumnSpec
+        The columns.
+    m : int
+        The grid of the compression.
+    progress : callable, optional
+        Called once, at the end, with the number of rows twice: engines do not report their progress.
 
-    total = sum(one.rows for one in sources) if all(one.rows for one in sources) else 0
-    read = met = 0
-    for one in sources:
-        if len(sources) > 1:
-            ingest.begin(one.name)
-        for batch in one.batches():
-            read += batch.num_rows
-            rows = without_views(batch)
-            if spec.where is not None:
-                rows = filter_batch(spec.where, rows)
-            met += rows.num_rows
-            if spec.complete is not None and rows.num_rows:
-                rows = filter_batch(spec.complete.there, rows)
-            if rows.num_rows:
-                ingest.add(rows)
-            if progress is not None:
-                progress(read, total)
-    if spec.complete is not None:
-        spec.complete.counts = met - ingest.rows, met
-    if not ingest.rows:
-        names = sources[0].name if len(sources) == 1 else f"each of the {len(sources):,} files"
-        filtered = " that meet where" if read or spec.native is not None else ""
-        raise InputError(f"{names} has columns but no rows{filtered}")
-    ingest.finish()
+    Raises
+    ------
+    InputError
+        If the source cannot be read, lacks a column, or holds values that break a rule; with their count.
+    MissingExtraError
+        If a package is needed that is not installed.
+    """
+    if not isinstance(spec.prob, str):
+        raise InputError("prob must be one column for rows of another engine: it does not read several classes")
+    if spec.native is not None:
+        raise InputError('where must be text for rows of another engine, such as "p is not null"')
+    is_table = isinstance(source, Table) or is_database(source)
+    found = (_read_table if is_table else _FRAMES.get(_package(source), _read_lazy))(source, spec, m)
+    if progress is not None:
+        rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
+        progress(rows, rows)
+    return found
+
+
+def _read_table(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+    return _checked(read_database(source, spec, m), spec)
+
+
+def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+    name = f"frame of {_package(source)}"
+    try:
+        import narwhals.stable.v2  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(f"reading a {name}", "narwhals", "narwhals pyarrow") from None
+    from rainproof.io.frames import read_frame
+
+    return _checked(read_frame(source, spec, m, f"the {name}"), spec)
+
+
+def _read_dask(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+    from rainproof.io.partitions import read_partitions
+
+    return read_partitions(source, spec, m)
+
+
+def _checked(columns: dict[str, Any], spec: ColumnSpec) -> Sample | Segments:
+    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
+
+
+def _package(source: object) -> str:
+    return type(source).__module__.partition(".")[0]
+
+
+_FRAMES: dict[str, Callable[[Any, ColumnSpec, int], Sample | Segments]] = {
+    "dask": _read_dask,
+    "pyspark": _read_lazy,
+    "ibis": _read_lazy,
+    "sqlframe": _read_lazy,
+    "narwhals": _read_lazy,
+}
+"""How to read a frame, by the package that its type is from."""

@@ -10,7 +10,7 @@ from typing import Any
 from rainproof.core.cells import check_grid
 from rainproof.core.segments import OLD_CELL, violation_code
 from rainproof.errors import InputError
-from rainproof.io.where import ColumnSpec, Comparison, Condition, IsIn, IsMissing, fold
+from rainproof.io.where import ColumnSpec, Condition, fold
 
 
 def _doubled(text: str) -> str:
@@ -80,25 +80,21 @@ class Dialect:
         """Return a condition in SQL, which is false or null for a null and for NaN."""
         return fold(condition, self._leaf, "({} AND {})".format, "({} OR {})".format)
 
-    def _leaf(self, leaf: Comparison | IsIn | IsMissing) -> str:
+    def _leaf(self, leaf: Condition) -> str:
         column = self.identifier(leaf.column)
-        if isinstance(leaf, IsMissing):
-            return self._missing(column, leaf)
-        if isinstance(leaf, Comparison):
-            values: tuple[Any, ...] = (leaf.value,)
-            test = f"{column} {leaf.op.replace('!=', '<>')} {self.literal(leaf.value)}"
-        else:
-            values = leaf.values
-            test = f"{column} {'NOT IN' if leaf.negated else 'IN'} ({', '.join(map(self.literal, values))})"
-        if self.is_nan is None or not any(is_number(value) for value in values):
+        if leaf.op.endswith("null"):
+            return f"({column} IS {leaf.op.upper()})"
+        if leaf.op.endswith("nan"):
+            test = self.nan(self.double.format(column))
+            return f"({column} IS NULL OR NOT ({test}))" if leaf.negated else f"({column} IS NOT NULL AND {test})"
+        values = ", ".join(map(self.literal, leaf.values))
+        is_list = leaf.op.endswith("in")
+        test = (
+            f"{column} {leaf.op.upper()} ({values})" if is_list else f"{column} {leaf.op.replace('!=', '<>')} {values}"
+        )
+        if self.is_nan is None or not any(is_number(value) for value in leaf.values):
             return f"({test})"
         return f"({test} AND NOT ({self.nan(self.double.format(column))}))"
-
-    def _missing(self, column: str, condition: IsMissing) -> str:
-        if condition.kind == "null":
-            return f"({column} IS {'NOT ' if condition.negated else ''}NULL)"
-        test = self.nan(self.double.format(column))
-        return f"({column} IS NULL OR NOT ({test}))" if condition.negated else f"({column} IS NOT NULL AND {test})"
 
 
 DIALECTS = {
@@ -230,33 +226,20 @@ def statement(table: str | Sequence[str], spec: ColumnSpec, m: int, dialect: Dia
     keys = "".join(f"{key}, " for key in by)
     groups = keys if spec.old is None else f"{OLD_CELL}, "
     where = "" if spec.where is None else f"\n  WHERE {dialect.condition(spec.where)}"
-    counted = ["COUNT(*) AS rainproof_count", f"{dialect.double.format('COUNT(*)')} AS rainproof_weight"]
-    squares = f"{dialect.double.format('COUNT(*)')} AS rainproof_squares"
-    rise = "SUM(rainproof_rise) AS rainproof_rise"
+    count = dialect.double.format("COUNT(*)")
+    sums = {"count": "COUNT(*)", "weight": count, "rise": "SUM(rainproof_rise)", "squares": count}
     if spec.weight is not None:
-        some = "SUM(CASE WHEN rainproof_cell < 0 OR rainproof_w > 0 THEN 1 ELSE 0 END)"
-        counted = [f"{some} AS rainproof_count", "SUM(rainproof_w) AS rainproof_weight"]
-        rise, squares = (
-            "SUM(rainproof_w * rainproof_rise) AS rainproof_rise",
-            "SUM(rainproof_w * rainproof_w) AS rainproof_squares",
-        )
-    others = (
-        ["MIN(rainproof_other) AS rainproof_least", "MAX(rainproof_other) AS rainproof_most"]
-        if spec.has_other_labels
-        else []
-    )
+        sums = {
+            "count": "SUM(CASE WHEN rainproof_cell < 0 OR rainproof_w > 0 THEN 1 ELSE 0 END)",
+            "weight": "SUM(rainproof_w)",
+            "rise": "SUM(rainproof_w * rainproof_rise)",
+            "squares": "SUM(rainproof_w * rainproof_w)",
+        }
+    if spec.has_other_labels:
+        sums |= {"least": "MIN(rainproof_other)", "most": "MAX(rainproof_other)"}
+    named = [f"{value} AS rainproof_{name}" for name, value in {"grid": m, **sums}.items()]
     old = [] if spec.old is None else [OLD_CELL]
-    chosen = [
-        f"{m} AS rainproof_grid",
-        "rainproof_cell",
-        "rainproof_outcome",
-        *counted,
-        rise,
-        squares,
-        *others,
-        *old,
-        *by,
-    ]
+    chosen = [named[0], "rainproof_cell", "rainproof_outcome", *named[1:], *old, *by]
     return f"""\
 WITH rainproof_read AS (
   SELECT {keys}{_read(spec, dialect)}

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from typing import Literal as Choice
 
 from rainproof.core.door import ColumnNames, plain
 from rainproof.core.segments import OLD_CELL
@@ -31,68 +30,51 @@ _KEYWORDS = {"and", "or", "not", "in", "is", "null", "nan", "true", "false"}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """A column compared with a literal; false for null and NaN."""
+class Condition:
+    """A test of one column, which is false for a null and for NaN, or several conditions that are joined.
 
-    column: str
+    Attributes
+    ----------
+    op : str
+        A comparison (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``), ``in``, ``null`` or ``nan``, each of the last three
+        also with ``not`` before it; or ``and`` or ``or``.
+    column : str
+        The column.
+    values : tuple
+        The literals that it is compared with; of ``and`` and ``or`` the conditions that are joined.
+    """
+
     op: str
-    value: Literal
+    column: str = ""
+    values: tuple[Any, ...] = ()
+
+    @property
+    def negated(self) -> bool:
+        """Whether the test begins with ``not``."""
+        return self.op.startswith("not ")
 
 
-@dataclass(frozen=True, slots=True)
-class IsIn:
-    """A column that is (not) one of some literals; false for null and NaN, also if negated."""
-
-    column: str
-    values: tuple[Literal, ...]
-    negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IsMissing:
-    """A column that is (not) null, or (not) NaN."""
-
-    column: str
-    kind: Choice["null", "nan"]
-    negated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """A condition of which all parts must hold."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """A condition of which at least one part must hold."""
-
-    parts: tuple[Condition, ...]
-
-
-Condition = Comparison | IsIn | IsMissing | And | Or
 Result = TypeVar("Result")
 
 
 def columns_of(condition: Condition) -> set[str]:
     """Return the columns of a condition."""
-    if isinstance(condition, And | Or):
-        return set().union(*map(columns_of, condition.parts))
+    if condition.op in ("and", "or"):
+        return set().union(*map(columns_of, condition.values))
     return {condition.column}
 
 
 def fold(
     condition: Condition,
-    leaf: Callable[[Comparison | IsIn | IsMissing], Result],
+    leaf: Callable[[Condition], Result],
     both: Callable[[Result, Result], Result],
     either: Callable[[Result, Result], Result],
 ) -> Result:
     """Translate a condition, given the translations of leaves, of `and` and of `or`."""
-    if not isinstance(condition, And | Or):
+    if condition.op not in ("and", "or"):
         return leaf(condition)
-    join = both if isinstance(condition, And) else either
-    parts = [fold(part, leaf, both, either) for part in condition.parts]
+    join = both if condition.op == "and" else either
+    parts = [fold(part, leaf, both, either) for part in condition.values]
     while len(parts) > 1:  # in pairs, as databases limit the depth of expressions
         pairs = [join(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
         parts = pairs + parts[2 * len(pairs) :]
@@ -121,7 +103,7 @@ class _Parser:
         parts = [self._both(negated)]
         while self._take("or"):
             parts.append(self._both(negated))
-        return parts[0] if len(parts) == 1 else (And if negated else Or)(tuple(parts))
+        return parts[0] if len(parts) == 1 else Condition("and" if negated else "or", values=tuple(parts))
 
     def end(self) -> None:
         if self._kind:
@@ -131,7 +113,7 @@ class _Parser:
         parts = [self._one(negated)]
         while self._take("and"):
             parts.append(self._one(negated))
-        return parts[0] if len(parts) == 1 else (Or if negated else And)(tuple(parts))
+        return parts[0] if len(parts) == 1 else Condition("or" if negated else "and", values=tuple(parts))
 
     def _one(self, negated: bool) -> Condition:
         while self._take("not"):
@@ -153,18 +135,18 @@ class _Parser:
         if self._take("is"):
             negated ^= self._take("not")
             if self._kind == "keyword" and self._value in ("null", "nan"):
-                return IsMissing(column, "null" if self._next() == "null" else "nan", negated)
+                return Condition(f"{'not ' * negated}{self._next()}", column)
             raise self._error("null or nan")
         opposite = self._take("not")
         if opposite:
             self._must("in")
         if opposite or self._take("in"):
-            return IsIn(column, self._list(), negated ^ opposite)
+            return Condition("not in" if negated ^ opposite else "in", column, self._list())
         if self._kind != "op":
             raise self._error("a comparison")
         op = self._next()
         op = _SPELT.get(op, op)
-        return Comparison(column, _OPPOSITE[op] if negated else op, self._literal())
+        return Condition(_OPPOSITE[op] if negated else op, column, (self._literal(),))
 
     def _list(self) -> tuple[Literal, ...]:
         self._must("(")
@@ -225,29 +207,6 @@ class _Parser:
         )
 
 
-class Complete:
-    """A condition on rows, or None, beside which rows that miss a value in one of some columns are left out.
-
-    Attributes
-    ----------
-    where : str or None
-        The condition.
-    there : Condition
-        That no value is missing.
-    counts : tuple of int or None
-        How many of the rows that meet the condition were left out, and how many meet it, once they are read.
-    """
-
-    def __init__(self, columns: Sequence[str], where: str | None) -> None:
-        quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
-        self._text = " and ".join(f"{column} is not null and {column} is not nan" for column in quoted)
-        self.where, self.there = where, parse(self._text)
-        self.counts: tuple[int, int] | None = None
-
-    def __str__(self) -> str:
-        return self._text if self.where is None else f"({self.where}) and {self._text}"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnSpec:
     """The columns and rows to read from a source.
@@ -258,8 +217,8 @@ class ColumnSpec:
         The column of predictions; with several classes one column for each.
     outcome : str
         The column of outcomes.
-    old : str or None
-        The column of another forecast for the same rows, which `prob` is to replace.
+    others : tuple of str
+        The columns of other forecasts for the same rows; where rows are compressed, the one that `prob` is to replace.
     weight : str or None
         The column of weights.
     by : tuple of str
@@ -268,8 +227,6 @@ class ColumnSpec:
         The condition on rows, where it was given as text.
     native : object
         The condition on rows, where it was given as an expression of the source's own library.
-    complete : Complete or None
-        The columns of which no value may be missing, if rows that miss one are left out.
     pos_label : object
         The label of the event, or None for labels 0 and 1.
     percent : bool
@@ -278,27 +235,30 @@ class ColumnSpec:
         The number that each word in the columns of predictions stands for.
     trials : str or None
         The column of trials, of which the outcome is the number with the event.
+    drop_missing : bool
+        Whether rows with a missing value in one of these columns are left out.
     """
 
     prob: str | tuple[str, ...]
     outcome: str
-    old: str | None = None
+    others: tuple[str, ...] = ()
     weight: str | None = None
     by: tuple[str, ...] = ()
     where: Condition | None = None
     native: Any = None
-    complete: Complete | None = None
     pos_label: Any = None
     percent: bool = False
     confidence_words: Mapping[str, float] | None = None
     trials: str | None = None
+    drop_missing: bool = False
 
     def __post_init__(self) -> None:
-        if self.old == self.prob:
-            raise InputError(f"the two forecasts must be different columns; both are {self.prob}")
+        if self.prob in self.others or len(set(self.others)) < len(self.others):
+            forecasts = [*self.others, str(self.prob)]
+            raise InputError(f"the forecasts must be different columns; they are {', '.join(forecasts)}")
         if self.trials is not None and self.pos_label is not None:
             raise InputError("trials cannot be combined with pos_label: the outcome is then a number of events")
-        columns = [*self.value_columns(), *self.by]
+        columns = [*self.value_columns(), *(name for name in self.by if name not in self.others)]
         if len(set(columns)) < len(columns):
             also = " and by" if self.by else ""
             raise InputError(f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}")
@@ -314,37 +274,37 @@ class ColumnSpec:
         prob: str | Sequence[str],
         outcome: str,
         *,
-        weight: str | None,
-        by: str | Sequence[str] | None,
-        where: Any,
-        pos_label: Any,
-        pair: bool = False,
-        percent: bool = False,
-        confidence_words: Mapping[str, float] | None = None,
+        weight: str | None = None,
+        by: str | Sequence[str] | None = None,
+        where: Any = None,
+        pos_label: Any = None,
         trials: str | None = None,
+        pair: bool = False,
+        **options: Any,
     ) -> ColumnSpec:
-        """Check the arguments of `scan` and `sql`, and read a condition that is text."""
+        """Check the arguments of `scan` and its relatives, and read a condition that is text."""
         segments = () if by is None else _names("by", by)
         predictions = _names("prob", prob)
         if pair and segments:
             raise InputError("by cannot be combined with two forecasts: select the rows of a segment with where")
-        complete = where if isinstance(where, Complete) else None
-        where = where if complete is None else complete.where
         text = isinstance(where, str)
         return cls(
             prob=predictions[-1] if pair or isinstance(prob, str) else predictions,
-            old=predictions[0] if pair else None,
+            others=predictions[:1] if pair else (),
             outcome=_name("outcome", outcome),
             weight=None if weight is None else _name("weight", weight),
             by=segments,
             where=parse(where) if text else None,
             native=None if text else where,
-            complete=complete,
             pos_label=plain(pos_label),
-            percent=percent,
-            confidence_words=confidence_words,
             trials=None if trials is None else _name("trials", trials),
+            **options,
         )
+
+    @property
+    def old(self) -> str | None:
+        """The column of the forecast that `prob` is to replace, if there is one."""
+        return self.others[0] if self.others else None
 
     @property
     def names(self) -> ColumnNames:
@@ -354,34 +314,38 @@ class ColumnSpec:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the values are read as they are, which every engine can do."""
-        special = (self.confidence_words, self.trials, self.complete)
-        return not self.percent and all(one is None for one in special)
+        """Whether all rows and values are read as they are, which every engine can do."""
+        return not (self.percent or self.drop_missing) and self.confidence_words is None and self.trials is None
 
     @property
     def has_other_labels(self) -> bool:
         """Whether the labels besides `pos_label` have to be checked: a bool has one opposite only."""
         return self.pos_label is not None and not isinstance(self.pos_label, bool)
 
+    @property
+    def complete(self) -> Condition | None:
+        """The condition that no value is missing, if rows that miss one are left out."""
+        columns = list(dict.fromkeys([*self.value_columns(), *self.by])) if self.drop_missing else []
+        tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
+        return Condition("and", values=tests) if tests else None
+
     def value_columns(self) -> list[str]:
         """List the columns that sums are made of."""
         prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
-        others = [name for name in (self.weight, self.old, self.trials) if name is not None]
-        return [*prob, self.outcome, *others]
+        return [*prob, self.outcome, *(name for name in (self.weight, *self.others, self.trials) if name is not None)]
 
     @property
     def forecasts(self) -> tuple[str, ...]:
-        """The names of the two forecasts, if there are two."""
-        return () if self.old is None else (self.old, str(self.prob))
+        """The names of the forecasts, if there are several."""
+        return (*self.others, str(self.prob)) if self.others else ()
 
     def group_columns(self) -> tuple[str, ...]:
         """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
-        return self.by if self.old is None else (OLD_CELL,)
+        return (OLD_CELL,) if self.others else self.by
 
     def all_columns(self) -> list[str]:
         """List every column to read, each once."""
-        conditions = (self.where, None if self.complete is None else self.complete.there)
-        asked = (name for one in conditions if one is not None for name in sorted(columns_of(one)))
+        asked = [] if self.where is None else sorted(columns_of(self.where))
         return list(dict.fromkeys([*self.value_columns(), *self.by, *asked]))
 
 
