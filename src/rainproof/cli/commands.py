@@ -22,8 +22,7 @@ Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next
 step and a table of the answers. Each statement about the population is proven at
 the confidence level, by itself. 'rainproof report' writes the same as a page with
 charts; 'rainproof measure' is a quick look at these rows only.
-"""
-_ASSESS_MORE = """\
+
 examples:
   rainproof assess rain.csv --prob probability --outcome rained
   rainproof assess loans.parquet --prob p_default --outcome status \\
@@ -44,7 +43,7 @@ _ASSESSMENT = ("--by", "--groups", "--fractional", *COSTS, "--confidence-level",
 def add_assess(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "is the forecast useful, honest, worth recalibrating? the verdict"
-    parser = new_command(commands, "assess", summary, _ASSESS, _ASSESS_MORE)
+    parser = new_command(commands, "assess", summary, _ASSESS)
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
     parser.add_argument(
         "--fail-on",
@@ -71,8 +70,7 @@ Write a report on the predicted probabilities in files: one HTML page.
 The verdict comes first, then charts, tables and the method. A slider takes what
 a false alarm and a miss cost, and gives advice for that threshold. The page
 works in any browser without a network and can be mailed as it is.
-"""
-_REPORT_MORE = """\
+
 examples:
   rainproof report rain.csv --prob probability --outcome rained \\
       -o report.html --open
@@ -91,7 +89,7 @@ Exit code: 0 if there is a report, 2 if there is an error (one line on stderr).
 def add_report(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "write a report on the probabilities in files: one HTML page"
-    parser = new_command(commands, "report", summary, _REPORT, _REPORT_MORE)
+    parser = new_command(commands, "report", summary, _REPORT)
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
@@ -116,8 +114,7 @@ Write a report on 2,000 rain forecasts that come with rainproof.
 The forecaster is overconfident. The forecasts (rain.csv) and the report
 (report.html) are written to a folder. An umbrella for nothing (a false alarm)
 costs 35, getting wet (a miss) costs 65.
-"""
-_DEMO_MORE = """\
+
 examples:
   rainproof demo --open
   rainproof demo build/demo --quiet
@@ -131,7 +128,7 @@ The same as
 def add_demo(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "write a report on forecasts that come with rainproof"
-    parser = new_command(commands, "demo", summary, _DEMO, _DEMO_MORE)
+    parser = new_command(commands, "demo", summary, _DEMO)
     parser.add_argument(
         "folder",
         metavar="FOLDER",
@@ -150,8 +147,7 @@ interval in the population, and the p-value of no difference.
 
 Proper scores (brier_score, log_score) find small differences, as both forecasts
 are scored on the same rows. Measures of miscalibration find clear ones only.
-"""
-_COMPARE_MORE = """\
+
 examples:
   rainproof compare rain.csv --prob p_2025 p_2026 --outcome rained
   rainproof compare loans.parquet --prob a b --outcome defaulted \\
@@ -167,7 +163,7 @@ Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
 def add_compare(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "the difference of two forecasts in a measure, with interval and p-value"
-    parser = new_command(commands, "compare", summary, _COMPARE, _COMPARE_MORE)
+    parser = new_command(commands, "compare", summary, _COMPARE)
     parser.add_argument(
         "--prob", metavar="COL", nargs=2, required=True, help="the two columns of predicted probabilities"
     )
@@ -191,8 +187,7 @@ Without them, by proven switches: a forecast is better if by switching to it
 some decision gains more than any loses. Proper scores (Brier,
 log), discrimination (AUROC) and the grade of each forecast stand beside. A
 calibration error ranks nothing: a constant can be perfectly calibrated.
-"""
-_ASSESS_MANY_MORE = """\
+
 examples:
   rainproof assess-many rain.csv --prob p_2025 p_2026 --outcome rained
   rainproof assess-many loans.parquet --prob a b c --outcome defaulted \\
@@ -207,7 +202,7 @@ Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
 def add_assess_many(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "which of several forecasts, for your costs or for all"
-    parser = new_command(commands, "assess-many", summary, _ASSESS_MANY, _ASSESS_MANY_MORE)
+    parser = new_command(commands, "assess-many", summary, _ASSESS_MANY)
     level = "confidence level of each forecast's verdict, and of all comparisons together (default: 0.95)"
     parser.add_argument(
         "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
@@ -224,8 +219,7 @@ confidence in the population that they were drawn from.
 Decisions are those whose thresholds are multiples of 1/1024 (all decisions with
 --groups or --fractional). The rows, or groups, must be independent, and neither forecast may have
 been fitted on them.
-"""
-_SWITCH_MORE = """\
+
 examples:
   rainproof switch rain.csv --old p_2025 --new p_2026 --outcome rained
   rainproof switch 'data/*.parquet' --old p --new q --outcome y --plot switch.png
@@ -239,7 +233,7 @@ Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
 def add_switch(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "what decisions lose and gain if a new forecast replaces an old one"
-    parser = new_command(commands, "switch", summary, _SWITCH, _SWITCH_MORE)
+    parser = new_command(commands, "switch", summary, _SWITCH)
     level = "confidence level of each of the two bounds (default: 0.95)"
     add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--fractional")
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
@@ -253,8 +247,7 @@ without resampling, at these rows only.
 Prints the Soft-Binned Calibration Decision Loss (SCDL; 0 is perfect, 0.5 is the
 worst), what it bounds, and all other measures. 'rainproof assess' tests and
 bounds what is true beyond these rows.
-"""
-_MEASURE_MORE = """\
+
 examples:
   rainproof measure rain.csv --prob probability --outcome rained
   rainproof measure 'data/*.parquet' --prob p --outcome y --by region \\
@@ -270,7 +263,7 @@ FEW_ROWS = 100  # as rainproof.core.segments has it, which imports NumPy
 def add_measure(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "measure calibration on the rows of files, without resampling"
-    parser = new_command(commands, "measure", summary, _MEASURE, _MEASURE_MORE)
+    parser = new_command(commands, "measure", summary, _MEASURE)
     add_shared(parser, "file", "--prob", *ROWS, "--by", guess=True)
     parser.add_argument(
         "--rounding",
@@ -293,8 +286,7 @@ Compress the predictions and outcomes in files to one small Parquet file.
 Its size does not depend on the number of rows, and SCDL, the regret curve and
 the guarantee are kept. Stored samples can be merged: store one a day, and
 monitor them.
-"""
-_STORE_MORE = """\
+
 examples:
   rainproof store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
   rainproof monitor days --window 7
@@ -304,7 +296,7 @@ examples:
 def add_store(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "compress files to one small file that can be merged and monitored"
-    parser = new_command(commands, "store", summary, _STORE, _STORE_MORE)
+    parser = new_command(commands, "store", summary, _STORE)
     add_shared(parser, "file", "--prob", *ROWS)
     add_output(parser, "the .parquet file to write; a missing folder is made", ".parquet")
     add_shared(parser, "--quiet")
@@ -319,8 +311,7 @@ by name: 2026-03-02.parquet. Of files of rows, --by names the column of periods;
 they are ordered as numbers, or else as text: 2026-03-02. Alarms are raised by a
 sequential test, not by a limit on SCDL: it may run every night. By default the
 rows of a period may all depend on each other.
-"""
-_MONITOR_MORE = """\
+
 examples:
   rainproof monitor days
   rainproof monitor days --window 28 --plot timeline.png
@@ -335,7 +326,7 @@ OF_ROWS = ("--prob", *ROWS)
 def add_monitor(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "print SCDL and its guarantee over time, and when the forecast changed"
-    parser = new_command(commands, "monitor", summary, _MONITOR, _MONITOR_MORE)
+    parser = new_command(commands, "monitor", summary, _MONITOR)
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -369,8 +360,7 @@ ones, and prove what it does on rows that it was not fitted to.
 
 Several methods are tried. With --by, a segment gets a map of its own where rows
 held out prove a gain.
-"""
-_RECALIBRATE_MORE = """\
+
 examples:
   rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
   rainproof recalibrate 'loans/*.parquet' --prob p --outcome status \\
@@ -387,7 +377,7 @@ METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bin
 def add_recalibrate(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "fit a map from predictions to better ones, with a certificate"
-    parser = new_command(commands, "recalibrate", summary, _RECALIBRATE, _RECALIBRATE_MORE)
+    parser = new_command(commands, "recalibrate", summary, _RECALIBRATE)
     add_shared(parser, "file", "--prob", *ROWS, "--by", "--groups", "--fractional")
     names = ", ".join(METHODS)
     parser.add_argument(
@@ -401,12 +391,11 @@ def add_recalibrate(commands: Commands) -> None:
     add_shared(parser, "--quiet")
 
 
-_APPLY = """\
+_APPLY = f"""\
 Apply a map to each row of a file of predicted probabilities.
 
 The file is copied with a column of recalibrated probabilities added.
-"""
-_APPLY_MORE = f"""\
+
 examples:
   rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
   rainproof apply today.csv --map map.json --prob probability -o better.csv
@@ -424,7 +413,7 @@ Exit code: 0 if all is done, 2 if there is an error (one line on stderr).
 def add_apply(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "apply a map of 'rainproof recalibrate' to each row of a file"
-    parser = new_command(commands, "apply", summary, _APPLY, _APPLY_MORE)
+    parser = new_command(commands, "apply", summary, _APPLY)
     options.add_copied(parser)
     parser.add_argument("--map", metavar="FILE", required=True, help="the map, as written by 'rainproof recalibrate'")
     add_shared(parser, "--by", by="columns of the map's segments (default: the names it was fitted with)")
@@ -451,8 +440,7 @@ The state is in a file, with a journal and a lock beside it. The process may be
 killed at any point: start it again with the same file, and send again the lines
 that were not answered. Nothing is lost, and nothing is learnt twice. Use each id
 once, and one process for each file.
-"""
-_STREAM_MORE = """\
+
 examples:
   model | rainproof stream state.json | users
   rainproof stream state.json < lines.jsonl
@@ -465,7 +453,7 @@ stderr).
 def add_stream(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "recalibrate a stream of predictions, whatever happens"
-    parser = new_command(commands, "stream", summary, _STREAM, _STREAM_MORE)
+    parser = new_command(commands, "stream", summary, _STREAM)
     parser.add_argument("state", metavar="FILE", help="the state file; made if there is none")
     parser.add_argument("--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: 32)")
     parser.add_argument("--seed", metavar="N", type=int, help="the seed of a new state (default: random, and secret)")
@@ -480,8 +468,7 @@ loss on the past predictions and outcomes in files. So rows close to the thresho
 may get either action; what that costs on these rows is printed, beside the cost
 of acting on the probabilities as they are. With --map the policy recalibrates
 them first, by a map of 'rainproof recalibrate', which is stored in it.
-"""
-_POLICY_MORE = """\
+
 examples:
   rainproof policy past.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
@@ -502,7 +489,7 @@ _GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
 def add_policy(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "make a policy from costs and past predictions, for 'rainproof decide'"
-    parser = new_command(commands, "policy", summary, _POLICY, _POLICY_MORE)
+    parser = new_command(commands, "policy", summary, _POLICY)
     add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
     parser.add_argument(
         "--threshold", metavar="P", type=options.probability, help="instead of costs: act from this probability on"
@@ -533,15 +520,14 @@ def _grid(text: str) -> int:
     return int(text)
 
 
-_DECIDE = """\
+_DECIDE = f"""\
 Apply a policy to each row of a file of predicted probabilities.
 
 The file is copied with a column 'action' added. Probabilities are rounded to the
 grid of the policy at random, so rows close to a threshold may get either action.
 The same id and probability always get the same one, in any file, order and
 process.
-"""
-_DECIDE_MORE = f"""\
+
 examples:
   rainproof policy past.csv --prob probability --outcome rained \\
       --cost-fp 35 --cost-fn 65 -o policy.json
@@ -561,7 +547,7 @@ Exit code: 0 if all is decided, 2 if there is an error (one line on stderr).
 def add_decide(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "apply a policy to each row of a file"
-    parser = new_command(commands, "decide", summary, _DECIDE, _DECIDE_MORE)
+    parser = new_command(commands, "decide", summary, _DECIDE)
     options.add_copied(parser)
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
@@ -573,8 +559,7 @@ def add_decide(commands: Commands) -> None:
 _COMPLETION = """\
 Print a script that makes a shell complete rainproof's commands, options and
 files.
-"""
-_COMPLETION_MORE = """\
+
 examples:
   source <(rainproof completion bash)                  (in ~/.bashrc)
   rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
@@ -587,5 +572,5 @@ Needs shtab: pip install shtab. The script itself needs nothing.
 def add_completion(commands: Commands) -> None:
     """Add the command and its options."""
     summary = "print a completion script for your shell"
-    parser = new_command(commands, "completion", summary, _COMPLETION, _COMPLETION_MORE)
+    parser = new_command(commands, "completion", summary, _COMPLETION)
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="your shell")

@@ -151,13 +151,14 @@ _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
 
 
-def new_command(commands: Commands, name: str, summary: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """Add a command: its name and its help texts."""
+def new_command(commands: Commands, name: str, summary: str, text: str) -> argparse.ArgumentParser:
+    """Add a command: its name, what the list of commands says of it, and its help text, which ends with examples."""
+    description, examples, epilog = text.partition("\nexamples:\n")
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
         description=description,
-        epilog=epilog,
+        epilog=f"{examples.lstrip()}{epilog}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
