@@ -110,6 +110,7 @@ def test_the_next_step_reads_the_rows_as_the_verdict_did(tmp_path, monkeypatch, 
     assert main(["assess", "a.csv", *columns, "--fractional", "--drop-missing"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("    rainproof ")]
     assert " --fractional --sep ';' --confidence-words w.json -o map.json" in lines[0]
+    assert "--drop-missing" in lines[0]  # as it was typed, not as the condition that it stands for
     assert lines[1].endswith("--sep ';' --confidence-words w.json --keep-missing -o better.csv")
     for line in lines:
         assert main(shlex.split(line)[1:]) == 0

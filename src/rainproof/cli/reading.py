@@ -93,6 +93,7 @@ def import_lightly() -> None:
         import pyarrow as pa
 
         pa.array([])
+        _compute_lightly(pa)
     sys.meta_path.remove(_NotThere)
     import numpy as np
     import scipy
@@ -110,6 +111,21 @@ def import_lightly() -> None:
         special = _stand_in("scipy.special", compiled)
         special.__path__ = [str(Path(scipy.__file__).with_name("special"))]
         sys.modules["scipy.special"] = special
+
+
+def _compute_lightly(pa: ModuleType) -> None:
+    """Let arrays of PyArrow be cast and taken from without `pyarrow.compute`, which writes 300 functions at import."""
+    compiled = import_module("pyarrow._compute")
+
+    def cast(array: Any, target_type: Any = None, safe: bool | None = None, options: Any = None, **_: Any) -> Any:
+        make = compiled.CastOptions.unsafe if safe is False else compiled.CastOptions.safe
+        return compiled.call_function("cast", [array], options or make(pa.lib.ensure_type(target_type)))
+
+    def take(array: Any, indices: Any, **_: Any) -> Any:
+        return compiled.call_function("take", [array, indices], compiled.TakeOptions())
+
+    quick = {**vars(compiled), "cast": cast, "take": take}
+    sys.modules.setdefault("pyarrow.compute", _stand_in("pyarrow.compute", quick.__getitem__))
 
 
 def _stand_in(name: str, quick: Callable[[str], Any]) -> ModuleType:
