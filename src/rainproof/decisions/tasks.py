@@ -533,21 +533,21 @@ class FiniteTask(DecisionTask):
         terms = (mass / total) * change
         gain = terms.sum(axis=2)
         real = gain > _ROUNDING * np.abs(terms).sum(axis=2)
-        if per == "action":  # the best of all; per prediction a group is that of the action best there
-            real &= np.arange(len(payoffs)) == gain.argmax(axis=1)[:, None]
-        a, b = np.nonzero(real)
-        columns = gain[a, b], np.broadcast_to(mass.sum(axis=2), gain.shape)[a, b]
-        found = [
-            ActionSwap(
-                action=self.actions[taken],
-                replacement=self.actions[better],
-                saves=saved / scale,
-                in_units=saved,
-                weight=weight,
-                share=weight / total,
-            )
-            for taken, better, saved, weight in zip(*(column.tolist() for column in (a, b, *columns)), strict=True)
-        ]
+        # Per action the best of all; per prediction a group is that of the action best there.
+        pairs = enumerate(gain.argmax(axis=1).tolist()) if per == "action" else zip(*np.nonzero(real), strict=True)
+        found = []
+        for a, b in pairs:
+            if real[a, b]:
+                saved, weight = float(gain[a, b]), float(mass[a, 0 if per == "action" else b].sum())
+                swap = ActionSwap(
+                    action=self.actions[a],
+                    replacement=self.actions[b],
+                    saves=saved / scale,
+                    in_units=saved,
+                    weight=weight,
+                    share=weight / total,
+                )
+                found.append(swap)
         swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
         return math.fsum(swap.saves for swap in swaps), swaps
 
