@@ -144,6 +144,8 @@ def test_no_option_vanishes():
     """
     every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
     taking = {where for where in every if not where.endswith(".plot")}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        rainproof.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
     assert taking == {"Measure.__call__", "Recalibrator.set_params", "Segments.map"} & taking
 
 

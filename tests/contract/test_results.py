@@ -93,6 +93,8 @@ def results(y, p):
     found += [
         fitted,
         fitted.certificate_,
+        *fitted.candidates_[:1],
+        rainproof.SegmentMap(segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3),
         fitted.map_,
         rainproof.forecast_value(sample),
         rainproof.risk_coverage(sample),
