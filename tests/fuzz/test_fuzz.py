@@ -19,7 +19,7 @@ import rainproof
 from rainproof.cli import main
 from rainproof.core.files import digest_of
 from rainproof.io.columns import filter_batch
-from rainproof.io.sql import DIALECTS
+from rainproof.io.queries import DIALECTS
 from rainproof.io.where import columns_of, parse
 
 CASES = int(os.environ.get("RAINPROOF_FUZZ_CASES", "2500"))

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, MissingExtraError, RainproofError
 from rainproof.io.files import check_columns, first_line, hide_password
-from rainproof.io.sql import Dialect, find_dialect, statement, table_parts
+from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
 from rainproof.io.where import ColumnSpec
 
 _FETCHED = 1 << 16  # rows at a time
@@ -68,7 +68,7 @@ class Table:
 class Database:
     """One kind of database."""
 
-    dialect: str  # one of rainproof.io.sql.DIALECTS
+    dialect: str  # one of rainproof.io.queries.DIALECTS
     schemes: tuple[str, ...]  # of its addresses, before ://
     drivers: tuple[str, ...]  # the packages that connections to it are from
     connect: Callable[[str], Any]  # opens an address for reading only

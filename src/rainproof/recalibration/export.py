@@ -12,7 +12,7 @@ import numpy as np
 from rainproof.core.door import is_plain_label
 from rainproof.core.piecewise import SLOPE_UNIT, UNIT, PiecewiseMap
 from rainproof.errors import InputError, MissingExtraError
-from rainproof.io.sql import Dialect, find_dialect
+from rainproof.io.queries import Dialect, find_dialect
 from rainproof.recalibration.certificate import Certificate, SegmentMap
 from rainproof.recalibration.selection import Candidate
 

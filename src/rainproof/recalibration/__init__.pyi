@@ -1,0 +1,6 @@
+from rainproof.core.piecewise import PiecewiseMap as PiecewiseMap
+from rainproof.recalibration.online import OnlineForecaster as OnlineForecaster
+from rainproof.recalibration.online import OnlineRecalibrator as OnlineRecalibrator
+from rainproof.recalibration.recalibrator import Recalibrator as Recalibrator
+
+__all__: list[str]
