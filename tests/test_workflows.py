@@ -77,6 +77,15 @@ def test_wheels_are_tested_with_what_the_makefile_tests_without_extras():
     assert words == folders + [word for word in variables["NEEDS_PYARROW"].split() if word.startswith(within)]
 
 
+def test_other_platforms_run_the_tests_of_the_wheels():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["cibuildwheel"]
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())["jobs"]["platforms"]
+    assert {name.partition("-")[0] for name in job["strategy"]["matrix"]["os"]} == {"macos", "windows"}
+    install, test = (step["run"] for step in job["steps"] if "run" in step)
+    assert install == f"python -m pip install . {' '.join(settings['test-requires'])}"
+    assert test == f"python -m {settings['test-command'].replace('{project}/', '')}"
+
+
 def test_a_tag_that_is_not_the_version_is_refused():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
     [line] = [step["run"] for step in jobs["sdist"]["steps"] if step.get("name") == "the tag is the version"]
