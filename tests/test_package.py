@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import rainproof
+from helpers.public import HOMES, PACKAGES, PUBLIC
 from rainproof.measures.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
@@ -66,21 +67,35 @@ def test_every_page_has_its_place_in_the_site():
 
 
 def test_everything_exported_exists_is_documented_and_is_in_the_reference():
-    assert sorted(rainproof.__all__) == list(rainproof.__all__)
-    for name in rainproof.__all__:
-        assert getattr(rainproof, name).__doc__, name
+    for package in (rainproof, *(getattr(rainproof, name) for name in PACKAGES)):
+        assert sorted(package.__all__) == list(package.__all__)
+    for name, value in PUBLIC.items():
+        assert value.__doc__, name
     for page in (ROOT / "docs" / "reference").glob("*.md"):  # a line of its table beside each docstring
         text = page.read_text()
         table = "".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE))
-        for name in re.findall(r"^::: rainproof\.(\w+)$", text, re.MULTILINE):
+        for name in re.findall(r"^::: rainproof\.(?:\w+\.)?(\w+)$", text, re.MULTILINE):
             assert f"`{name}`" in table, f"{name} is not in the table of {page.name}"
+
+
+def test_a_user_sees_forty_names_and_the_packages():
+    shown = set(dir(rainproof)) - set(PACKAGES) - {"plots"}
+    assert len(shown) <= 50
+    assert shown == set(rainproof.__all__)
+    for name in rainproof.__all__:  # what is at the top has its place in a package too, but for errors and assess
+        assert name in HOMES or PUBLIC[name].__module__.startswith(("rainproof.errors", "rainproof.assessment"))
+
+
+def test_no_module_has_the_name_of_a_public_function():
+    modules = {name.rpartition(".")[2] for name in MODULES}
+    assert not modules & {name for name, value in PUBLIC.items() if inspect.isfunction(value)}
 
 
 def test_every_exported_function_names_a_page_that_explains_it():
     """So does help(); the site makes it a link. Classes are in docs/reference, which the test above checks."""
-    for name in rainproof.__all__:
-        if inspect.isfunction(getattr(rainproof, name)):
-            pages = re.findall(r"docs/([\w/-]+\.md)", inspect.getdoc(getattr(rainproof, name)))
+    for name, value in PUBLIC.items():
+        if inspect.isfunction(value):
+            pages = re.findall(r"docs/([\w/-]+\.md)", inspect.getdoc(value))
             assert pages, f"the docstring of {name} names no page: docs/.../....md"
             texts = [(ROOT / "docs" / page).read_text() for page in pages]
             assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{pages} do not mention {name}"
@@ -88,30 +103,16 @@ def test_every_exported_function_names_a_page_that_explains_it():
 
 def test_everything_exported_has_its_docstring_on_one_page_of_the_site():
     pages = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
-    shown = re.findall(r"^::: rainproof\.(\w+)$", pages, re.MULTILINE)
-    assert sorted(shown) == sorted(rainproof.__all__)
+    shown = re.findall(r"^::: rainproof\.(?:\w+\.)?(\w+)$", pages, re.MULTILINE)
+    assert sorted(shown) == sorted(PUBLIC)
 
 
 def test_every_exported_measure_is_catalogued():
-    """All functions are measures, but for those that give a result object: one line a package."""
-    others = {"list_measures", "measure_all", "score_decomposition", "soft_binned_profile"}
-    others |= {
-        "choose_grid",
-        "forecast_value",
-        "regret_curve",
-        "risk_coverage",
-        "swap_regret",
-    }  # decisions
-    others |= {"guarantee", "loss_at_least", "sample_size", "switch_guarantee"}  # inference: bounds
-    others |= {"find_changes", "monitor"}  # inference: over time
-    others |= {"calibration_test", "compare", "confidence_interval", "minimum_detectable", "null_band"}  # resampling
-    others |= {"load", "scan", "sql"}  # engines, core
-    others |= {"segment_tests"}  # inference, over segments
-    others |= {"discrimination", "grade_table", "net_benefit"}  # inference: performance
-    others |= {"assess", "assess_many", "clinical_performance", "reliability_curve"}  # assessment
-    functions = {name for name in rainproof.__all__ if name[0].islower()} - others
+    """All functions of the package are measures, but for those that give a result object."""
+    functions = {name for name in rainproof.measures.__all__ if name[0].islower()}
+    functions -= {"list_measures", "measure_all", "score_decomposition", "soft_binned_profile"}
     assert functions == {measure.function.__name__ for measure in CATALOGUE.values()}
-    assert all(getattr(rainproof, measure.function.__name__) is measure.function for measure in CATALOGUE.values())
+    assert all(PUBLIC[measure.function.__name__] is measure.function for measure in CATALOGUE.values())
 
 
 def test_the_version_stands_in_one_file():
@@ -241,7 +242,7 @@ def imports_of(file):
         "core",
         "measures",
         "decisions",
-        "engines",
+        "io",
         "inference",
         "recalibration",
         "assessment",
@@ -250,6 +251,7 @@ def imports_of(file):
     ],
 )
 def test_packages_import_from_packages_never_from_rainproof_itself(package):
+    assert (ROOT / "src" / "rainproof" / package).is_dir()
     for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
         assert "rainproof" not in set(imports_of(file)), f"{file} imports the whole package"
 
@@ -266,7 +268,7 @@ def upward_imports(source):
 
 def test_results_import_plots_and_reports_only_to_draw_themselves():
     """The exception that pyproject.toml states for import-linter is used for nothing else."""
-    for package in ("core", "measures", "decisions", "engines", "inference", "recalibration", "assessment"):
+    for package in ("core", "measures", "decisions", "io", "inference", "recalibration", "assessment"):
         for file in (ROOT / "src" / "rainproof" / package).rglob("*.py"):
             assert upward_imports(file.read_text()) == [], file
     assert upward_imports("from rainproof.plots import regret") == ["from rainproof.plots import regret"]

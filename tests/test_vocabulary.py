@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rainproof
+from helpers.public import PUBLIC
 
 SOURCE = str(Path(rainproof.__file__).parent)
 # What must not be the name of a parameter or a field, and the name to use.
@@ -59,8 +60,7 @@ def methods(name, kind):
 
 def callables():
     """Every public function and method by its name."""
-    for name in rainproof.__all__:
-        value = getattr(rainproof, name)
+    for name, value in PUBLIC.items():
         yield from methods(name, value) if inspect.isclass(value) else [(name, value)]
     for name in rainproof.plots.__all__:
         yield f"plots.{name}", getattr(rainproof.plots, name)
@@ -75,8 +75,7 @@ def parameters():
 
 def results():
     """Every exported dataclass, by name."""
-    kinds = ((name, getattr(rainproof, name)) for name in rainproof.__all__)
-    return {name: kind for name, kind in kinds if inspect.isclass(kind) and dataclasses.is_dataclass(kind)}
+    return {n: kind for n, kind in PUBLIC.items() if inspect.isclass(kind) and dataclasses.is_dataclass(kind)}
 
 
 def fields():
@@ -165,12 +164,8 @@ def test_what_users_hold_is_exported():
         for field in dataclasses.fields(kind)
         if not field.name.startswith("_")
     ]
-    functions = [(name, getattr(rainproof, name)) for name in rainproof.__all__ if name[0].islower()]
+    functions = [(name, value) for name, value in PUBLIC.items() if name[0].islower()]
     held += [(name, f.__annotations__["return"], f.__module__) for name, f in functions]
     hidden = {(where, word) for where, kind, module in held for word in mentioned(kind, module)}
-    assert {(where, word) for where, word in hidden if word not in rainproof.__all__} == set()
+    assert {(where, word) for where, word in hidden if word not in PUBLIC} == set()
     assert ("assess", "Assessment") in hidden
-
-
-def test_dir_shows_the_api_alone():
-    assert sorted(dir(rainproof)) == sorted([*rainproof.__all__, "__version__", "plots"])

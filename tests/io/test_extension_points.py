@@ -11,7 +11,7 @@ import pytest
 import rainproof
 from rainproof.cli import main
 from rainproof.io import databases, files, sources
-from rainproof.io import sql as dialects
+from rainproof.io import queries as dialects
 from rainproof.io.rows import append_columns
 
 P, Y = [0.25, 0.5, 0.75], [0, 1, 1]

@@ -10,6 +10,7 @@ import pytest
 
 import paper
 import rainproof
+from helpers.public import PACKAGES
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted((ROOT / "paper").glob("*.py"))
@@ -22,8 +23,9 @@ def private(source):
         if isinstance(node, ast.Import):
             found += [name.name for name in node.names if name.name.startswith("rainproof.")]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "rainproof":
-            found += [f"{node.module}.{name.name}" for name in node.names if node.module != "rainproof"]
-            found += [name.name for name in node.names if name.name not in rainproof.__all__]
+            home = node.module.partition(".")[2]
+            listed = rainproof.__all__ if not home else getattr(rainproof, home).__all__ if home in PACKAGES else ()
+            found += [f"{node.module}.{name.name}" for name in node.names if name.name not in listed]
         elif (
             isinstance(node, ast.Attribute)
             and re.match("_[^_]", node.attr)
@@ -39,7 +41,7 @@ def private(source):
 def test_only_public_names_are_used(file):
     assert private(file.read_text()) == []
     examples = re.findall(r"(?:>>>|\.\.\.) (.*(?:import|rainproof).*)", file.read_text())
-    assert not [line for line in examples if re.search(r"rainproof\.\w+\.?\w* import|rainproof\.paper", line)]
+    assert not [line for line in examples if re.search(r"rainproof\.\w+\.\w+ import|rainproof\.paper", line)]
 
 
 @pytest.mark.parametrize(
