@@ -73,8 +73,8 @@ def segments(many: int = _SEGMENTS) -> Job:
     """Test so many calibrated segments."""
     data = make_data(many * _SEGMENT_ROWS, calibrated=True)
     found = rainproof.scan({"p": data.p, "y": data.y, "s": np.arange(len(data)) % many}, by="s", grid=1024)
-    assert isinstance(found, rainproof.Segments)
-    return lambda: rainproof.segment_tests(found, rng=0)
+    assert isinstance(found, rainproof.io.Segments)
+    return lambda: rainproof.inference.segment_tests(found, rng=0)
 
 
 def jobs(small: int = _SMALL, large: int = _LARGE, huge: int = _HUGE) -> dict[str, Job]:

@@ -32,7 +32,7 @@ def deviations(size: int) -> tuple[float, float, np.ndarray]:
     grid = rainproof.choose_grid(y, p, max_grid=M)
     policies = (rainproof.RoundingPolicy(TASK, M, seed=seed) for seed in range(SEEDS))
     rounded = [policy.round(p, np.arange(size)) for policy in policies]
-    losses = np.array([rainproof.calibration_decision_loss(y, some) for some in rounded])
+    losses = np.array([rainproof.measures.calibration_decision_loss(y, some) for some in rounded])
     return float(grid.losses[-1]), float(grid.bounds[-1]), losses
 
 

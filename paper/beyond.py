@@ -14,17 +14,8 @@ from paper.model import ExampleModel
 from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
 from paper.swap_classes import cutoff_error, interval_loss
 from paper.tables import ALPHAS, FITTED
-from rainproof import (
-    Measure,
-    MissingExtraError,
-    Sample,
-    calibration_decision_loss,
-    choose_grid,
-    list_measures,
-    measure_all,
-    regret_curve,
-    soft_binned_profile,
-)
+from rainproof import MissingExtraError, Sample, choose_grid, list_measures, measure_all, regret_curve
+from rainproof.measures import Measure, calibration_decision_loss, soft_binned_profile
 
 LATE = 15  # minutes: a later arrival counts as late
 _ROWS = 10_000

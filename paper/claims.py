@@ -14,15 +14,12 @@ import numpy as np
 
 from paper.constructions import Distribution, exact_distance
 from paper.results import Cell, Chunk, PartResult, Runner, Table
-from rainproof import (
-    DecisionTask,
-    InputError,
+from rainproof import DecisionTask, InputError, soft_binned_cdl, swap_regret
+from rainproof.measures import (
     calibration_decision_loss,
     cutoff_calibration_error,
     expected_calibration_error,
     smooth_calibration_error,
-    soft_binned_cdl,
-    swap_regret,
 )
 
 Function = Callable[..., float]

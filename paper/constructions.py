@@ -10,13 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof import (
-    DecisionTask,
-    RainproofError,
-    Sample,
-    calibration_decision_loss,
-    regret_curve,
-)
+from rainproof import DecisionTask, RainproofError, Sample, regret_curve
+from rainproof.measures import calibration_decision_loss
 
 Floats = NDArray[np.float64]
 _CELLS = 1 << 12

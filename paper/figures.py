@@ -14,7 +14,8 @@ from paper.constructions import Floats
 from paper.model import ExampleModel
 from paper.results import Cell, Chunk, PartResult, Runner, Table, new_file, spans
 from paper.tables import ALPHAS, EVALUATED, FITTED, READINGS
-from rainproof import DecisionTask, Measure, MissingExtraError, Sample, list_measures, swap_regret
+from rainproof import DecisionTask, MissingExtraError, Sample, list_measures, swap_regret
+from rainproof.measures import Measure
 
 THRESHOLD = 0.35
 TASK = DecisionTask.from_costs(false_positive=THRESHOLD, false_negative=1 - THRESHOLD)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paper.constructions import Floats
-from rainproof import InputError, Measure, RainproofError, Sample, list_measures
+from rainproof import InputError, RainproofError, Sample, list_measures
+from rainproof.measures import Measure
 
 Seed = int | np.random.Generator | None
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from paper.constructions import Distribution, Floats, weighted
-from rainproof import DecisionTask, FiniteTask, InputError, Sample, regret_curve
+from rainproof import DecisionTask, InputError, Sample, regret_curve
+from rainproof.decisions import FiniteTask
 
 Noise = Literal["laplace", "gaussian"]
 _REACH: dict[str, float] = {"laplace": 40.0, "gaussian": 9.0}  # in scales: beyond, the noise has less than 1e-17
@@ -72,7 +73,7 @@ class NoisyPolicy:
 
     >>> y, p = [1, 1, 1, 0, 0] + [1, 1, 0, 0, 0], [0.49] * 5 + [0.51] * 5
     >>> low, high = policy.loss_bounds(rainproof.Sample(y, p))
-    >>> round(low, 3), round(high, 3), round(rainproof.calibration_decision_loss(y, p), 3)
+    >>> round(low, 3), round(high, 3), round(rainproof.measures.calibration_decision_loss(y, p), 3)
     (0.041, 0.041, 0.2)
     """
 

@@ -22,19 +22,15 @@ from paper.constructions import (
 from paper.noise import Noise, NoisyPolicy
 from paper.results import Cell, Chunk, PartResult, Runner, Table
 from paper.tables import MISCALIBRATED, POPULATIONS, fit_exponent
-from rainproof import (
-    DecisionTask,
-    FiniteTask,
-    Sample,
+from rainproof import DecisionTask, Sample, regret_curve, soft_binned_cdl, swap_regret
+from rainproof.decisions import FiniteTask
+from rainproof.measures import (
     binned_calibration_error,
     calibration_decision_loss,
     cutoff_calibration_error,
     expected_calibration_error,
-    regret_curve,
     smooth_calibration_error,
     smooth_ece,
-    soft_binned_cdl,
-    swap_regret,
     two_bin_calibration_error,
 )
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from paper.constructions import Floats
-from rainproof import Sample, calibration_decision_loss
+from rainproof import Sample
+from rainproof.measures import calibration_decision_loss
 
 _CLOSE = 1e-13  # of the envelope: what rounding adds to a sum of a million rows
 _FORCE = 4.0  # more than all gains together

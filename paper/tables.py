@@ -14,7 +14,8 @@ from paper.constructions import Floats, middle_third
 from paper.model import ExampleModel, population_value
 from paper.results import Cell, Chunk, PartResult, Runner, Table, spans
 from paper.swap_classes import loss_of_three
-from rainproof import Measure, Sample, list_measures, soft_binned_profile
+from rainproof import Sample, list_measures
+from rainproof.measures import Measure, soft_binned_profile
 
 CATALOGUE = list_measures()
 SIZES = (100, 316, 1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000)

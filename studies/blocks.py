@@ -47,7 +47,9 @@ def study(simulations: int) -> Iterator[dict[str, Any]]:
         for k in range(simulations):
             samples = days(rho, shift, np.random.default_rng([k, round(10 * rho), round(10 * shift)]))
             for block in BLOCKS:
-                found = rainproof.find_changes(samples, alpha=ALPHA, shuffle=block, n_resamples=RESAMPLES, rng=k)
+                found = rainproof.inference.find_changes(
+                    samples, alpha=ALPHA, shuffle=block, n_resamples=RESAMPLES, rng=k
+                )
                 alarms[block] += bool(found)
         for block, count in alarms.items():
             yield {

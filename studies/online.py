@@ -59,10 +59,10 @@ def scores(p: Floats, y: NDArray[np.bool_]) -> dict[str, str]:
     """CDL after rounding to 1/32, Brier score and log score."""
     sample = rainproof.Sample(y, p)
     choice = rainproof.choose_grid(sample, max_grid=GRID)
-    log_score = rainproof.log_score(y, np.clip(p, NEAREST, 1 - NEAREST))
+    log_score = rainproof.measures.log_score(y, np.clip(p, NEAREST, 1 - NEAREST))
     return {
         "cdl": f"{choice.losses[-1]:.5f}",
-        "brier": f"{rainproof.brier_score(sample):.5f}",
+        "brier": f"{rainproof.measures.brier_score(sample):.5f}",
         "log": f"{log_score:.5f}",
     }
 
@@ -81,14 +81,14 @@ def recalibrations() -> Iterator[dict[str, Any]]:
                 yield {"stream": name, "n": n, "method": method, **scores(call(), y)}
 
 
-def adversaries() -> dict[str, Callable[[rainproof.OnlineForecaster, list[int]], bool]]:
+def adversaries() -> dict[str, Callable[[rainproof.recalibration.OnlineForecaster, list[int]], bool]]:
     """Outcomes by all that is known before the coins."""
 
-    def mean(f: rainproof.OnlineForecaster) -> float:
+    def mean(f: rainproof.recalibration.OnlineForecaster) -> float:
         shares = f.probabilities()
         return float(shares @ np.arange(len(shares))) / f.grid
 
-    def potential(f: rainproof.OnlineForecaster, y: int) -> float:
+    def potential(f: rainproof.recalibration.OnlineForecaster, y: int) -> float:
         """What the proof bounds, at the points that can be predicted, if the outcome is y."""
         shares, walk = f.probabilities(), f._walk
         at = np.flatnonzero(shares)
@@ -108,7 +108,7 @@ def adversaries() -> dict[str, Callable[[rainproof.OnlineForecaster, list[int]],
 def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
     """CDL of forecasts without a model at several numbers of rounds of one series."""
     for name, adversary in adversaries().items():
-        f = rainproof.OnlineForecaster(rng=1)
+        f = rainproof.recalibration.OnlineForecaster(rng=1)
         past: list[int] = []
         made: list[float] = []
         for t in range(1, max(sizes) + 1):
@@ -117,7 +117,7 @@ def attacks(sizes: tuple[int, ...]) -> Iterator[dict[str, Any]]:
             f.update(y)
             past.append(y)
             if t in sizes:
-                loss = rainproof.calibration_decision_loss(past, made)
+                loss = rainproof.measures.calibration_decision_loss(past, made)
                 scaled = loss * math.sqrt(t) / math.log(t)
                 yield {"adversary": name, "n": t, "grid": f.grid, "cdl": f"{loss:.5f}", "scaled": f"{scaled:.3f}"}
 

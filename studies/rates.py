@@ -58,7 +58,7 @@ def study(repeats: int, sizes: Iterable[int] = SIZES, points: int = POINTS) -> I
 
 
 def _rounded(sample: rainproof.Sample, bins: int) -> float:
-    return rainproof.binned_calibration_error(sample, form="rounded", n_bins=bins)
+    return rainproof.measures.binned_calibration_error(sample, form="rounded", n_bins=bins)
 
 
 def slopes(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -63,7 +63,9 @@ class Case:
         """The largest expected loss of a decision maker, compared with the best monotone recalibration."""
         sample = self.population.sample
         weight = sample.sample_weight * (importance(sample.y_prob) if self.rows == "importance weights" else 1.0)
-        return rainproof.calibration_decision_loss(sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone")
+        return rainproof.measures.calibration_decision_loss(
+            sample.y_true, sample.y_prob, sample_weight=weight, swaps="monotone"
+        )
 
 
 def importance(p: Floats) -> Floats:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-NEW = "mean_bias"
+NEW, FUNCTION = "bias", "mean_bias"  # no module has the name of a function
 READERS = ["tests/contract", "tests/measures", "tests/test_package.py"]  # tests that run over the catalogue
 READERS += ["tests/inference/test_calibration_test.py", "tests/inference/test_statistic.py"]
 
@@ -43,7 +43,7 @@ def mean_bias(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.mean_bias([0, 1], [0.5, 1.0])
+    >>> rainproof.measures.mean_bias([0, 1], [0.5, 1.0])
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -70,7 +70,7 @@ import rainproof
 
 def test_mean_bias_by_hand():
     assert Path(rainproof.__file__).is_relative_to(Path(__file__).parent.parent.parent)
-    assert rainproof.mean_bias([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 1, 2]) == 0.25
+    assert rainproof.measures.mean_bias([0, 1, 1], [0.5, 0.5, 0.5], sample_weight=[1, 1, 2]) == 0.25
 
 
 def test_mean_bias_is_tested_estimated_and_assessed():
@@ -135,16 +135,16 @@ def add_measure(folder):
     """Do what the table says for a new measure."""
     package = folder / "src" / "rainproof"
     (package / "measures" / f"{NEW}.py").write_text(MODULE)
-    line = f"from rainproof.measures.{NEW} import {NEW}\n"
+    line = f"from rainproof.measures.{NEW} import {FUNCTION}\n"
     insert(package / "measures" / "catalogue.py", "from rainproof.measures.scdl import", line)
     insert(package / "measures" / "catalogue.py", '        Measure(\n            symbol="Brier"', RECORD)
-    exported = f"from rainproof.measures.{NEW} import {NEW} as {NEW}\n"
-    insert(package / "__init__.pyi", "from rainproof.measures.catalogue import Measurements", exported)
+    exported = f"from rainproof.measures.{NEW} import {FUNCTION} as {FUNCTION}\n"
+    insert(package / "measures" / "__init__.pyi", "from rainproof.measures.catalogue import list_measures", exported)
     reference = folder / "docs" / "reference" / "measures.md"
-    insert(reference, "| `brier_score` |", f"| `{NEW}` | mean prediction against event rate |\n")
-    insert(reference, "::: rainproof.measure_all", f"::: rainproof.{NEW}\n")
+    insert(reference, "| `brier_score` |", f"| `{FUNCTION}` | mean prediction against event rate |\n")
+    insert(reference, "::: rainproof.measure_all", f"::: rainproof.measures.{FUNCTION}\n")
     guide = folder / "docs" / "guide" / "which-measure.md"
-    insert(guide, "## Computing time", f"`{NEW}` lets opposite biases cancel.\n\n")
+    insert(guide, "## Computing time", f"`{FUNCTION}` lets opposite biases cancel.\n\n")
     (folder / "tests" / "measures" / f"test_{NEW}.py").write_text(TEST)
 
 
@@ -158,7 +158,7 @@ def test_a_measure_touches_the_listed_files_alone(tmp_path):
     assert changed == {path.replace("NEW", NEW) for path in files_of("a measure")}
     # -S: without what installs the package under test, so that the copy is imported.
     command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", *READERS]
-    command += ["-k", f"{NEW} or test_catalogue or exported"]
+    command += ["-k", f"{FUNCTION} or test_catalogue or exported"]
     path = os.pathsep.join([str(folder / "src"), *filter(None, sys.path)])
     options = {"cwd": folder, "env": {**os.environ, "PYTHONPATH": path}, "capture_output": True, "text": True}
     done = subprocess.run(command, check=False, **options)

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.public import HOMES, PACKAGES, PUBLIC
 
 import rainproof
-from helpers.public import HOMES, PACKAGES, PUBLIC
 from rainproof.measures.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parent.parent

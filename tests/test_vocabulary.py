@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.public import PUBLIC
 
 import rainproof
-from helpers.public import PUBLIC
 
 SOURCE = str(Path(rainproof.__file__).parent)
 # What must not be the name of a parameter or a field, and the name to use.
@@ -144,8 +144,13 @@ def test_no_option_vanishes():
     every = {where for where, _, parameter in parameters() if parameter.kind is inspect.Parameter.VAR_KEYWORD}
     taking = {where for where in every if not where.endswith(".plot")}
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
-        rainproof.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
-    assert taking == {"Measure.__call__", "Recalibrator.set_params", "Segments.map"} & taking
+        rainproof.decisions.risk_coverage([0, 1], [0.2, 0.7]).plot(colour="red")
+    assert taking == {
+        "InputError.from_offenders",
+        "InputError.revised",
+        "Recalibrator.set_params",
+        "Segments.map",
+    }
 
 
 def mentioned(annotation, module):

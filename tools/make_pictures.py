@@ -38,7 +38,7 @@ def samples() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {name: (rng.random(n) < q, prediction) for name, (prediction, q) in forecasts.items()}
 
 
-def values() -> dict[str, rainproof.Measurements]:
+def values() -> dict[str, rainproof.results.Measurements]:
     """Return every measure of each forecaster."""
     return {name: rainproof.measure_all(y, p) for name, (y, p) in samples().items()}
 
@@ -192,7 +192,9 @@ def draw_recalibration() -> None:
         found = rainproof.switch_guarantee(late, p, after, rng=0)
         found.plot(ax).set_title(f"{name}: what recalibration loses")
         print(name, len(late), late.mean(), p.mean(), after.mean(), found, sep="\n")
-        print([(rainproof.soft_binned_cdl(late, said), rainproof.brier_score(late, said)) for said in (p, after)])
+        print(
+            [(rainproof.soft_binned_cdl(late, said), rainproof.measures.brier_score(late, said)) for said in (p, after)]
+        )
     figure.savefig(HERE / "recalibration.png", dpi=100)
 
 

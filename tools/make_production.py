@@ -64,7 +64,7 @@ def days(table: pd.DataFrame, column: str) -> dict[str, rainproof.Sample]:
     return {day: rainproof.Sample(rows["late"], rows[column]).compress(1024) for day, rows in found}
 
 
-def draw(table: pd.DataFrame, lines: dict[str, rainproof.MonitoringResult]) -> None:
+def draw(table: pd.DataFrame, lines: dict[str, rainproof.results.MonitoringResult]) -> None:
     """Draw mean prediction and event rate by week, and the two timelines."""
     figure = Figure(figsize=(9, 10), layout="constrained")
     top, *rest = figure.subplots(3, 1)
@@ -107,7 +107,7 @@ def main() -> None:
         y, p = table["late"].to_numpy()[~spring], table[name].to_numpy()[~spring]
         lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA)
         loss = rainproof.choose_grid(y, p, max_grid=32).losses[-1]
-        print(f"{name}: CDL {loss:.4f}  Brier {rainproof.brier_score(y, p):.4f}  {len(y):,} flights")
+        print(f"{name}: CDL {loss:.4f}  Brier {rainproof.measures.brier_score(y, p):.4f}  {len(y):,} flights")
         for c in line.changes:
             print(f"   since {c.label}, alarm {c.alarm}, {c.alarms} alarms to {c.last_alarm}: {c.bet}")
         print(f"   last guarantee {line.windows[-1].bound:.4f}")

@@ -1,18 +1,17 @@
 """Write the JSON Schemas of results, from their fields and docstrings: python tools/make_schemas.py.
 
-A schema says what `to_dict` returns: the fields of the class, and the properties in `_also`. The description of each is the
-first sentence that the docstring has for it.
+A schema says what `to_dict` returns: the fields of the class, and the properties in `_also`. The description of each is
+the first sentence that the docstring has for it.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,10 @@ def object_schema(kind: type) -> dict[str, Any]:
         found = inspect.getattr_static(kind, name)
         names[name] = typing.get_type_hints(found.fget)["return"] if isinstance(found, property) else Any
     about = descriptions(kind)
-    told = {name: {**schema_of(hint), **({"description": about[name]} if name in about else {})} for name, hint in names.items()}
+    told = {
+        name: {**schema_of(hint), **({"description": about[name]} if name in about else {})}
+        for name, hint in names.items()
+    }
     made_by = getattr(kind, "_kind", "")
     return closed(({"result": {"const": made_by}} if made_by else {}) | told)
 
@@ -76,7 +78,9 @@ def descriptions(kind: type) -> dict[str, str]:
     """Return the first sentence of what a docstring says of each attribute."""
     section = re.search(r"Attributes\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+\n|\Z)", inspect.getdoc(kind) or "", re.DOTALL)
     found = {}
-    for names, text in re.findall(r"^([\w, ]+?) :[^\n]*\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.MULTILINE):
+    for names, text in re.findall(
+        r"^([\w, ]+?) :[^\n]*\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.MULTILINE
+    ):
         sentence = re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
         found |= dict.fromkeys(re.split(r", ", names), sentence.removesuffix("."))
     return found

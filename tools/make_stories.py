@@ -108,7 +108,7 @@ def draw_flights(a: rainproof.Assessment) -> None:
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
     stored = {day: rainproof.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line, changes = rainproof.monitor(stored, window=14), rainproof.find_changes(stored, rng=0)
+    line, changes = rainproof.monitor(stored, window=14), rainproof.inference.find_changes(stored, rng=0)
     for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
         panel.plot(figure.subplots())
@@ -118,10 +118,10 @@ def draw_flights(a: rainproof.Assessment) -> None:
 
 def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.Assessment) -> None:
     """Print the numbers in the tables of the page."""
-    print(f"cutoff {rainproof.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}")
+    print(f"cutoff {rainproof.measures.cutoff_calibration_error(y, p):.3f}  SCDL {rainproof.soft_binned_cdl(y, p):.3f}")
     print(f"at 0.35: {a.advice_at(0.35)}")
     for swaps in ("all", "monotone"):
-        loss = rainproof.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
+        loss = rainproof.measures.calibration_decision_loss(y, np.round(64 * p) / 64, swaps=swaps)
         print(f"largest loss against {swaps} swaps, predictions rounded to 1/64: {loss:.3f}")
 
 

@@ -35,7 +35,7 @@ def test_the_parts_are_what_their_functions_say():
     assert {e.measure.name: e.value for e in a.measures} == dict(every)
     assert a["cutoff_calibration_error"].value == every["cutoff_calibration_error"]
     sample = rainproof.Sample(y, p)
-    assert a.profile.to_dict() == rainproof.soft_binned_profile(sample).to_dict()
+    assert a.profile.to_dict() == rainproof.measures.soft_binned_profile(sample).to_dict()
     assert a.guarantee.to_dict() == rainproof.guarantee(sample, response="as_is").to_dict()
     rounded = rainproof.guarantee(sample, grid=[8, 16, 32, 64, 128])
     at = rounded.grids.tolist().index(a.rounded_guarantee.grid)

@@ -226,7 +226,7 @@ def test_the_dict_and_the_html(tmp_path):
     assert json.loads((tmp_path / "s.json").read_text()) == found
     assert found["names"] == [a["name"] for a in found["assessments"]] == ["<b>a</b>", "b"]
     assert set(found["pairs"][0]) == {"a", "b", "cost_difference", "to_b", "to_a", "better", "text"}
-    assert found["standings"][1]["brier_score"] == rainproof.brier_score(y, p**2)
+    assert found["standings"][1]["brier_score"] == rainproof.measures.brier_score(y, p**2)
     assert found["verdict"]["text"] == str(s)
     assert "<b>a</b>" not in s._repr_html_()
     assert "&lt;b&gt;a&lt;/b&gt;" in s._repr_html_()

@@ -21,7 +21,7 @@ class Parts:
     """Rows in parts, and the map that was fitted to some of them."""
 
     division: Division
-    map: rainproof.PiecewiseMap
+    map: rainproof.recalibration.PiecewiseMap
 
     @property
     def held(self):
@@ -154,7 +154,7 @@ def test_a_compressed_sample_costs_what_its_rows_cost():
     sample = rainproof.Sample(rng.random(2000) < p, p).compress(256)
     division, _ = divide(read_rows(sample, None, None, None, None, None), rng)
     held = division.held_out[0]
-    found = result(sample, Parts(division, rainproof.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
+    found = result(sample, Parts(division, rainproof.recalibration.PiecewiseMap.steps(np.zeros(0), np.array([1.0]))))
     rows = sample._floor()
     y, q = np.repeat(rows.event, rows.counts), np.repeat(rows.prob, rows.counts)
     cost = cost_of(q >= 0.1, y)
@@ -176,7 +176,9 @@ def test_the_intervals_cover():
         y = rng.random(400) < 0.03
         sample = rainproof.Sample(y, np.full(400, 0.03))
         division, _ = divide(read_rows(sample, None, None, None, None, None), rng)
-        found = result(sample, Parts(division, rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.03])))).cost_never
+        found = result(
+            sample, Parts(division, rainproof.recalibration.PiecewiseMap.steps(np.zeros(0), np.array([0.03])))
+        ).cost_never
         assert found.high > found.low
         inside += found.low <= 0.27 <= found.high
     assert inside >= 180

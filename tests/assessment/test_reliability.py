@@ -21,7 +21,7 @@ def rows(n=1500, bend=lambda p: 0.5 + (p - 0.5) / 4):
 
 def test_the_bins_are_those_of_soft_bins_on_the_grid_asked_for():
     y, p = rows()
-    found = rainproof.reliability_curve(y, p, grid=16, confidence_level=0.9, rng=0)
+    found = rainproof.clinical.reliability_curve(y, p, grid=16, confidence_level=0.9, rng=0)
     expected = soft_bins(rainproof.Sample(y, p), 16, confidence_level=0.9)
     assert found.grid == 16
     for name in ("prediction", "event_rate", "low", "high", "share"):
@@ -34,27 +34,31 @@ def test_the_bins_are_those_of_soft_bins_on_the_grid_asked_for():
 def test_the_default_grid_and_band_are_those_of_an_assessment():
     y, p = rows()
     a = rainproof.assess(y, p, measures=[], n_resamples=19, rng=0)
-    found = rainproof.reliability_curve(y, p, rng=0)
+    found = rainproof.clinical.reliability_curve(y, p, rng=0)
     sample = rainproof.Sample(y, p)
     assert found.grid == a.shown_grid == shown_grid(rainproof.choose_grid(sample), sample)
     np.testing.assert_allclose(found.null_high, a.reliability.null_high, atol=0.05)
 
 
 def test_the_band_holds_a_calibrated_forecast_and_not_an_overconfident_one():
-    assert not rainproof.reliability_curve(*rows(bend=lambda p: p), rng=0).off.any()
-    assert rainproof.reliability_curve(*rows(), rng=0).off.any()
+    assert not rainproof.clinical.reliability_curve(*rows(bend=lambda p: p), rng=0).off.any()
+    assert rainproof.clinical.reliability_curve(*rows(), rng=0).off.any()
 
 
 def test_options_have_their_effect():
     y, p = rows()
     w = np.random.default_rng(0).exponential(size=len(p))
-    plain = rainproof.reliability_curve(y, p, grid=8, rng=0)
-    weighted = rainproof.reliability_curve(np.where(y, "yes", "no"), p, grid=8, sample_weight=w, pos_label="yes", rng=0)
+    plain = rainproof.clinical.reliability_curve(y, p, grid=8, rng=0)
+    weighted = rainproof.clinical.reliability_curve(
+        np.where(y, "yes", "no"), p, grid=8, sample_weight=w, pos_label="yes", rng=0
+    )
     assert not np.array_equal(weighted.bins.event_rate, plain.bins.event_rate)
-    again = rainproof.reliability_curve(y, p, grid=8, rng=0)
+    again = rainproof.clinical.reliability_curve(y, p, grid=8, rng=0)
     assert_array_equal(again.null_low, plain.null_low)
-    assert not np.array_equal(rainproof.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low)
-    assert not np.array_equal(rainproof.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low)
+    assert not np.array_equal(rainproof.clinical.reliability_curve(y, p, grid=8, rng=1).null_low, plain.null_low)
+    assert not np.array_equal(
+        rainproof.clinical.reliability_curve(y, p, grid=8, n_resamples=99, rng=0).null_low, plain.null_low
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,4 +68,4 @@ def test_options_have_their_effect():
 def test_grids_that_cannot_be(grid, message):
     y, p = rows(200)
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.reliability_curve(rainproof.Sample(y, p).compress(16), grid=grid)
+        rainproof.clinical.reliability_curve(rainproof.Sample(y, p).compress(16), grid=grid)

@@ -72,7 +72,7 @@ def test_json_is_the_profile_and_what_was_read(rain, capsys, options, arguments)
     out, err = capsys.readouterr()
     found = json.loads(out)
     sample = rainproof.Sample(y, p, sample_weight=arguments.pop("sample_weight", None)).compress()
-    expected = rainproof.soft_binned_profile(sample, **arguments).to_dict()
+    expected = rainproof.measures.soft_binned_profile(sample, **arguments).to_dict()
     assert err == ""
     assert {key: found[key] for key in expected} == expected
     assert found["rainproof"] == rainproof.__version__

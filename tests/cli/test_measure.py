@@ -22,7 +22,7 @@ def words(y, p, *, m=2**16, rounding="soft"):
     sample = sample if m is None else sample.compress(m)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rainproof.RainproofWarning)
-        profile = rainproof.soft_binned_profile(sample, rounding=rounding)
+        profile = rainproof.measures.soft_binned_profile(sample, rounding=rounding)
     return "".join(f"{wrapped(text)}\n" for text in description(profile)), profile
 
 

@@ -45,7 +45,7 @@ def data(tmp_path, monkeypatch):
 
 
 def profile_of(of):
-    return rainproof.soft_binned_profile(rainproof.Sample(Y[of], P[of]).compress())
+    return rainproof.measures.soft_binned_profile(rainproof.Sample(Y[of], P[of]).compress())
 
 
 def test_a_table_with_a_line_for_each_segment(capsys):

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from helpers.public import PUBLIC
 
 import rainproof
 from rainproof.inference.bands import soft_bins
@@ -73,38 +74,48 @@ def results(y, p):
         found += [rainproof.confidence_interval(sample, measure=measure, method=m, **FAST) for m in ("auto", "basic")]
         found.append(rainproof.compare(y, p, other, measure=measure, **FAST))
         found.append(rainproof.compare(sample, sample, paired=False, measure=measure, **FAST))
-        found.append(rainproof.minimum_detectable(sample, measure=measure, **FAST))
+        found.append(rainproof.inference.minimum_detectable(sample, measure=measure, **FAST))
         halves = {(math.inf, None): rainproof.Sample(y[::2], p[::2]), (datetime.date(2026, 1, 1), 0.5): sample}
-        found.append(rainproof.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
-    found += [rainproof.score_decomposition(sample, score=score) for score in ("brier", "log")]
-    found += [rainproof.null_band(sample, **FAST), rainproof.guarantee(sample), rainproof.loss_at_least(sample, rng=0)]
+        found.append(rainproof.inference.segment_tests(halves, measure=measure, min_rows=2, intervals=1, **FAST))
+    found += [rainproof.measures.score_decomposition(sample, score=score) for score in ("brier", "log")]
+    found += [
+        rainproof.inference.null_band(sample, **FAST),
+        rainproof.guarantee(sample),
+        rainproof.inference.loss_at_least(sample, rng=0),
+    ]
     found += [rainproof.guarantee(y, p, groups=by), rainproof.switch_guarantee(y, p, other, rng=0)]
     found += [*rainproof.monitor(days).windows[:1], soft_bins(sample, 4)]
-    found += [rainproof.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
-    found += [rainproof.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
+    found += [rainproof.results.ActionChange(low=0.0, high=0.5, action="a", replacement="b")]
+    found += [rainproof.inference.Bet(slope=1.0, shift=0.2, low=0.0, high=0.5)]
     found += [rainproof.monitor(days), rainproof.SequentialTest().update(y, p), rainproof.sample_size()]
     found += [rainproof.regret_curve(sample), rainproof.regret_curve(sample, grid=4).decision_curve()]
     found += [rainproof.clinical_performance(sample, rng=0), rainproof.net_benefit(y, p, groups=by)]
-    found += [rainproof.grade_table(y, p)]
+    found += [rainproof.clinical.grade_table(y, p)]
     found += [rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95)]
-    found += [rainproof.choose_grid(sample), rainproof.soft_binned_profile(sample), task, QUADRATIC, task.mixture()]
+    found += [
+        rainproof.choose_grid(sample),
+        rainproof.measures.soft_binned_profile(sample),
+        task,
+        QUADRATIC,
+        task.mixture(),
+    ]
     found += rainproof.swap_regret([1, 0], [0.1, 0.9], task).swaps
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)
     found += [
         fitted,
         fitted.certificate_,
-        *fitted.candidates_[:1],
-        rainproof.SegmentMap(segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3),
+        rainproof.results.Candidate(method="none", shortfall=0.1, standard_error=0.1, brier_score=0.2),
+        rainproof.results.SegmentMap(segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3),
         fitted.map_,
         rainproof.forecast_value(sample),
-        rainproof.risk_coverage(sample),
+        rainproof.decisions.risk_coverage(sample),
     ]
-    found += [rainproof.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
+    found += [rainproof.recalibration.OnlineForecaster(rng=0), rainproof.OnlineRecalibrator(rng=0), *surprises()]
     found += [
         *both["a"].verdict.answers,
         both["a"].evidence,
         rainproof.Interval(value=1.0, low=-math.inf, high=math.inf, confidence_level=0.95),
-        rainproof.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
+        rainproof.results.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
         *(w for w in [both["a"].evidence.worth] if w is not None),
     ]
     return [*found, rainproof.RoundingPolicy(task, 8), *changes()]
@@ -113,7 +124,9 @@ def results(y, p):
 def changes():
     """A change that is certain."""
     days = [rainproof.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
-    return rainproof.find_changes({str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1)
+    return rainproof.inference.find_changes(
+        {str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1
+    )
 
 
 def surprises():
@@ -128,7 +141,7 @@ def surprises():
 def test_every_result_is_json_without_infinity_or_nan(case):
     found = results(*case)
     held = {kind for result in found for kind in type(result).__mro__}
-    public = [getattr(rainproof, name) for name in rainproof.__all__]
+    public = list(PUBLIC.values())
     assert not [kind for kind in public if inspect.isclass(kind) and hasattr(kind, "to_dict") and kind not in held]
     for result in found:
         told = result.to_dict()
@@ -167,8 +180,8 @@ def named():
     line = rainproof.monitor({f"{HOSTILE}{k}": rainproof.Sample([1] * 400, [1e-9] * 400).compress() for k in range(8)})
     found = [both, *both.pairs, *both.standings, *both.values(), both[HOSTILE].segments, *both[HOSTILE].segments.rows]
     found += [both[HOSTILE].task, task, rainproof.swap_regret(y, p, task), rainproof.RoundingPolicy(task, 8)]
-    found += [rainproof.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
-    found += [rainproof.net_benefit(y, {HOSTILE: p}), rainproof.grade_table(y, p, by=[HOSTILE] * 60)]
+    found += [rainproof.inference.segment_tests({HOSTILE: sample}, min_rows=2, **FAST), line, *line.changes]
+    found += [rainproof.net_benefit(y, {HOSTILE: p}), rainproof.clinical.grade_table(y, p, by=[HOSTILE] * 60)]
     return [*found, rainproof.list_measures()]
 
 
@@ -203,8 +216,8 @@ RANDOM = {
 
 
 def test_every_function_that_takes_rng_is_listed():
-    functions = [name for name in rainproof.__all__ if inspect.isfunction(getattr(rainproof, name))]
-    taking = {name for name in functions if "rng" in inspect.signature(getattr(rainproof, name)).parameters}
+    functions = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+    taking = {name for name, value in functions.items() if "rng" in inspect.signature(value).parameters}
     assert taking == set(RANDOM)
 
 
@@ -213,4 +226,4 @@ def test_every_function_that_takes_rng_is_listed():
 def test_rng_is_a_seed_or_a_generator(name, wrong):
     rule = r"rng must be None, a non-negative integer or a numpy\.random\.Generator; it is "
     with pytest.raises(rainproof.InputError, match=rule + re.escape(repr(wrong))):
-        getattr(rainproof, name)(*RANDOM[name], rng=wrong)
+        PUBLIC[name](*RANDOM[name], rng=wrong)

@@ -35,7 +35,7 @@ def arrays(thing):
     [
         lambda: rainproof.Sample(Y, P, sample_weight=[1, 2, 3, 4, 5]),
         lambda: SAMPLE.compress(8),
-        lambda: rainproof.soft_binned_profile(SAMPLE),
+        lambda: rainproof.measures.soft_binned_profile(SAMPLE),
         lambda: rainproof.regret_curve(SAMPLE, grid=8),
         lambda: rainproof.choose_grid(SAMPLE),
         TASK.mixture,
@@ -56,7 +56,7 @@ def test_copies_are_the_same_and_read_only(make, travel):
 def test_a_sample_is_sent_with_its_rows_once():
     p = np.random.default_rng(0).random(100_000)
     sample = rainproof.Sample(p > 0.5, p)
-    loss = rainproof.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
+    loss = rainproof.measures.calibration_decision_loss(sample)  # which sorts, and keeps what it sorted
     sent = pickle.dumps(sample)
     assert len(sent) < 1.5 * (p.nbytes + len(p))
-    assert rainproof.calibration_decision_loss(pickle.loads(sent)) == loss
+    assert rainproof.measures.calibration_decision_loss(pickle.loads(sent)) == loss

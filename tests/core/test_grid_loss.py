@@ -24,7 +24,7 @@ def test_each_grid_is_rounded_and_swept_once(monkeypatch):
     monkeypatch.setattr(SwapCurve, "from_rounded", lambda r, swaps="all": swept.append(r.m) or curve_once(r, swaps))
     sample = rainproof.Sample(Y, P)
     profile, choice, bound = (
-        rainproof.soft_binned_profile(sample),
+        rainproof.measures.soft_binned_profile(sample),
         rainproof.choose_grid(sample),
         rainproof.guarantee(sample),
     )

@@ -82,27 +82,27 @@ def test_segments(named):
     rows = [(*row, region) for row, region in zip(ROWS, regions, strict=True)]
     if named:
         rows = [dict(zip([*COLUMNS, "region"], row, strict=True)) for row in rows]
-    segments = rainproof.Segments.from_table(rows, None if named else "region")
+    segments = rainproof.io.Segments.from_table(rows, None if named else "region")
     assert segments.by == ("region",)
     assert segments.counts == {"n": 1, "s": 2, None: 2}
     assert repr(segments.pooled) == repr(SAMPLE)
     with pytest.raises(InputError, match=r"^rows are of segments by region: read them with Segments.from_table$"):
         rainproof.Sample.from_table([{**row, "region": "n"} for row in DICTS])
     with pytest.raises(InputError, match=r"^rows have no columns of segments: read them with Sample.from_table$"):
-        rainproof.Segments.from_table(DICTS)
+        rainproof.io.Segments.from_table(DICTS)
 
 
 def test_by_says_the_order_and_must_say_all():
     rows = [{**row, "a": 1, "b": np.int64(2)} for row in DICTS]
-    assert list(rainproof.Segments.from_table(rows, ["b", "a"])) == [(2, 1)]
+    assert list(rainproof.io.Segments.from_table(rows, ["b", "a"])) == [(2, 1)]
     message = "by must name the columns of the segments; they are ['a', 'b'], and by is ['a']"
     with pytest.raises(InputError, match=re.escape(message)):
-        rainproof.Segments.from_table(rows, "a")
+        rainproof.io.Segments.from_table(rows, "a")
 
 
 def test_pandas_missing_values_are_no_segment():
     rows = [{**row, "r": region} for row, region in zip(DICTS, [1, pd.NA, 1, pd.NaT, None], strict=True)]
-    assert rainproof.Segments.from_table(rows).counts == {1: 2, None: 3}
+    assert rainproof.io.Segments.from_table(rows).counts == {1: 2, None: 3}
 
 
 def test_cells_without_weight_are_left_out():
@@ -115,7 +115,7 @@ def test_bad_rows_are_counted_over_segments(role, kind):
     bad = (8, violation_code(role, kind), 0, 3, 0.0, 0.0, 0.0)
     name = {"prob": "y_prob", "label": "y_true", "weight": "sample_weight", "old": "p_old"}[role]
     with pytest.raises(InputError, match=rf"^{name} must .*; 6 values do( not)?$") as caught:
-        rainproof.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
+        rainproof.io.Segments.from_table([(*row, "n") for row in (*ROWS, bad, bad)], "region")
     assert caught.value.count == 6
 
 
@@ -162,11 +162,11 @@ WRONG = {
         squares=0.9
     ),
     "the table has columns but no rows": [],
-    "rows must be the result of rainproof.sql's statement; they are of type NoneType": None,
-    "rows must be the result of rainproof.sql's statement; they are of type int": 3,
-    "rows must have the columns of rainproof.sql's statement; they lack rainproof_grid, rainproof_cell, "
+    "rows must be the result of rainproof.io.sql's statement; they are of type NoneType": None,
+    "rows must be the result of rainproof.io.sql's statement; they are of type int": 3,
+    "rows must have the columns of rainproof.io.sql's statement; they lack rainproof_grid, rainproof_cell, "
     "rainproof_outcome, rainproof_count, rainproof_weight, rainproof_rise, rainproof_squares": [{"p": 0.1}],
-    "rows must have the 7 columns of rainproof.sql's statement in its order, those of by last; they have 2": [
+    "rows must have the 7 columns of rainproof.io.sql's statement in its order, those of by last; they have 2": [
         (1, 2)
     ],
 }  # fmt: skip

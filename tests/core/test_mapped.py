@@ -20,12 +20,12 @@ def test_rows_and_cells(weight):
     rows = sample.map(LINE)
     np.testing.assert_array_equal(rows.y_prob, LINE(P))
     expected = rainproof.Sample(Y, LINE(P), sample_weight=weight)
-    assert rainproof.brier_score(rows) == rainproof.brier_score(expected)
+    assert rainproof.measures.brier_score(rows) == rainproof.measures.brier_score(expected)
     cells = sample.compress(1 << 16).map(LINE)
     assert (cells.n, cells.grid) == (2000, 1 << 16)
     assert cells.event_rate == pytest.approx(expected.event_rate)
     assert cells.effective_n == pytest.approx(expected.effective_n)
-    found, wanted = (rainproof.soft_binned_profile(rows).value for rows in (cells, expected))
+    found, wanted = (rainproof.measures.soft_binned_profile(rows).value for rows in (cells, expected))
     assert found == pytest.approx(wanted, abs=2**-16)  # rows of a cell are pooled, so none moves by more
 
 

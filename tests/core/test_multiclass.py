@@ -35,7 +35,7 @@ def test_top_label_by_the_definition():
 def test_one_against_the_rest_by_the_definition():
     w = rng.random(N)
     classes = rainproof.Sample.from_multiclass(NAMES[Y], P, view="one-vs-rest", labels=NAMES.tolist(), sample_weight=w)
-    assert isinstance(classes, rainproof.Segments)
+    assert isinstance(classes, rainproof.io.Segments)
     assert classes.by == ("class",)
     assert list(classes) == NAMES.tolist()
     for k, name in enumerate(NAMES.tolist()):

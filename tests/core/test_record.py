@@ -76,7 +76,7 @@ def test_copies_and_pickles_keep_every_number(make):
                 rainproof.switch_guarantee(other, rng=0).harm_bound
                 == rainproof.switch_guarantee(made, rng=0).harm_bound
             )
-            assert rainproof.brier_score(other["b"]) == rainproof.brier_score(made["b"])
+            assert rainproof.measures.brier_score(other["b"]) == rainproof.measures.brier_score(made["b"])
         elif make == "by":
             assert other.by_segment().counts == made.by_segment().counts
         else:
@@ -108,17 +108,17 @@ def test_several_forecasts():
     both = Sample(Y, {"old": P, "new": Q}, sample_weight=W, groups=G, by={"s": S})
     one = rainproof.switch_guarantee(both, rng=0)
     assert one.to_dict() == rainproof.switch_guarantee(Y, P, Q, sample_weight=W, groups=G, rng=0).to_dict()
-    assert rainproof.brier_score(both["new"]) == rainproof.brier_score(Y, Q, sample_weight=W)
+    assert rainproof.measures.brier_score(both["new"]) == rainproof.measures.brier_score(Y, Q, sample_weight=W)
     again = rainproof.compare(both, measure="brier_score", n_resamples=39, rng=0)
     expected = rainproof.compare(Y, P, Q, sample_weight=W, groups=G, measure="brier_score", n_resamples=39, rng=0)
     assert again.to_dict() == expected.to_dict()
     part = both.by_segment()["b"]
     assert part.forecasts == ("old", "new")
-    assert rainproof.brier_score(part["new"]) == rainproof.brier_score(
+    assert rainproof.measures.brier_score(part["new"]) == rainproof.measures.brier_score(
         Y[S == "b"], Q[S == "b"], sample_weight=W[S == "b"]
     )
     with pytest.raises(rainproof.InputError, match="several forecasts, 'old', 'new': choose one, as sample\\['old'\\]"):
-        rainproof.brier_score(both)
+        rainproof.measures.brier_score(both)
     with pytest.raises(rainproof.InputError, match=r"must name at least one forecast, and each once.*'1', '1'"):
         Sample(Y, {1: P, "1": Q})
 
@@ -130,7 +130,7 @@ def test_rows_that_belong_together_are_not_taken_as_more():
     with pytest.raises(rainproof.InputError, match=r"compress ungrouped\(\), if rows may be taken as independent"):
         grouped.compress()
     assert grouped.ungrouped().compress().n == 2
-    for function in (rainproof.calibration_test, rainproof.null_band, rainproof.reliability_curve):
+    for function in (rainproof.calibration_test, rainproof.inference.null_band, rainproof.clinical.reliability_curve):
         with pytest.raises(rainproof.InputError, match="cannot take outcomes that are shares"):
             function(shares)
         with pytest.raises(rainproof.InputError, match="takes no groups"):
@@ -146,10 +146,15 @@ def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
     """One check at the door, for every function and every column."""
     c = {name: series.iloc[SHUFFLED] if name == moved else series for name, series in SERIES.items()}
     calls = {
-        "w": lambda: rainproof.brier_score(c["y"], c["p"], sample_weight=c["w"]),
+        "w": lambda: rainproof.measures.brier_score(c["y"], c["p"], sample_weight=c["w"]),
         "g": lambda: [
             function(c["y"], c["p"], groups=c["g"])
-            for function in (rainproof.guarantee, rainproof.assess, rainproof.discrimination, rainproof.net_benefit)
+            for function in (
+                rainproof.guarantee,
+                rainproof.assess,
+                rainproof.clinical.discrimination,
+                rainproof.net_benefit,
+            )
         ],
         "s": lambda: rainproof.assess(c["y"], c["p"], by={"s": c["s"]}),
         "q": lambda: rainproof.compare(c["y"], c["p"], c["q"]),
@@ -160,7 +165,7 @@ def test_a_misaligned_index_is_refused_wherever_rows_are_given(moved):
         for function in (
             rainproof.confidence_interval,
             rainproof.clinical_performance,
-            rainproof.loss_at_least,
+            rainproof.inference.loss_at_least,
             lambda y, p, groups: rainproof.compare(y, p, p, groups=groups),
             lambda y, p, groups: rainproof.switch_guarantee(y, p, p, groups=groups),
             lambda y, p, groups: rainproof.Recalibrator().fit(p, y, groups=groups),
@@ -173,8 +178,8 @@ def test_tables_classes_and_ids_are_aligned_too():
     c, task = SERIES, rainproof.DecisionTask.threshold(0.3)
     moved = {name: series.iloc[SHUFFLED] for name, series in c.items()}
     calls = [
-        lambda: rainproof.grade_table(c["y"], c["p"], by=moved["s"]),
-        lambda: rainproof.grade_table(c["y"], c["p"], trials=moved["y"]),
+        lambda: rainproof.clinical.grade_table(c["y"], c["p"], by=moved["s"]),
+        lambda: rainproof.clinical.grade_table(c["y"], c["p"], trials=moved["y"]),
         lambda: rainproof.RoundingPolicy(task, 8).decide(c["p"], ids=moved["g"]),
         lambda: Sample.from_multiclass(moved["y"], pd.DataFrame({0: 1 - P, 1: P}), view="top-label"),
         lambda: Sample(c["y"], moved["p"], fractional=True),
@@ -190,7 +195,7 @@ def test_shares_are_checked_as_whole_rows():
     with pytest.raises(rainproof.InputError, match="y_true and b must have the same length; they have 3 and 6"):
         Sample([0.5] * 3, {"a": [0.1, 0.2, 0.5], "b": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}, fractional=True)
     both = Sample([0.5, 1, 0], {"a": [0.1, 0.2, 0.5], "b": [0.4, 0.6, 0.3]}, fractional=True)
-    assert rainproof.brier_score(both["b"]) == rainproof.brier_score(
+    assert rainproof.measures.brier_score(both["b"]) == rainproof.measures.brier_score(
         Sample([0.5, 1, 0], [0.4, 0.6, 0.3], fractional=True)
     )
 

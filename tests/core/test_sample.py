@@ -261,7 +261,7 @@ def test_a_share_of_events_is_never_more_than_all():
     n = 300_000
     sample = rainproof.Sample(np.ones(n), 1 - 4e-4 * rng.random(n), sample_weight=rng.random(n))
     with pytest.warns(rainproof.OneClassWarning, match="every outcome is 1"):
-        rainproof.soft_binned_profile(sample)
+        rainproof.measures.soft_binned_profile(sample)
     assert sample.event_rate == 1.0
 
 

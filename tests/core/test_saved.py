@@ -18,11 +18,11 @@ from rainproof.core.files import atomic_output, write_atomic
 SAMPLE = rainproof.Sample([0, 1, 1], [0.2, 0.8, 0.6]).compress(8)
 THINGS = {
     "sample": (SAMPLE, "a.parquet"),
-    "segments": (rainproof.Segments.from_samples({1: SAMPLE, "x": SAMPLE}, "s"), "b.parquet"),
+    "segments": (rainproof.io.Segments.from_samples({1: SAMPLE, "x": SAMPLE}, "s"), "b.parquet"),
     "policy": (rainproof.RoundingPolicy(rainproof.DecisionTask.threshold(0.3), 8), "c.json"),
     "recalibrator": (rainproof.Recalibrator(["logistic"], rng=0).fit([0.2, 0.4, 0.7] * 20, [0, 1, 1] * 20), "d.json"),
     "online recalibrator": (rainproof.OnlineRecalibrator(8, rng=0), "e.json"),
-    "online forecaster": (rainproof.OnlineForecaster(rng=0), "f.json"),
+    "online forecaster": (rainproof.recalibration.OnlineForecaster(rng=0), "f.json"),
 }
 
 

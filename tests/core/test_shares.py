@@ -34,7 +34,7 @@ def test_parts_from_the_definition(rows, grouped):
     assert sample.n == (w > 0).sum()
     assert sample.groups == (len({i % 3 for i in range(len(rows)) if w[i] > 0}) if grouped else None)
     assert sample.event_rate == pytest.approx(np.average(share, weights=w))
-    assert rainproof.brier_score(sample) == pytest.approx(
+    assert rainproof.measures.brier_score(sample) == pytest.approx(
         np.average(share * (1 - p) ** 2 + (1 - share) * p**2, weights=w)
     )
 

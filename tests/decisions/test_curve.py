@@ -27,7 +27,7 @@ Y, P = [1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6]
 def test_the_loss_is_cdl(sample, swaps):
     y, p, w = sample
     curve = regret_curve(y, p, swaps=swaps, sample_weight=w)
-    assert curve.loss == rainproof.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
+    assert curve.loss == rainproof.measures.calibration_decision_loss(y, p, swaps=swaps, sample_weight=w)
     assert curve.worst.regret - 1e-15 <= curve.loss <= 2 * curve.worst.regret + 1e-15
     assert curve.worst.regret == pytest.approx(curve.regret.max(), abs=1e-15)
     assert curve(curve.worst.threshold) == pytest.approx(curve.worst.regret, abs=1e-15)
@@ -59,7 +59,7 @@ def test_the_worst_task_on_a_grid(sample, m):
     weights = np.concatenate([w * (1 - up), w * up])
     curve = regret_curve(y, p, grid=m, sample_weight=w)
     assert curve.loss == pytest.approx(
-        rainproof.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights), abs=1e-12
+        rainproof.measures.calibration_decision_loss(np.tile(y, 2), rounded, sample_weight=weights), abs=1e-12
     )
     if curve.loss > 1e-9:
         r = swap_regret(np.tile(y, 2), rounded, curve.worst_task, per="prediction", sample_weight=weights)

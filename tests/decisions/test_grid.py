@@ -55,7 +55,7 @@ def test_the_loss_falls_then_climbs_to_that_of_the_rows():
     y, p = forecasts(1, 2000)
     choice = choose_grid(y, p, max_grid=2**20)
     assert 2 < choice.grid < 1024
-    assert choice.losses[-1] == pytest.approx(rainproof.calibration_decision_loss(y, p), abs=0.01)
+    assert choice.losses[-1] == pytest.approx(rainproof.measures.calibration_decision_loss(y, p), abs=0.01)
     assert choice.losses[-1] > 10 * choice.loss
 
 

@@ -15,7 +15,7 @@ from rainproof.decisions.policies import RoundingPolicy
 THREE = rainproof.DecisionTask.from_payoffs(
     [[10, -50], [4, 0.1], [-20, 1 / 3]], actions=["go", "Þór's umbrella", "stay"]
 )
-MAP = rainproof.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+MAP = rainproof.recalibration.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
 POLICIES = [
     RoundingPolicy(rainproof.DecisionTask.from_costs(false_positive=35, false_negative=65), 32, seed=7),
     RoundingPolicy(THREE, 2**20, rounding="hard"),

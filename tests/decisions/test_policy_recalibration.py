@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 
 import rainproof
 
-MAP = rainproof.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
+MAP = rainproof.recalibration.PiecewiseMap.from_ends(np.array([0, 0.3, 1]), np.array([0.1, 0.7]), np.array([0.6, 0.5]))
 
 
 @pytest.mark.parametrize("rounding", ["soft", "hard"])
@@ -35,7 +35,7 @@ def test_a_recalibration_comes_first(rounding):
 
 def test_the_grid_is_chosen_for_recalibrated_predictions():
     rng = np.random.default_rng(0)
-    p, half = rng.random(3000), rainproof.PiecewiseMap.steps(np.zeros(0), np.array([0.5]))
+    p, half = rng.random(3000), rainproof.recalibration.PiecewiseMap.steps(np.zeros(0), np.array([0.5]))
     y = rng.random(3000) < 0.5
     task = rainproof.DecisionTask.threshold(0.3)
     expected = rainproof.choose_grid(y, half(p)).grid

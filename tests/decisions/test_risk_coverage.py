@@ -14,7 +14,7 @@ import rainproof
 @settings(max_examples=60)
 def test_risk_and_coverage_from_the_definition(sample):
     y, p, w = (None if part is None else np.asarray(part, float) for part in sample)
-    curve = rainproof.risk_coverage(y, p, sample_weight=w)
+    curve = rainproof.decisions.risk_coverage(y, p, sample_weight=w)
     weight = np.ones(len(p)) if w is None else w
     p, y, weight = (part[weight > 0] for part in (p, y, weight))
     thresholds = sorted(set(p.tolist()), reverse=True)
@@ -30,16 +30,16 @@ def test_risk_and_coverage_from_the_definition(sample):
 def test_confidence_that_orders_the_answers_has_a_smaller_area():
     y = np.array([1, 1, 1, 0, 0])
     good, bad = (
-        rainproof.risk_coverage(y, [0.9, 0.8, 0.7, 0.6, 0.5]),
-        rainproof.risk_coverage(y, [0.5, 0.6, 0.7, 0.8, 0.9]),
+        rainproof.decisions.risk_coverage(y, [0.9, 0.8, 0.7, 0.6, 0.5]),
+        rainproof.decisions.risk_coverage(y, [0.5, 0.6, 0.7, 0.8, 0.9]),
     )
-    same = rainproof.risk_coverage(y, [0.6] * 5)
+    same = rainproof.decisions.risk_coverage(y, [0.6] * 5)
     assert good.area == pytest.approx((0 + 0 + 0 + 1 / 4 + 2 / 5) / 5)
     assert same.area == pytest.approx(0.4)
     assert good.area < same.area < bad.area
     assert repr(same) == "RiskCoverage(area=0.4, n=5)"
     assert good.to_dict()["result"] == "risk_coverage"
-    assert rainproof.risk_coverage(["r", "w"], [0.9, 0.1], pos_label="r").area == 0.25
+    assert rainproof.decisions.risk_coverage(["r", "w"], [0.9, 0.1], pos_label="r").area == 0.25
 
 
 def test_abstaining_is_a_task():

@@ -93,7 +93,7 @@ def test_no_bounded_task_loses_more_than_cdl():
         n = int(rng.integers(2, 60))
         p = np.round(rng.random(n), int(rng.integers(1, 3)))
         sample = rainproof.Sample(rng.random(n) < rng.random() * p ** rng.uniform(0.2, 4) + 0.1, p)
-        loss = rainproof.calibration_decision_loss(sample)
+        loss = rainproof.measures.calibration_decision_loss(sample)
         for _ in range(500):
             payoffs = rng.random((int(rng.integers(2, 6)), 2)) * rng.choice([1, 100]) + rng.normal(0, 9, 2)
             value = swap_regret(sample, task=DecisionTask.from_payoffs(payoffs), per="prediction").value

@@ -137,7 +137,7 @@ def test_what_an_outcome_brings_anyway_is_not_at_stake():
 
 def test_quadratic():
     task = DecisionTask.quadratic()
-    assert isinstance(task, rainproof.QuadraticTask)
+    assert isinstance(task, rainproof.decisions.QuadraticTask)
     assert isinstance(task, DecisionTask)
     assert (task.actions, task.thresholds, task.scale) == ((), (), 1.0)
     assert hash(task) == hash(DecisionTask.quadratic())
@@ -156,7 +156,7 @@ def test_quadratic():
 
 @given(tasks(max_actions=5))
 def test_a_task_survives_json_to_the_last_bit(task):
-    assert isinstance(task, rainproof.FiniteTask)
+    assert isinstance(task, rainproof.decisions.FiniteTask)
     assert isinstance(task, DecisionTask)
     for again in (DecisionTask.from_dict(json.loads(json.dumps(task.to_dict()))), pickle.loads(pickle.dumps(task))):
         assert again == task
@@ -392,7 +392,7 @@ def test_thresholds_may_be_off_by_rounding_alone():
     """At 1/2 + d the second action is better by d, of 1/2 at stake: up to a share of 1e-9 that is rounding."""
     parts = {"actions": ("wait", "act"), "payoffs": ((1.0, 0.5), (0.5, 1.0)), "order": (0, 1)}
     for off in (4e-10, -4e-10):
-        assert rainproof.FiniteTask(**parts, thresholds=(0.5 + off,)).thresholds == (0.5 + off,)
+        assert rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,)).thresholds == (0.5 + off,)
     for off in (6e-10, -6e-10):
         with pytest.raises(rainproof.InputError, match=r"thresholds must be where the payoffs cross; at 0\.5 action"):
-            rainproof.FiniteTask(**parts, thresholds=(0.5 + off,))
+            rainproof.decisions.FiniteTask(**parts, thresholds=(0.5 + off,))

@@ -69,7 +69,7 @@ def duckdb_table(table, request):
     connection = duckdb.connect()
     connection.register("given", table)
     connection.execute("CREATE TABLE predictions AS SELECT * FROM given")
-    return rainproof.Table(connection, "predictions")
+    return rainproof.io.Table(connection, "predictions")
 
 
 def dask(table, request):
@@ -96,7 +96,7 @@ def postgresql(table, request):
     with connection.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as copy:
         for row in table.to_pylist():
             copy.write_row(tuple(row.values()))
-    return rainproof.Table(request.getfixturevalue("postgresql"), name)
+    return rainproof.io.Table(request.getfixturevalue("postgresql"), name)
 
 
 def sqlite(table, request):

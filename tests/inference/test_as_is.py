@@ -191,7 +191,7 @@ def forecasts(seed=0, n=2000, bend=1.0):
 def test_the_result_is_the_bound_of_these_rows(rows, method, confidence_level):
     y, p, w = rows
     g = guarantee(y, p, sample_weight=w, response="as_is", method=method, confidence_level=confidence_level)
-    loss = rainproof.calibration_decision_loss(y, p, sample_weight=w, swaps="monotone")
+    loss = rainproof.measures.calibration_decision_loss(y, p, sample_weight=w, swaps="monotone")
     simple = min(1, loss + math.sqrt(2 * math.log(1 / (1 - confidence_level)) / g.effective_n))
     assert g.plug_in == pytest.approx(loss, abs=1e-12)
     assert g.hoeffding == pytest.approx(simple, abs=1e-12)
@@ -270,7 +270,12 @@ def test_it_is_sharp_and_blind_to_what_is_not_rising():
     pairs = (cell + 0.1 * high) / 64
     y = rng.random(10_000) < np.where(high, pairs - 0.2, pairs + 0.2)
     # All swaps: at 1/2 the rows within 0.2 of it on the wrong side lose 0.02 above and below, so CDL is at least 0.08.
-    assert guarantee(y, pairs, response="as_is").bound < 0.06 < 0.08 < rainproof.calibration_decision_loss(y, pairs)
+    assert (
+        guarantee(y, pairs, response="as_is").bound
+        < 0.06
+        < 0.08
+        < rainproof.measures.calibration_decision_loss(y, pairs)
+    )
 
 
 def test_what_it_says():

@@ -14,7 +14,7 @@ P = np.random.default_rng(0).random(800)
 
 def test_the_rates_have_the_spread_of_soft_bins():
     """Var of the rate in bin j is sum w^2 p (1 - p) / (sum w)^2, with hat weights w."""
-    band = rainproof.null_band(np.zeros(800), P, bins=8, n_resamples=400, rng=0, confidence_level=0.9)
+    band = rainproof.inference.null_band(np.zeros(800), P, bins=8, n_resamples=400, rng=0, confidence_level=0.9)
     w = np.maximum(0, 1 - np.abs(8 * P[:, None] - np.arange(9)))
     mean = (w * P[:, None]).sum(axis=0) / w.sum(axis=0)
     spread = np.sqrt((w**2 * (P * (1 - P))[:, None]).sum(axis=0)) / w.sum(axis=0)
@@ -25,7 +25,9 @@ def test_the_rates_have_the_spread_of_soft_bins():
 
 @pytest.mark.parametrize("options", [{"grid": 16}, {"swaps": "monotone"}, {"grid": 8, "swaps": "constant"}])
 def test_calibrated_forecasters_stay_within(options):
-    band = rainproof.null_band(np.zeros(800), P, n_resamples=199, rng=1, thresholds=[0.25, 0.5, 0.75], **options)
+    band = rainproof.inference.null_band(
+        np.zeros(800), P, n_resamples=199, rng=1, thresholds=[0.25, 0.5, 0.75], **options
+    )
     rng, inside, below = np.random.default_rng(2), 0.0, 0
     for _ in range(100):
         curve = rainproof.regret_curve((rng.random(800) < P).astype(int), P, **options)
@@ -40,7 +42,9 @@ def test_calibrated_forecasters_stay_within(options):
 def test_the_gain_of_calibrated_forecasters_stays_within(prob):
     """Straight from the definition: cost of no forecast less cost of acting from the threshold on."""
     at = np.array([0.02, 0.3, 0.5, 0.9])
-    band = rainproof.null_band(np.zeros(len(prob)), prob, n_resamples=400, rng=1, thresholds=at, confidence_level=0.9)
+    band = rainproof.inference.null_band(
+        np.zeros(len(prob)), prob, n_resamples=400, rng=1, thresholds=at, confidence_level=0.9
+    )
     rng, inside = np.random.default_rng(2), np.zeros(len(at))
     for _ in range(300):
         y = (rng.random(len(prob)) < prob)[:, None]
@@ -53,7 +57,7 @@ def test_the_gain_of_calibrated_forecasters_stays_within(prob):
 
 def test_the_result_says_it_all():
     p = np.array([0.1, 0.1, 0.9])
-    band = rainproof.null_band([0, 0, 1], p, bins=8, n_resamples=19, rng=3)
+    band = rainproof.inference.null_band([0, 0, 1], p, bins=8, n_resamples=19, rng=3)
     assert np.isnan(band.rate_low[4])
     assert len(band.thresholds) == 101
     said = json.loads(json.dumps(band.to_dict()))
@@ -68,4 +72,4 @@ def test_the_result_says_it_all():
 @pytest.mark.parametrize("thresholds", [[], [0.5, 1.5], [np.nan]])
 def test_thresholds_that_cannot_be(thresholds):
     with pytest.raises(rainproof.InputError, match=r"thresholds must be numbers in \[0, 1\], at least one"):
-        rainproof.null_band([0, 1], [0.4, 0.6], thresholds=thresholds)
+        rainproof.inference.null_band([0, 1], [0.4, 0.6], thresholds=thresholds)

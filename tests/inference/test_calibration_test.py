@@ -255,7 +255,7 @@ def test_functions_of_one_name_are_told_apart():
     sample = rainproof.Sample((rng.random(300) < p**2).astype(int), p)
 
     def combined(sample):  # as the statistic of rainproof is called
-        return rainproof.brier_score(sample)
+        return rainproof.measures.brier_score(sample)
 
     bias, nothing = (lambda s: abs(s.event_rate - s.y_prob.mean())), (lambda _: 0.0)
     found = rainproof.calibration_test(sample, statistic=bias, measure=nothing, n_resamples=99, rng=0)
@@ -264,7 +264,9 @@ def test_functions_of_one_name_are_told_apart():
     assert rainproof.calibration_test(sample.compress(2**12), statistic=combined, n_resamples=99, rng=0).p_value == (
         brier.p_value
     )
-    one = rainproof.calibration_test(sample, statistic=["brier_score", rainproof.brier_score], n_resamples=99, rng=0)
+    one = rainproof.calibration_test(
+        sample, statistic=["brier_score", rainproof.measures.brier_score], n_resamples=99, rng=0
+    )
     assert list(one) == ["brier_score"]
     with pytest.raises(rainproof.InputError, match="statistic must have a different name for each"):
         rainproof.calibration_test(sample, statistic=[bias, nothing])

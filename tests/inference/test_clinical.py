@@ -36,7 +36,7 @@ class TestPublishedSoftware:
             assert getattr(found, name).value == pytest.approx(case["r"][name], abs=1e-6)
 
     def test_the_interval_of_the_auroc_is_delongs_on_the_logit_scale(self, case):
-        found, area = rainproof.discrimination(case["y"], case["p"]), case["r"]["auroc_proc"]
+        found, area = rainproof.clinical.discrimination(case["y"], case["p"]), case["r"]["auroc_proc"]
         half = Z * case["r"]["auroc_variance"] ** 0.5 / (area * (1 - area))
         middle = np.log(area / (1 - area))
         ends = [1 / (1 + np.exp(half - middle)), 1 / (1 + np.exp(-half - middle))]
@@ -52,20 +52,22 @@ def test_the_auroc_is_the_share_of_pairs_in_order():
         for wj, pj in zip(w[y == 0], p[y == 0], strict=True)
     ]
     weight, order = np.array(pairs).T
-    assert rainproof.discrimination(y, p, sample_weight=w).value == pytest.approx(weight @ order / weight.sum())
+    assert rainproof.clinical.discrimination(y, p, sample_weight=w).value == pytest.approx(
+        weight @ order / weight.sum()
+    )
 
 
 @pytest.mark.parametrize(("y", "low", "high"), [([0, 0, 1, 1], 0.025**0.5, 1.0), ([1, 1, 0, 0], 0.0, 1 - 0.025**0.5)])
 def test_perfect_order_has_the_exact_interval_of_independent_pairs(y, low, high):
-    found = rainproof.discrimination(y, [0.1, 0.2, 0.8, 0.9])
+    found = rainproof.clinical.discrimination(y, [0.1, 0.2, 0.8, 0.9])
     assert (found.low, found.high) == pytest.approx((low, high))
-    grouped = rainproof.discrimination(y, [0.1, 0.2, 0.8, 0.9], groups=[1, 2, 1, 2])
+    grouped = rainproof.clinical.discrimination(y, [0.1, 0.2, 0.8, 0.9], groups=[1, 2, 1, 2])
     assert min(1 - grouped.low, grouped.high) == pytest.approx(0.975)  # two groups make one pair
 
 
 def test_the_auroc_needs_both_outcomes():
     with pytest.raises(rainproof.InputError, match="y_true must have both outcomes; all rows with weight have 1"):
-        rainproof.discrimination([1, 1], [0.2, 0.3])
+        rainproof.clinical.discrimination([1, 1], [0.2, 0.3])
 
 
 def test_rows_alone_in_their_groups_are_rows():
@@ -243,11 +245,11 @@ def test_a_compressed_sample_is_taken_but_not_with_groups():
     p = rng.random(500)
     y = rng.random(500) < p
     sample = rainproof.Sample(y, p)
-    found, exact = rainproof.discrimination(sample.compress(1024)), rainproof.discrimination(sample)
+    found, exact = rainproof.clinical.discrimination(sample.compress(1024)), rainproof.clinical.discrimination(sample)
     assert found.value == pytest.approx(exact.value, abs=2e-3)
     assert found.high - found.low == pytest.approx(exact.high - exact.low, rel=0.02)
     with pytest.raises(rainproof.InputError, match="groups need rows"):
-        rainproof.discrimination(sample.compress(64), groups=np.arange(500))
+        rainproof.clinical.discrimination(sample.compress(64), groups=np.arange(500))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_intervals_cover_the_population():
         entries = Influence.of(rainproof.Sample(y, p))
         benefit = rainproof.net_benefit(y, p, [0.4])
         ends = {
-            "auroc": rainproof.discrimination(y, p),
+            "auroc": rainproof.clinical.discrimination(y, p),
             "observed_expected": observed_expected(entries, 0.95),
             **dict(zip(("brier_score", "brier_skill"), brier(entries, 0.95), strict=True)),
         }

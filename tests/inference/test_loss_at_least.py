@@ -41,7 +41,7 @@ def test_calibrated_rows_prove_nothing(n):
     rng = np.random.default_rng(n)
     for _ in range(20):
         p = rng.choice([0.1, 0.5, 0.9], n)
-        found = rainproof.loss_at_least(rng.random(n) < p, p, rng=rng)
+        found = rainproof.inference.loss_at_least(rng.random(n) < p, p, rng=rng)
         assert (found.bound, found.task, found.changes) == (0.0, None, ())
         assert "do not prove" in str(found)
 
@@ -58,13 +58,13 @@ POPULATIONS = {
 def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
     """CDL of the population is the most that any decision loses, so it must not lie below the bound."""
     values, rates = POPULATIONS[name]
-    truth = rainproof.calibration_decision_loss(
+    truth = rainproof.measures.calibration_decision_loss(
         np.tile([0, 1], len(values)), np.repeat(values, 2), sample_weight=np.stack([1 - rates, rates], 1).ravel()
     )
     rng, wrong = np.random.default_rng(5), 0
     for _ in range(60):
         p = rng.choice(len(values), 800)
-        found = rainproof.loss_at_least(rng.random(800) < rates[p], values[p], confidence_level=0.5, rng=rng)
+        found = rainproof.inference.loss_at_least(rng.random(800) < rates[p], values[p], confidence_level=0.5, rng=rng)
         wrong += found.bound > truth
     assert wrong <= 30
 
@@ -72,7 +72,7 @@ def test_it_rarely_exceeds_the_largest_loss_of_the_population(name):
 def test_what_it_names_loses_that_much():
     """On many fresh rows the named change of actions gains at least the bound for the named task."""
     y, p = overconfident(6000)
-    found = rainproof.loss_at_least(y, p, rng=0)
+    found = rainproof.inference.loss_at_least(y, p, rng=0)
     assert found.bound > 0.04
     fresh_y, fresh_p = overconfident(200_000, seed=1)
     action = found.task.best_response(fresh_p)
@@ -88,33 +88,38 @@ def test_what_it_names_loses_that_much():
 def test_a_compressed_sample_gives_the_same_answer():
     y, p = overconfident(3000)
     rows, cells = (
-        rainproof.loss_at_least(sample, rng=4) for sample in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress())
+        rainproof.inference.loss_at_least(sample, rng=4)
+        for sample in (rainproof.Sample(y, p), rainproof.Sample(y, p).compress())
     )
     assert rows == cells
-    scaled = rainproof.loss_at_least(y, p, sample_weight=np.full(3000, 0.5), rng=4)
+    scaled = rainproof.inference.loss_at_least(y, p, sample_weight=np.full(3000, 0.5), rng=4)
     assert scaled.bound == pytest.approx(rows.bound, abs=1e-9)
 
 
 def test_groups_and_weights_cost():
     y, p = overconfident(4000)
-    plain = rainproof.loss_at_least(y, p, rng=0).bound
-    groups = rainproof.loss_at_least(np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(np.arange(4000), 3), rng=0)
+    plain = rainproof.inference.loss_at_least(y, p, rng=0).bound
+    groups = rainproof.inference.loss_at_least(
+        np.repeat(y, 3), np.repeat(p, 3), groups=np.repeat(np.arange(4000), 3), rng=0
+    )
     assert groups.groups == 4000
     assert 0 < groups.bound < 1.5 * plain
-    assert rainproof.loss_at_least(y, p, max_weight=50, rng=0).bound < plain
-    assert rainproof.loss_at_least(y, p, groups=np.arange(4000) // 400, rng=0).bound == 0  # ten groups prove nothing
+    assert rainproof.inference.loss_at_least(y, p, max_weight=50, rng=0).bound < plain
+    assert (
+        rainproof.inference.loss_at_least(y, p, groups=np.arange(4000) // 400, rng=0).bound == 0
+    )  # ten groups prove nothing
 
 
 def test_the_result_is_small_and_ready_for_json():
     y, p = overconfident(2000)
-    found = rainproof.loss_at_least(y, p, rng=7)
+    found = rainproof.inference.loss_at_least(y, p, rng=7)
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert (told["seed"], told["n"], told["groups"], told["bound"]) == (7, 2000, None, found.bound)
     assert told["changes"][0]["action"] in found.task.actions
     assert repr(found).startswith("LossAtLeast(bound=0.0")
     assert "there is a decision that acts on these predictions as they are and loses at least" in str(found)
-    assert rainproof.loss_at_least(y, p, rng=7) == found
-    assert rainproof.loss_at_least(y, p, rng=8) != found
+    assert rainproof.inference.loss_at_least(y, p, rng=7) == found
+    assert rainproof.inference.loss_at_least(y, p, rng=8) != found
 
 
 @pytest.mark.parametrize(
@@ -129,13 +134,13 @@ def test_the_result_is_small_and_ready_for_json():
 )
 def test_bad_calls_are_told_what_is_wrong(options, message):
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.loss_at_least([0, 1], [0.5, 0.5], **options)
+        rainproof.inference.loss_at_least([0, 1], [0.5, 0.5], **options)
 
 
 def test_unequal_weights_and_groups_need_rows():
     sample = rainproof.Sample([0, 1], [0.5, 0.5], sample_weight=[1, 2]).compress()
     with pytest.raises(rainproof.InputError, match="unequal weights and groups need rows"):
-        rainproof.loss_at_least(sample)
+        rainproof.inference.loss_at_least(sample)
 
 
 def test_a_bound_is_found_by_forty_halvings():

@@ -39,46 +39,46 @@ def test_families_start_at_calibration_and_go_their_way(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_power_at_the_answer_is_the_power_asked_for(family):
     p = predictions(300)
-    found = rainproof.minimum_detectable(np.zeros(300), p, alternative=family, power=0.7, **CUTOFF)
+    found = rainproof.inference.minimum_detectable(np.zeros(300), p, alternative=family, power=0.7, **CUTOFF)
     slope, shift = (found.parameter, 0.0) if family.endswith("confident") else (1.0, found.parameter)
     q = p**slope / (p**slope + (1 - p) ** slope * np.exp(-shift))
     rng, rejected = np.random.default_rng(1), 0
     for _ in range(300):
-        rejected += rainproof.cutoff_calibration_error(rng.random(300) < q, p) > found.critical_value
+        rejected += rainproof.measures.cutoff_calibration_error(rng.random(300) < q, p) > found.critical_value
     assert rejected / 300 == pytest.approx(0.7, abs=0.13)
     assert found.mean_shift == pytest.approx(np.abs(q - p).mean(), abs=1e-9)
     weight = np.concatenate([1 - q, q])
-    truth = rainproof.cutoff_calibration_error(np.repeat([0, 1], 300), np.tile(p, 2), sample_weight=weight)
+    truth = rainproof.measures.cutoff_calibration_error(np.repeat([0, 1], 300), np.tile(p, 2), sample_weight=weight)
     assert found.value == pytest.approx(truth)
 
 
 def test_more_rows_show_less_and_more_power_asks_for_more():
-    few = rainproof.minimum_detectable(np.zeros(200), predictions(200), **CUTOFF)
-    many = rainproof.minimum_detectable(np.zeros(3200), predictions(3200), **CUTOFF)
+    few = rainproof.inference.minimum_detectable(np.zeros(200), predictions(200), **CUTOFF)
+    many = rainproof.inference.minimum_detectable(np.zeros(3200), predictions(3200), **CUTOFF)
     assert few.value > 2.5 * many.value
-    sure = rainproof.minimum_detectable(np.zeros(200), predictions(200), power=0.95, **CUTOFF)
-    strict = rainproof.minimum_detectable(np.zeros(200), predictions(200), alpha=0.02, **CUTOFF)
+    sure = rainproof.inference.minimum_detectable(np.zeros(200), predictions(200), power=0.95, **CUTOFF)
+    strict = rainproof.inference.minimum_detectable(np.zeros(200), predictions(200), alpha=0.02, **CUTOFF)
     assert sure.value > few.value
     assert strict.value > few.value
 
 
 def test_the_outcomes_are_not_looked_at():
     p = predictions(100)
-    one, two = (rainproof.minimum_detectable(np.full(100, y), p, **CUTOFF) for y in (0, 1))
+    one, two = (rainproof.inference.minimum_detectable(np.full(100, y), p, **CUTOFF) for y in (0, 1))
     assert one.to_dict() == two.to_dict()
 
 
 def test_compressed_samples_say_the_same():
     p = predictions(2000).round(2)
     sample = rainproof.Sample(np.zeros(2000), p)
-    one, two = (rainproof.minimum_detectable(s, **CUTOFF) for s in (sample, sample.compress(4096)))
+    one, two = (rainproof.inference.minimum_detectable(s, **CUTOFF) for s in (sample, sample.compress(4096)))
     assert one.value == pytest.approx(two.value, rel=0.15)
 
 
 def test_the_statistic_decides_and_the_measure_tells():
     p = predictions(300)
     found = {
-        name: rainproof.minimum_detectable(
+        name: rainproof.inference.minimum_detectable(
             np.zeros(300), p, statistic=name, measure="brier_score", n_resamples=99, rng=0
         )
         for name in ("combined", "soft_binned_cdl")
@@ -91,18 +91,20 @@ def test_the_statistic_decides_and_the_measure_tells():
 
 
 def test_too_few_rows_show_nothing():
-    found = rainproof.minimum_detectable([0, 1], [0.4, 0.6], **CUTOFF)
+    found = rainproof.inference.minimum_detectable([0, 1], [0.4, 0.6], **CUTOFF)
     assert math.isinf(found.value)
     assert found.to_dict()["value"] is None
     assert str(found) == "2 rows are too few to detect that predictions are overconfident, however strongly."
-    alone = rainproof.minimum_detectable([1], [0.4], **CUTOFF)
+    alone = rainproof.inference.minimum_detectable([1], [0.4], **CUTOFF)
     assert str(alone).startswith("1 row is too few to detect that ")
 
 
 def test_the_result_says_it_all():
     done = []
     p = predictions(200)
-    found = rainproof.minimum_detectable(np.zeros(200), p, **CUTOFF, progress=lambda k, n: done.append((k, n)))
+    found = rainproof.inference.minimum_detectable(
+        np.zeros(200), p, **CUTOFF, progress=lambda k, n: done.append((k, n))
+    )
     assert done[-1] == (99 * 14, 99 * 14)
     assert all(a <= b for (a, _), (b, _) in itertools.pairwise(done))
     said = json.loads(json.dumps(found.to_dict()))
@@ -122,7 +124,7 @@ def test_the_result_says_it_all():
 )
 def test_options_that_cannot_be(options, message):
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.minimum_detectable([0, 1], [0.4, 0.6], **options)
+        rainproof.inference.minimum_detectable([0, 1], [0.4, 0.6], **options)
 
 
 def test_the_strength_is_found_by_twelve_halvings():
@@ -130,7 +132,7 @@ def test_the_strength_is_found_by_twelve_halvings():
     p, steps, calls = np.random.default_rng(0).random(400), [], []
     options = {"alternative": "too_low", "n_resamples": 39, "progress": lambda *call: calls.append(call)}
     for seed in range(8):
-        found = rainproof.minimum_detectable(np.zeros(400), p, rng=seed, **options)
+        found = rainproof.inference.minimum_detectable(np.zeros(400), p, rng=seed, **options)
         assert calls[-1] == (14 * 39, 14 * 39)
         steps.append(found.parameter / (1 + found.parameter) / 0.999 * 2**12)
     assert steps == pytest.approx(np.rint(steps), abs=1e-6)

@@ -114,7 +114,7 @@ def test_the_committed_comparisons_cover_as_the_issue_asks():
 
 def test_the_committed_blocks_are_those_of_the_docstring():
     found = {(int(x["block"]), float(x["rho"]), float(x["change"])): x for x in read("blocks.csv")}
-    words = " ".join(rainproof.find_changes.__doc__.split())
+    words = " ".join(rainproof.inference.find_changes.__doc__.split())
     for block in blocks.BLOCKS:
         lines = [found[block, rho, change] for rho, change in blocks.CASES]
         shares = [f"{100 * int(x['alarms']) / int(x['simulations']):.0f}%" for x in lines]

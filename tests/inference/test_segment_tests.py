@@ -67,7 +67,7 @@ def test_false_alarms_are_as_rare_as_promised():
 
 
 def test_the_segment_that_is_off_is_found():
-    result = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=479)
+    result = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=479)
     assert result.found == [3]
     assert result.small == [K]
     assert result.segments == tuple(range(K + 1))
@@ -82,30 +82,30 @@ def test_the_segment_that_is_off_is_found():
 
 
 def test_options_have_their_effect():
-    one = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239)
-    again = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    one = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=239)
+    again = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=239)
     np.testing.assert_array_equal(one.p_value, again.p_value)
-    assert (rainproof.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
-    every = rainproof.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
+    assert (rainproof.inference.segment_tests(SEGMENTS, rng=2, n_resamples=239).p_value != one.p_value).any()
+    every = rainproof.inference.segment_tests(SEGMENTS, rng=1, min_rows=10, n_resamples=479)
     assert every.small == []
     assert every.found == [3, K]
     calls = []
-    by = rainproof.segment_tests(
+    by = rainproof.inference.segment_tests(
         SEGMENTS, rng=1, method="by", measure="brier_score", n_resamples=799, progress=lambda *c: calls.append(c)
     )
     assert by.measure == "brier_score"
     assert calls == [(i + 1, K + 1) for i in range(K + 1)]
     np.testing.assert_allclose(by.q_value, adjusted(by.p_value, "by"))
-    strict = rainproof.segment_tests(SEGMENTS, rng=1, fdr=0.0249, n_resamples=481)
+    strict = rainproof.inference.segment_tests(SEGMENTS, rng=1, fdr=0.0249, n_resamples=481)
     assert strict.found == [3]
 
 
 def test_too_few_draws_are_said():
     message = "with n_resamples=99 one segment alone among 12 could not be found: that takes n_resamples=239 or more"
     with pytest.warns(rainproof.RainproofWarning, match=f"^{message}$"):
-        result = rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=99)
+        result = rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=99)
     assert result.warnings == (message,)
-    assert rainproof.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
+    assert rainproof.inference.segment_tests(SEGMENTS, rng=1, n_resamples=239).warnings == ()
 
 
 def test_p_values_are_those_of_the_sequential_test():
@@ -114,14 +114,14 @@ def test_p_values_are_those_of_the_sequential_test():
     p = draw.random((40, 100))
     y = (draw.random((40, 100)) < p).astype(int)
     segments = {k: rainproof.Sample(y[k], p[k]) for k in range(40)}
-    found = rainproof.segment_tests(segments, rng=5, n_resamples=1999)
+    found = rainproof.inference.segment_tests(segments, rng=5, n_resamples=1999)
     streams = np.random.default_rng(5).spawn(2)
     expected = [sequential_p_value(as_resampler(segments[k]), 1999, streams[k // 32]) for k in range(40)]
     assert found.p_value.tolist() == expected
     assert len(set(expected)) > 20
-    default = rainproof.segment_tests({k: segments[k] for k in range(3)}, rng=5)
+    default = rainproof.inference.segment_tests({k: segments[k] for k in range(3)}, rng=5)
     assert default.n_resamples == 999
-    three = rainproof.segment_tests({k: segments[k] for k in range(3)}, fdr=0.001, rng=5)
+    three = rainproof.inference.segment_tests({k: segments[k] for k in range(3)}, fdr=0.001, rng=5)
     assert three.n_resamples == 2 * 2999  # one of three needs 2999
 
 
@@ -132,8 +132,8 @@ def test_the_mean_of_calibrated_forecasters_is_drawn_when_it_is_asked_for():
     y = (draw.random(300) < p).astype(int)
     samples = {"a": rainproof.Sample(y, p), "b": SEGMENTS[1], "few": SEGMENTS[K]}
     kept = {"a": rainproof.Sample(y.copy(), p.copy()), "b": SEGMENTS[1]}
-    found = rainproof.segment_tests(samples, rng=1)
-    again = pickle.loads(pickle.dumps(rainproof.segment_tests(samples, rng=1)))
+    found = rainproof.inference.segment_tests(samples, rng=1)
+    again = pickle.loads(pickle.dumps(rainproof.inference.segment_tests(samples, rng=1)))
     p[:], y[:] = 0.5, 0
     samples["b"] = samples["few"]
     stream = np.random.default_rng(1).spawn(2)[1]
@@ -155,7 +155,7 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
         y = (draw.random((60, 100)) < p).astype(int)
         segments = {k: rainproof.Sample(y[k], p[k]) for k in range(60)}
         options = {"measure": "cutoff_calibration_error", "n_resamples": 99, "rng": seed}
-        found = rainproof.segment_tests(segments, fdr=0.1, intervals=6, **options)
+        found = rainproof.inference.segment_tests(segments, fdr=0.1, intervals=6, **options)
         assert found.interval_level == pytest.approx(1 - 0.1 * 6 / 60)
         shown = ~np.isnan(found.low)
         assert set(np.flatnonzero(shown)) == set(np.argsort(found.p_value, kind="stable")[:6])
@@ -166,20 +166,20 @@ def test_intervals_of_the_smallest_p_values_miss_no_more_often_than_promised():
 
 def test_grids_too_coarse_for_the_mean_are_counted():
     coarse = {"a": rainproof.Sample([0, 1] * 200, [0.25, 0.75] * 200).compress(8), "b": SEGMENTS[1]}
-    result = rainproof.segment_tests(coarse, rng=1)
+    result = rainproof.inference.segment_tests(coarse, rng=1)
     assert result.by == ("segment",)
     message = "1 of null_mean come with a warning, the first: SCDL redrawn from cells is about "
     with pytest.warns(rainproof.ResolutionWarning, match=f"^{message}"):
         assert (result.null_mean > 0).all()
     assert len(result.warnings) == 1
     assert result.warnings[0].startswith(message)
-    assert rainproof.segment_tests(coarse, measure="brier_score", rng=1).warnings == ()
+    assert rainproof.inference.segment_tests(coarse, measure="brier_score", rng=1).warnings == ()
 
 
 def test_words_and_json(monkeypatch):
     day = datetime.date(2026, 5, 17)
     samples = {("a", day): SEGMENTS[3], ("b", None): SEGMENTS[1], ("c", day): SEGMENTS[K]}
-    result = rainproof.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
+    result = rainproof.inference.segment_tests(Segments.from_samples(samples, by=["x", "day"]), rng=1, n_resamples=999)
     assert repr(result) == "SegmentTests(fdr=0.05, method='bh', min_rows=100, measure='soft_binned_cdl')"
     lines = str(result).splitlines()
     assert lines[0] == (
@@ -210,4 +210,4 @@ def test_words_and_json(monkeypatch):
 )
 def test_bad_options(options, message):
     with pytest.raises(rainproof.InputError, match=message):
-        rainproof.segment_tests(SEGMENTS, **options)
+        rainproof.inference.segment_tests(SEGMENTS, **options)

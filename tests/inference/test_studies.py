@@ -33,7 +33,7 @@ def test_populations_are_what_they_say():
         assert p.mean() == pytest.approx(population.mass @ population.prob, abs=0.006)
         assert y.mean() == pytest.approx(population.mass @ population.rate, abs=0.006)
     assert populations()["rare"].sample.event_rate == pytest.approx(0.01, abs=0.001)
-    assert rainproof.expected_calibration_error(everything["calibrated"].sample) == 0
+    assert rainproof.measures.expected_calibration_error(everything["calibrated"].sample) == 0
 
 
 def test_their_losses_are_exact():

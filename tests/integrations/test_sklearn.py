@@ -92,7 +92,7 @@ class TestScorers:
     def test_options_reach_the_measure(self):
         X, y, _ = rows()
         found = skl.calibration_scorer("calibration_decision_loss", swaps="monotone")(Stated().fit(X, y), X, y)
-        assert found == -rainproof.calibration_decision_loss(y, X[:, 0], swaps="monotone")
+        assert found == -rainproof.measures.calibration_decision_loss(y, X[:, 0], swaps="monotone")
         found = skl.calibration_scorer("calibration_decision_loss", grid=16)(Stated().fit(X, y), X, y)
         assert found == -rainproof.regret_curve(y, X[:, 0], grid=16).loss
 

@@ -34,7 +34,7 @@ def refused(message, source, *columns, **options):
 
 def test_a_file_by_its_address(file, monkeypatch):
     assert repr(rainproof.scan(f"sqlite:///{file}#predictions")) == ANSWER
-    assert repr(rainproof.scan(rainproof.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
+    assert repr(rainproof.scan(rainproof.io.Table(f"SQLite:///{file}", "main.predictions"))) == ANSWER
     monkeypatch.chdir(file.parent)
     assert repr(rainproof.scan(f"sqlite:///{file.name}#predictions")) == ANSWER
 
@@ -51,11 +51,13 @@ def test_a_duckdb_file(tmp_path):
 
 def test_a_connection_stays_open(file, postgresql_connection):
     with sqlite3.connect(file) as connection:
-        assert repr(rainproof.scan(rainproof.Table(connection, "predictions"))) == ANSWER
+        assert repr(rainproof.scan(rainproof.io.Table(connection, "predictions"))) == ANSWER
         assert connection.execute("SELECT COUNT(*) FROM predictions").fetchone() == (4,)
     connection.close()
     postgresql_connection.execute("CREATE TEMPORARY TABLE here AS SELECT 0.5 AS p, true AS y")
-    assert repr(rainproof.scan(rainproof.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
+    assert (
+        repr(rainproof.scan(rainproof.io.Table(postgresql_connection, "here"))) == "Sample(n=1, events=1, grid=65536)"
+    )
     assert not postgresql_connection.closed
 
 
@@ -65,8 +67,8 @@ class Connection(sqlite3.Connection):
 
 def test_a_driver_that_nobody_knows_says_its_dialect(file):
     connection = sqlite3.connect(file, factory=Connection)
-    refused("dialect must be given: a connection of tests does not", rainproof.Table(connection, "predictions"))
-    assert repr(rainproof.scan(rainproof.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
+    refused("dialect must be given: a connection of tests does not", rainproof.io.Table(connection, "predictions"))
+    assert repr(rainproof.scan(rainproof.io.Table(connection, "predictions", dialect="sqlite"))) == ANSWER
     connection.close()
 
 
@@ -75,10 +77,10 @@ def test_arrow_drivers(file, postgresql, postgresql_connection):
     from adbc_driver_sqlite import dbapi as to_sqlite
 
     with to_sqlite.connect(str(file)) as connection:
-        assert repr(rainproof.scan(rainproof.Table(connection, "predictions"))) == ANSWER
+        assert repr(rainproof.scan(rainproof.io.Table(connection, "predictions"))) == ANSWER
     postgresql_connection.execute("CREATE TABLE for_adbc AS SELECT 0.5::float8 AS p, 1 AS y")
     with to_postgresql.connect(postgresql) as connection:
-        table = rainproof.Table(connection, "for_adbc", dialect="postgresql")
+        table = rainproof.io.Table(connection, "for_adbc", dialect="postgresql")
         assert repr(rainproof.scan(table)) == "Sample(n=1, events=1, grid=65536)"
 
 
@@ -91,7 +93,7 @@ def test_progress_is_told_once(file):
 def test_nothing_can_be_written(file, postgresql, postgresql_connection):
     from rainproof.io.databases import _open
 
-    lite, server = rainproof.Table(f"sqlite:///{file}", "t"), rainproof.Table(postgresql, "t")
+    lite, server = rainproof.io.Table(f"sqlite:///{file}", "t"), rainproof.io.Table(postgresql, "t")
     with _open(lite) as (connection, _), pytest.raises(sqlite3.OperationalError, match="readonly"):
         connection.execute("DELETE FROM predictions")
     with _open(server) as (connection, _), pytest.raises(Exception, match="read-only"):
@@ -102,9 +104,9 @@ def test_what_an_address_lacks(file, tmp_path):
     refused("the address of a database must end in # and the name of a table; it is 'sqlite:///a.db'", "sqlite:///a.db")
     refused("the address of a database must end in # and the name of a table", "sqlite:///a.db#")
     refused(f"there is no file '{tmp_path}/b.db' for the database sqlite", f"sqlite:///{tmp_path}/b.db#t")
-    refused("the address of a database must begin with postgresql://", rainproof.Table("mysql://host", "t"))
+    refused("the address of a database must begin with postgresql://", rainproof.io.Table("mysql://host", "t"))
     refused(f"cannot read t of sqlite:///{file}: no such table: t", f"sqlite:///{file}#t")
-    refused("t of sqlite", rainproof.Table(f"sqlite:///{file}", ("main", "t")))
+    refused("t of sqlite", rainproof.io.Table(f"sqlite:///{file}", ("main", "t")))
     (tmp_path / "c.db").write_text("this is no database, whatever its name says" * 50)
     refused("cannot read t of sqlite", f"sqlite:///{tmp_path}/c.db#t")
     refused("cannot read t of postgresql:///x?host=/nowhere: ", "postgresql:///x?host=/nowhere#t")
@@ -115,9 +117,9 @@ def test_what_a_table_lacks(file, postgresql, postgresql_connection):
     refused(f"{name} has no column 'q'; it has 'p', 'y', 'label', 'mixed'", f"sqlite:///{file}#predictions", "q")
     refused(f"{name} has no column 'when'", f"sqlite:///{file}#predictions", where='"when" = 1')
     postgresql_connection.execute("CREATE TABLE empty (p real, y integer, t text)")
-    refused("has columns but no rows", rainproof.Table(postgresql, "empty"))
-    refused("t must hold numbers; it holds values of another type", rainproof.Table(postgresql, "empty"), "t")
-    refused("t must hold numbers; it holds values of another type", rainproof.Table(postgresql, "empty"), "p", "t")
+    refused("has columns but no rows", rainproof.io.Table(postgresql, "empty"))
+    refused("t must hold numbers; it holds values of another type", rainproof.io.Table(postgresql, "empty"), "t")
+    refused("t must hold numbers; it holds values of another type", rainproof.io.Table(postgresql, "empty"), "p", "t")
 
 
 def test_text_among_sqlite_numbers(file):
@@ -141,7 +143,7 @@ def test_three_labels(file):
 
 
 def test_a_password_is_not_shown():
-    table = rainproof.Table("postgresql://me:secret@nowhere.invalid/db", "a.b")
+    table = rainproof.io.Table("postgresql://me:secret@nowhere.invalid/db", "a.b")
     assert repr(table) == str(table) == "a.b of postgresql://me:***@nowhere.invalid/db"
     with pytest.raises(InputError, match=r"^cannot read a.b of postgresql://me:\*\*\*@") as caught:
         rainproof.scan(table)
@@ -173,7 +175,7 @@ def test_missing_drivers_name_their_extra(monkeypatch, tmp_path):
     ],
 )
 def test_no_message_shows_a_password(address):
-    for source in (rainproof.Table(address, "t"), f"{address}#t", address):
+    for source in (rainproof.io.Table(address, "t"), f"{address}#t", address):
         assert "ter2" not in repr(source) or source in (address, f"{address}#t")
         with pytest.raises(InputError) as caught:
             rainproof.scan(source)

@@ -68,7 +68,7 @@ def test_a_dialect_and_a_database(monkeypatch):
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
     connection.executemany("INSERT INTO predictions VALUES (?, ?)", zip(P, Y, strict=True))
-    statement = rainproof.sql("predictions", "p", "y", dialect="brackets")
+    statement = rainproof.io.sql("predictions", "p", "y", dialect="brackets")
     assert "FROM `predictions`" in statement
     assert repr(rainproof.Sample.from_table(connection.execute(statement))) == "Sample(n=3, events=2, grid=65536)"
     entry = databases.Database(
@@ -79,7 +79,7 @@ def test_a_dialect_and_a_database(monkeypatch):
 
 
 def test_the_documentation_of_sql_names_every_dialect():
-    (line,) = [line for line in rainproof.sql.__doc__.splitlines() if line.strip().startswith("dialect : ")]
+    (line,) = [line for line in rainproof.io.sql.__doc__.splitlines() if line.strip().startswith("dialect : ")]
     assert line.strip() == f"dialect : {{{', '.join(map(repr, dialects.DIALECTS))}}}"
 
 

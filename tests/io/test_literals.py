@@ -18,8 +18,8 @@ P = [(k + 1) / 16 for k in range(len(TEXTS))]
 def matched(run, text, dialect):
     """How many rows a condition on the text leaves, and how many are events with the text as the label."""
     condition = "r = '" + text.replace("'", "''") + "'"
-    where = rainproof.Sample.from_table(run(rainproof.sql("texts", "p", "y", 16, where=condition, dialect=dialect)))
-    statement = rainproof.sql("texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect)
+    where = rainproof.Sample.from_table(run(rainproof.io.sql("texts", "p", "y", 16, where=condition, dialect=dialect)))
+    statement = rainproof.io.sql("texts", "p", "r", 16, pos_label=text, where=condition, dialect=dialect)
     label = rainproof.Sample.from_table(run(statement))
     assert where.y_prob.tolist() == [P[TEXTS.index(text)]]
     return where.n, label.n * label.event_rate
@@ -67,7 +67,7 @@ def test_spark_whatever_its_setting(spark, escaped):
 def test_a_backslash_means_nothing_certain_in_plain_sql():
     for options in ({"where": "r = 'a\\b'"}, {"pos_label": "a\\b"}):
         with pytest.raises(rainproof.InputError, match="text must not contain a backslash in dialect 'ansi'"):
-            rainproof.sql("texts", "p", "y", **options)
+            rainproof.io.sql("texts", "p", "y", **options)
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_a_backslash_means_nothing_certain_in_plain_sql():
     [(np.int64(2), "2"), (np.float64(0.5), "0.5"), (np.bool_(True), "TRUE"), (np.str_("a"), "'a'"), (2, "2")],
 )
 def test_numpy_labels_are_written_as_what_they_hold(label, written):
-    assert f'"y" = {written} THEN' in rainproof.sql("texts", "p", "y", pos_label=label)
+    assert f'"y" = {written} THEN' in rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
 @pytest.mark.parametrize("label", [Decimal("1.5"), datetime.date(2026, 1, 1), float("nan"), float("inf"), b"a", (1,)])
 def test_other_labels_are_refused(label):
     with pytest.raises(rainproof.InputError, match="pos_label must be text, a finite number or a bool in SQL; it is"):
-        rainproof.sql("texts", "p", "y", pos_label=label)
+        rainproof.io.sql("texts", "p", "y", pos_label=label)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_other_labels_are_refused(label):
 )
 def test_a_segment_is_not_called_as_a_sum_is(name):
     for ask in (
-        lambda: rainproof.sql("texts", "p", "y", by=name),
+        lambda: rainproof.io.sql("texts", "p", "y", by=name),
         lambda: rainproof.scan({"p": [0.5], "y": [1]}, by=name),
     ):
         with pytest.raises(

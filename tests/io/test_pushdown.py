@@ -78,10 +78,10 @@ def test_statistics_of_parquet_leave_nan_out(tmp_path, spoil, message):
     connection = duckdb.connect()
     connection.execute(f"CREATE VIEW v AS SELECT * FROM '{tmp_path}/a.parquet'")
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        rainproof.scan(rainproof.Table(connection, "v"), weight="w")
+        rainproof.scan(rainproof.io.Table(connection, "v"), weight="w")
     (name,) = spoil
     assert (
-        rainproof.scan(rainproof.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0").n
+        rainproof.scan(rainproof.io.Table(connection, "v"), weight="w", where=f"{name} <= 1 and w > 0").n
         == (P >= 0.1).sum()
     )
 
@@ -216,7 +216,7 @@ def test_conditions_mean_the_same(tmp_path):
     connection.register("t", pa.table(columns))
     for where, kept in cases.items():
         expected = [columns["p"][row] for row in kept]
-        for source in (frame, connection.table("t"), rainproof.Table(connection, "t")):
+        for source in (frame, connection.table("t"), rainproof.io.Table(connection, "t")):
             np.testing.assert_allclose(np.sort(one_sample(source, where=where).y_prob), expected, err_msg=where)
         here = rainproof.scan(pa.table(columns), where=where, grid=256)
         np.testing.assert_allclose(np.sort(here.y_prob), expected, err_msg=where)

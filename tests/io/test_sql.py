@@ -33,14 +33,14 @@ def sqlite():
 
 
 def test_names_are_nothing_but_names(sqlite):
-    statement = rainproof.sql([AWKWARD], AWKWARD, "y", 64, dialect="sqlite")
+    statement = rainproof.io.sql([AWKWARD], AWKWARD, "y", 64, dialect="sqlite")
     assert repr(rainproof.Sample.from_table(sqlite.execute(statement))) == repr(rainproof.Sample(Y, P).compress(64))
 
 
 def test_segments_and_conditions(sqlite):
     where = "r in ('it''s', 'nowhere')"
-    statement = rainproof.sql([AWKWARD], AWKWARD, "y", 64, "r", where=where, dialect="sqlite")
-    segments = rainproof.Segments.from_table(sqlite.execute(statement))
+    statement = rainproof.io.sql([AWKWARD], AWKWARD, "y", 64, "r", where=where, dialect="sqlite")
+    segments = rainproof.io.Segments.from_table(sqlite.execute(statement))
     assert segments.counts == {"it's": int((P < 0.5).sum())}
     assert repr(segments.pooled) == repr(rainproof.Sample(Y[P < 0.5], P[P < 0.5]).compress(64))
 
@@ -55,12 +55,12 @@ def test_the_plain_dialect_runs_on_the_strict_and_the_lenient(postgresql_connect
             "INSERT INTO plain VALUES (%s, %s, 1)".replace("%s", "?" if double == "double" else "%s"),
             [(p, y) for p, y, _ in rows()],
         )
-        ansi = rainproof.sql("plain", "p", "y", 64, weight="w")
+        ansi = rainproof.io.sql("plain", "p", "y", 64, weight="w")
         assert repr(rainproof.Sample.from_table(connection.execute(ansi))) == repr(rainproof.Sample(Y, P).compress(64))
         connection.execute("INSERT INTO plain VALUES (CAST('NaN' AS double precision), 1, 1), (0.5, 2, 1), (2, 1, 1)")
         with pytest.raises(InputError, match=r"^y_prob must not contain NaN; 1 value does$"):
             rainproof.Sample.from_table(connection.execute(ansi))
-        kept = connection.execute(rainproof.sql("plain", "p", "y", 64, where="p <= 1 and y in (0, 1)"))
+        kept = connection.execute(rainproof.io.sql("plain", "p", "y", 64, where="p <= 1 and y in (0, 1)"))
         assert rainproof.Sample.from_table(kept).n == N
         connection.execute("DROP TABLE plain")
 
@@ -68,16 +68,16 @@ def test_the_plain_dialect_runs_on_the_strict_and_the_lenient(postgresql_connect
 def test_the_dialect_of_spark(spark):
     frame = spark.createDataFrame([(*row, True) for row in rows()], ["p", "y", "r", "a `strange` b"])
     frame.createOrReplaceTempView("rainproof_predictions")
-    statement = rainproof.sql(
+    statement = rainproof.io.sql(
         "rainproof_predictions", "p", "y", 64, ["r", "a `strange` b"], where="p >= 0.25", dialect="spark"
     )
-    segments = rainproof.Segments.from_table(spark.sql(statement).collect())
+    segments = rainproof.io.Segments.from_table(spark.sql(statement).collect())
     assert segments.counts == {(r, True): sum(p >= 0.25 and r == s for p, _, s in rows()) for r in ("it's", "other")}
     assert repr(segments.pooled) == repr(rainproof.Sample(Y[P >= 0.25], P[P >= 0.25]).compress(64))
 
 
 def test_the_first_words():
-    statement = rainproof.sql("schema.table", "p", "y", where="not (a = true or b is null)", pos_label=False)
+    statement = rainproof.io.sql("schema.table", "p", "y", where="not (a = true or b is null)", pos_label=False)
     assert 'FROM "schema"."table"\n  WHERE (("a" <> TRUE) AND ("b" IS NOT NULL))' in statement
     assert 'CASE WHEN "y" = FALSE THEN 1 WHEN "y" IS NOT NULL THEN 0 END AS rainproof_y' in statement
     assert "65536 AS rainproof_grid" in statement
@@ -112,4 +112,4 @@ def test_the_first_words():
 )
 def test_what_is_refused(arguments, options, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        rainproof.sql(*arguments, **options)
+        rainproof.io.sql(*arguments, **options)

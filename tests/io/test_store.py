@@ -172,7 +172,9 @@ def test_segments_come_back_to_the_last_bit(tmp_path):
     label = np.array(["n\u00f6rd", None, 3, 2.5, True, "3x"], object)[np.arange(504) % 6]
     rows = {"p": P, "y": Y, "w": W, "a": np.arange(504) % 2, "b": np.repeat(["x", "y"], 252)}
     for segments in (
-        rainproof.Segments.from_samples({k: rainproof.Sample(Y[label == k], P[label == k]) for k in set(label)}, "s"),
+        rainproof.io.Segments.from_samples(
+            {k: rainproof.Sample(Y[label == k], P[label == k]) for k in set(label)}, "s"
+        ),
         rainproof.scan(rows, weight="w", by=["a", "b"], grid=64),
     ):
         path = tmp_path / "segments.parquet"
@@ -189,14 +191,14 @@ def test_segments_come_back_to_the_last_bit(tmp_path):
 
 def test_segments_that_cannot_be_stored(tmp_path):
     sample = rainproof.Sample(Y, P)
-    dates = rainproof.Segments.from_samples({np.datetime64("2026-01-01"): sample}, "day")
+    dates = rainproof.io.Segments.from_samples({np.datetime64("2026-01-01"): sample}, "day")
     with pytest.raises(rainproof.InputError, match="text, finite numbers, bools or None to be stored; one is"):
         dates.save(tmp_path / "a.parquet")
-    grids = rainproof.Segments.from_samples({1: sample.compress(8), 2: sample.compress(16)}, "s")
+    grids = rainproof.io.Segments.from_samples({1: sample.compress(8), 2: sample.compress(16)}, "s")
     with pytest.raises(rainproof.InputError, match="segments must be on one grid to be saved"):
         grids.save(tmp_path / "a.parquet")
     assert list(tmp_path.iterdir()) == []
-    rainproof.Segments.from_samples({1: sample}, "s").save(tmp_path / "a.parquet")
+    rainproof.io.Segments.from_samples({1: sample}, "s").save(tmp_path / "a.parquet")
     with pytest.raises(rainproof.InputError, match=r"a\.parquet holds segments, not a sample: load it by itself"):
         rainproof.load(tmp_path)
 

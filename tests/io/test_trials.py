@@ -78,7 +78,7 @@ def test_trials_of_a_database_and_of_no_other_engine(tmp_path, monkeypatch):
             rainproof.InputError,
             match=r"^view, labels, percent, confidence_words, trials and drop_missing are for rows in this",
         ):
-            rainproof.scan(rainproof.Table("sqlite:///a.db", "t"), "p", "k", **options)
+            rainproof.scan(rainproof.io.Table("sqlite:///a.db", "t"), "p", "k", **options)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_confidence_in_words(tmp_path, monkeypatch, capsys):
     options = ["--prob", "p", "--outcome", "y", "--confidence-words"]
     assert main(["measure", "a.jsonl", *options, "words.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["brier_score"] == pytest.approx(
-        rainproof.brier_score(expected)
+        rainproof.measures.brier_score(expected)
     )
     for text in ("[1]", "{}", '{"a": "b"}'):
         (tmp_path / "bad.json").write_text(text)

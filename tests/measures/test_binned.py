@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 import rainproof
-from rainproof import binned_calibration_error, calibration_decision_loss, expected_calibration_error
+from rainproof.measures import binned_calibration_error, calibration_decision_loss, expected_calibration_error
 
 bins = st.one_of(st.integers(1, 40), st.sampled_from([10, 15, 16, 20]))
 powers = st.integers(1, 20).map(lambda k: 2**k)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof import calibration_decision_loss, u_calibration_error
 from rainproof.core.cells import RoundedSample
 from rainproof.core.curve import SwapCurve
+from rainproof.measures import calibration_decision_loss, u_calibration_error
 
 SWAPS = ("all", "monotone", "constant")
 every_class = pytest.mark.parametrize("swaps", SWAPS)

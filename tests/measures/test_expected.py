@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
+from rainproof.measures import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
 
 powers = st.integers(1, 20).map(lambda k: 2**k)
 

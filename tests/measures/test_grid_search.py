@@ -24,7 +24,7 @@ def scdl(sample, m, rounding):
 def test_it_finds_the_first_grid_whatever_it_tries(sample, rounding):
     y, p, w = sample
     ours = rainproof.Sample(y, p, sample_weight=w)
-    profile = rainproof.soft_binned_profile(ours, rounding=rounding)
+    profile = rainproof.measures.soft_binned_profile(ours, rounding=rounding)
     m = 2
     while m < _FINEST and scdl(ours, 2 * m, rounding) < (1 - 1e-12) / m:
         m *= 2

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof import calibration_decision_loss, expected_calibration_error, interval_calibration_error
+from rainproof.measures import calibration_decision_loss, expected_calibration_error, interval_calibration_error
 from rainproof.measures._interval import mean_window_biases
 from rainproof.measures.binned import residuals
 

@@ -35,7 +35,7 @@ def test_on_the_grid_it_is_the_full_program(seed):
     n = int(rng.integers(1, 12))
     p, y = rng.integers(0, g + 1, n) / g, rng.integers(0, 2, n)
     w = rng.choice([1.0, 2.0, 0.3], n) if seed % 2 else None
-    got = rainproof.lower_distance_to_calibration(y, p, sample_weight=w, grid=g)
+    got = rainproof.measures.lower_distance_to_calibration(y, p, sample_weight=w, grid=g)
     assert got == pytest.approx(by_couplings(y, p, w, np.arange(g + 1) / g), abs=1e-8)
 
 
@@ -45,7 +45,7 @@ def test_off_the_grid_it_keeps_to_its_bound(seed):
     n, g, fine = int(rng.integers(1, 7)), int(rng.choice([4, 8, 16])), 240
     p, y = rng.random(n), rng.integers(0, 2, n)
     exact = by_couplings(y, p, None, np.linspace(0, 1, fine + 1))  # at most 1/(2 fine) too large
-    value = rainproof.lower_distance_to_calibration(y, p, grid=g)
+    value = rainproof.measures.lower_distance_to_calibration(y, p, grid=g)
     assert exact - 1 / (2 * fine) - 1 / (2 * g) - 1e-8 <= value <= exact + 1 / g + 1e-8
 
 
@@ -54,8 +54,8 @@ def test_off_the_grid_it_keeps_to_its_bound(seed):
 def test_within_a_factor_of_two_of_smce(sample):
     """distCal/2 <= smCE <= 2 distCal, with the grid's error on either side."""
     y, p, w = sample
-    distance = rainproof.lower_distance_to_calibration(y, p, sample_weight=w, grid=64)
-    smce = rainproof.smooth_calibration_error(y, p, sample_weight=w)
+    distance = rainproof.measures.lower_distance_to_calibration(y, p, sample_weight=w, grid=64)
+    smce = rainproof.measures.smooth_calibration_error(y, p, sample_weight=w)
     assert (distance - 1 / 64) / 2 - 1e-8 <= smce <= 2 * (distance + 1 / 128) + 1e-8
 
 
@@ -63,25 +63,27 @@ def test_within_a_factor_of_two_of_smce(sample):
 @given(samples(max_size=15))
 def test_the_same_seen_from_the_other_side_and_when_compressed(sample):
     y, p, w = sample
-    value = rainproof.lower_distance_to_calibration(y, p, sample_weight=w, grid=32)
-    other = rainproof.lower_distance_to_calibration(1 - y, 1 - p, sample_weight=w, grid=32)
-    small = rainproof.lower_distance_to_calibration(rainproof.Sample(y, p, sample_weight=w).compress(32), grid=32)
+    value = rainproof.measures.lower_distance_to_calibration(y, p, sample_weight=w, grid=32)
+    other = rainproof.measures.lower_distance_to_calibration(1 - y, 1 - p, sample_weight=w, grid=32)
+    small = rainproof.measures.lower_distance_to_calibration(
+        rainproof.Sample(y, p, sample_weight=w).compress(32), grid=32
+    )
     assert other == pytest.approx(value, abs=1e-8)
     assert small == pytest.approx(value, abs=1e-8)
 
 
 def test_by_hand():
     """All predictions 1/2, a quarter of the events missing: they all move by 1/4, and no less will do."""
-    assert rainproof.lower_distance_to_calibration([0, 1, 1, 1], [0.5] * 4) == pytest.approx(0.25, abs=1e-9)
-    assert rainproof.lower_distance_to_calibration([0, 1], [0.5] * 2) == 0.0
-    assert rainproof.lower_distance_to_calibration([1], [0.0]) == pytest.approx(1.0, abs=1e-9)
+    assert rainproof.measures.lower_distance_to_calibration([0, 1, 1, 1], [0.5] * 4) == pytest.approx(0.25, abs=1e-9)
+    assert rainproof.measures.lower_distance_to_calibration([0, 1], [0.5] * 2) == 0.0
+    assert rainproof.measures.lower_distance_to_calibration([1], [0.0]) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_refining_the_grid_converges():
     rng = np.random.default_rng(1)
     p = rng.random(200)
     y = rng.random(200) < p**2
-    values = {g: rainproof.lower_distance_to_calibration(y, p, grid=g) for g in (16, 64, 256, 1024)}
+    values = {g: rainproof.measures.lower_distance_to_calibration(y, p, grid=g) for g in (16, 64, 256, 1024)}
     for g in (16, 64, 256):
         assert abs(values[g] - values[1024]) <= 1 / g + 1 / 1024
 
@@ -90,7 +92,7 @@ def test_refining_the_grid_converges():
 def test_the_grid_is_a_power_of_two(grid):
     message = f"grid must be a power of two from 2 to 8,192; it is {grid!r}"
     with pytest.raises(rainproof.InputError, match=re.escape(message)):
-        rainproof.lower_distance_to_calibration([0, 1], [0.2, 0.7], grid=grid)
+        rainproof.measures.lower_distance_to_calibration([0, 1], [0.2, 0.7], grid=grid)
 
 
 def by_flows(negative, positive):
@@ -143,8 +145,8 @@ def test_the_bounds_close_on_calibrated_masses(seed):
 
 def test_one_outcome_has_one_way_to_go():
     p = np.array([0.25, 0.5, 0.875])
-    assert rainproof.lower_distance_to_calibration([0, 0, 0], p) == pytest.approx(p.mean(), abs=1e-15)
-    assert rainproof.lower_distance_to_calibration([1, 1, 1], p) == pytest.approx(1 - p.mean(), abs=1e-15)
+    assert rainproof.measures.lower_distance_to_calibration([0, 0, 0], p) == pytest.approx(p.mean(), abs=1e-15)
+    assert rainproof.measures.lower_distance_to_calibration([1, 1, 1], p) == pytest.approx(1 - p.mean(), abs=1e-15)
 
 
 def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
@@ -152,7 +154,7 @@ def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
     with pytest.raises(
         rainproof.RainproofError, match=r"the lower distance was not found: it lies between -?0\.\d+ and 0\."
     ):
-        rainproof.lower_distance_to_calibration([0, 1], [0.2, 0.7])
+        rainproof.measures.lower_distance_to_calibration([0, 1], [0.2, 0.7])
 
 
 @given(st.integers(1, 6).map(lambda k: 2**k), st.data())
@@ -160,12 +162,14 @@ def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
 def test_perfectly_calibrated_on_the_grid_is_zero(g, data):
     k = data.draw(st.integers(0, g))
     y = np.arange(g) < k
-    assert rainproof.lower_distance_to_calibration(y, np.full(g, k / g), grid=g) == pytest.approx(0, abs=1e-9)
+    assert rainproof.measures.lower_distance_to_calibration(y, np.full(g, k / g), grid=g) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_compression_coarser_than_the_grid_says_so():
     sample = rainproof.Sample([0, 1, 1, 0], [0.1, 0.2, 0.6, 0.9])
     with pytest.warns(rainproof.ResolutionWarning, match=r"compressed to grid = 8, coarser than 64: .* up to 1/8 more"):
-        rainproof.lower_distance_to_calibration(sample.compress(8), grid=64)
-    exact = rainproof.lower_distance_to_calibration(sample, grid=64)
-    assert rainproof.lower_distance_to_calibration(sample.compress(64), grid=64) == pytest.approx(exact, abs=1e-9)
+        rainproof.measures.lower_distance_to_calibration(sample.compress(8), grid=64)
+    exact = rainproof.measures.lower_distance_to_calibration(sample, grid=64)
+    assert rainproof.measures.lower_distance_to_calibration(sample.compress(64), grid=64) == pytest.approx(
+        exact, abs=1e-9
+    )

@@ -18,7 +18,7 @@ import rainproof
 from rainproof.measures import scores
 
 rules = st.sampled_from(["brier", "log"])
-functions = {"brier": rainproof.brier_score, "log": rainproof.log_score}
+functions = {"brier": rainproof.measures.brier_score, "log": rainproof.measures.log_score}
 
 
 # --- oracles ------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def test_a_score_is_its_definition(sample, rule):
 @given(samples(max_size=12), rules)
 def test_a_decomposition_is_its_definition(sample, rule):
     y, p, w = sample
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
     assert parts(result) == pytest.approx(decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14)
 
 
@@ -81,14 +81,16 @@ def test_a_decomposition_is_its_definition_on_random_samples(seed):
     y = (rng.random(n) < p**1.5).astype(int)
     w = rng.choice([1.0, 2.0, 0.1, 0.0, 1e4], n) + (np.arange(n) == 0) if seed % 2 else None
     for rule in ("brier", "log"):
-        result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+        result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
         assert parts(result) == pytest.approx(decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14)
 
 
 def test_scores_by_hand():
     y, p, w = [0, 1, 1], [0.5, 0.25, 1.0], [1, 2, 5]
-    assert rainproof.brier_score(y, p, sample_weight=w) == (1 * 0.25 + 2 * 0.5625 + 0) / 8
-    assert rainproof.log_score(y, p, sample_weight=w) == pytest.approx((math.log(2) + 2 * math.log(4)) / 8, rel=1e-15)
+    assert rainproof.measures.brier_score(y, p, sample_weight=w) == (1 * 0.25 + 2 * 0.5625 + 0) / 8
+    assert rainproof.measures.log_score(y, p, sample_weight=w) == pytest.approx(
+        (math.log(2) + 2 * math.log(4)) / 8, rel=1e-15
+    )
 
 
 def test_decompositions_by_hand():
@@ -98,9 +100,9 @@ def test_decompositions_by_hand():
     of the mean 1/4. Log: the fit has entropy H(1/4) on either side.
     """
     y, p = [1, 0, 0, 0, 1, 1, 1, 0], [0.2, 0.2, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9]
-    result = rainproof.score_decomposition(y, p)
+    result = rainproof.measures.score_decomposition(y, p)
     assert parts(result) == pytest.approx((0.23, 0.23 - 3 / 16, 1 / 16, 1 / 4), rel=1e-14)
-    result = rainproof.score_decomposition(y, p, score="log")
+    result = rainproof.measures.score_decomposition(y, p, score="log")
     entropy = math.log(4) - 0.75 * math.log(3)
     of_p = -(math.log(0.2) + math.log(0.8) + 2 * math.log(0.6) + 3 * math.log(0.9) + math.log(0.1)) / 8
     assert parts(result) == pytest.approx((of_p, of_p - entropy, math.log(2) - entropy, math.log(2)), rel=1e-14)
@@ -108,15 +110,15 @@ def test_decompositions_by_hand():
 
 @pytest.mark.parametrize("p", [1e-300, 1e-20, 1e-9, 1e-5, 0.1, 0.49999, 0.5, 0.7, 1 - 2**-53])
 def test_small_surprises_keep_their_digits(p):
-    assert rainproof.log_score([0], [p]) == pytest.approx(-math.log1p(-p), rel=3e-16)
-    assert rainproof.log_score([1], [p]) == pytest.approx(-math.log(p), rel=3e-16)
+    assert rainproof.measures.log_score([0], [p]) == pytest.approx(-math.log1p(-p), rel=3e-16)
+    assert rainproof.measures.log_score([1], [p]) == pytest.approx(-math.log(p), rel=3e-16)
 
 
 @pytest.mark.parametrize(("y", "p"), [(0, 0.0), (1, 1.0)])
 def test_certainty_that_comes_true_costs_nothing(y, p):
     for rule, function in functions.items():
         assert str(function([y], [p])) == "0.0"  # not -0.0
-        assert parts(rainproof.score_decomposition([y], [p], score=rule)) == (0.0, 0.0, 0.0, 0.0)
+        assert parts(rainproof.measures.score_decomposition([y], [p], score=rule)) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_many_rows_are_more_than_one_block():
@@ -124,10 +126,14 @@ def test_many_rows_are_more_than_one_block():
     n = 2 * scores._BLOCK + 17
     p, w = rng.random(n), rng.random(n)
     y = rng.random(n) < p
-    assert rainproof.brier_score(y, p) == pytest.approx(np.mean((p - y) ** 2), rel=1e-13)
-    assert rainproof.brier_score(y, p, sample_weight=w) == pytest.approx(np.average((p - y) ** 2, weights=w), rel=1e-13)
+    assert rainproof.measures.brier_score(y, p) == pytest.approx(np.mean((p - y) ** 2), rel=1e-13)
+    assert rainproof.measures.brier_score(y, p, sample_weight=w) == pytest.approx(
+        np.average((p - y) ** 2, weights=w), rel=1e-13
+    )
     surprise = -np.log(np.where(y, p, 1 - p))
-    assert rainproof.log_score(y, p, sample_weight=w) == pytest.approx(np.average(surprise, weights=w), rel=1e-13)
+    assert rainproof.measures.log_score(y, p, sample_weight=w) == pytest.approx(
+        np.average(surprise, weights=w), rel=1e-13
+    )
 
 
 def test_single_precision_is_read_exactly():
@@ -142,24 +148,26 @@ def test_single_precision_is_read_exactly():
 
 @pytest.mark.parametrize(("y", "p"), [([1, 0, 0, 1], [0.0, 0.2, 0.2, 0.9]), ([0, 1, 1, 0], [0.2, 0.6, 0.4, 1.0])])
 def test_false_certainty_is_infinite_and_the_rest_still_known(y, p):
-    assert rainproof.log_score(y, p) == math.inf
-    result = rainproof.score_decomposition(y, p, score="log")
+    assert rainproof.measures.log_score(y, p) == math.inf
+    result = rainproof.measures.score_decomposition(y, p, score="log")
     assert (result.score, result.reliability) == (math.inf, math.inf)
     assert result.uncertainty == pytest.approx(math.log(2))
     assert 0 < result.resolution < result.uncertainty
-    assert rainproof.score_decomposition(y, p).score == rainproof.brier_score(y, p) < 1
+    assert rainproof.measures.score_decomposition(y, p).score == rainproof.measures.brier_score(y, p) < 1
 
 
 def test_false_certainty_without_weight_does_not_count():
     y, p, w = [1, 0, 1], [0.0, 1.0, 0.5], [0, 0, 2]
-    assert rainproof.log_score(y, p, sample_weight=w) == pytest.approx(math.log(2))
-    assert rainproof.score_decomposition(y, p, sample_weight=w, score="log").reliability == pytest.approx(math.log(2))
+    assert rainproof.measures.log_score(y, p, sample_weight=w) == pytest.approx(math.log(2))
+    assert rainproof.measures.score_decomposition(y, p, sample_weight=w, score="log").reliability == pytest.approx(
+        math.log(2)
+    )
 
 
 def test_false_certainty_of_hardly_any_weight_counts():
     y, p, w = [1, 0], [1.0, 1.0], [1.0, 1e-30]
-    assert rainproof.log_score(y, p, sample_weight=w) == math.inf
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score="log")
+    assert rainproof.measures.log_score(y, p, sample_weight=w) == math.inf
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score="log")
     assert result.reliability == math.inf
     assert result.resolution == 0
     assert result.uncertainty == pytest.approx(0, abs=1e-15)
@@ -171,7 +179,7 @@ def test_false_certainty_of_hardly_any_weight_counts():
 @given(samples(), rules)
 def test_parts_add_up_and_none_is_negative(sample, rule):
     y, p, w = sample
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
     assert min(parts(result)) >= 0
     assert result.resolution <= result.uncertainty
     assert result.score == pytest.approx(
@@ -188,7 +196,7 @@ def test_parts_add_up_and_none_is_negative(sample, rule):
 def test_reliability_is_zero_where_predictions_are_frequencies(counts, rule):
     y = np.concatenate([np.arange(n) < min(k, n) for k, n in counts])
     p = np.concatenate([np.full(n, min(k, n) / n) for k, n in counts])
-    assert rainproof.score_decomposition(y, p, score=rule).reliability == 0.0
+    assert rainproof.measures.score_decomposition(y, p, score=rule).reliability == 0.0
 
 
 @given(samples(max_size=12), rules)
@@ -197,14 +205,14 @@ def test_reliability_is_not_zero_elsewhere(sample, rule):
     y, p, w = sample
     fit = row_fit(y, p, ones(p, w))
     gap = np.average([(pt - float(h or 0)) ** 2 for pt, h in zip(p, fit, strict=True)], weights=w)
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
     assert result.reliability >= gap * (1 if rule == "brier" else 2) - 1e-14
 
 
 @given(samples(), st.floats(0, 1), rules)
 def test_a_constant_forecast_has_no_resolution(sample, p, rule):
     y, _, w = sample
-    assert rainproof.score_decomposition(
+    assert rainproof.measures.score_decomposition(
         y, np.full(len(y), p), sample_weight=w, score=rule
     ).resolution == pytest.approx(0, abs=1e-15)
 
@@ -214,7 +222,8 @@ def test_resolution_knows_only_the_order_of_predictions(sample, rule):
     y, p, w = sample
     rank = np.unique(p, return_inverse=True)[1]
     one, other = (
-        rainproof.score_decomposition(y, f, sample_weight=w, score=rule) for f in (p, ((rank + 1) / (len(p) + 1)) ** 3)
+        rainproof.measures.score_decomposition(y, f, sample_weight=w, score=rule)
+        for f in (p, ((rank + 1) / (len(p) + 1)) ** 3)
     )
     assert other.resolution == one.resolution
     assert other.uncertainty == one.uncertainty
@@ -226,7 +235,7 @@ def test_no_monotone_rule_saves_more_than_reliability(sample, rule, seed):
     rng = np.random.default_rng(seed)
     rank = np.unique(p, return_inverse=True)[1]
     other = np.sort(rng.beta(0.5, 0.5, len(p)))[rank]
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
     assume(math.isfinite(result.score))
     assert functions[rule](y, other, sample_weight=w) >= result.score - result.reliability - 1e-14
 
@@ -236,8 +245,8 @@ def test_what_happens_and_what_does_not_are_alike(sample, rule):
     """Dyadic predictions, so that 1 - p is exact."""
     y, p, w = sample
     p = np.round(p * 64) / 64
-    one = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
-    other = rainproof.score_decomposition(1 - y, 1 - p, sample_weight=w, score=rule)
+    one = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
+    other = rainproof.measures.score_decomposition(1 - y, 1 - p, sample_weight=w, score=rule)
     assert parts(other) == pytest.approx(parts(one), abs=1e-14)
 
 
@@ -249,7 +258,7 @@ def test_chance_alone_gives_reliability_that_shrinks_like_the_power_two_thirds()
         values = []
         for _ in range(60):
             p = rng.random(rows)
-            result = rainproof.score_decomposition(rng.random(rows) < p, p)
+            result = rainproof.measures.score_decomposition(rng.random(rows) < p, p)
             values.append((result.reliability, result.resolution - 1 / 12))
         means.append(np.mean(values, axis=0))
     few, many = means
@@ -264,13 +273,13 @@ def test_chance_alone_gives_reliability_that_shrinks_like_the_power_two_thirds()
 def test_brier_score_of_a_compressed_sample_loses_the_variance_inside_cells(sample, m):
     y, p, w = sample
     rows = rainproof.Sample(y, p, sample_weight=w)
-    lost = rainproof.brier_score(rows) - rainproof.brier_score(rows.compress(m))
+    lost = rainproof.measures.brier_score(rows) - rainproof.measures.brier_score(rows.compress(m))
     assert -1e-14 <= lost <= 1 / (4 * m**2) + 1e-14
 
 
 def test_the_bound_for_the_brier_score_is_tight():
     rows = rainproof.Sample([1, 1], [0.25, 0.5 - 2**-40])
-    lost = rainproof.brier_score(rows) - rainproof.brier_score(rows.compress(4))
+    lost = rainproof.measures.brier_score(rows) - rainproof.measures.brier_score(rows.compress(4))
     assert lost == pytest.approx(1 / 64, abs=1e-11)
 
 
@@ -282,7 +291,7 @@ def test_log_score_of_a_compressed_sample(sample, m):
     kept = (foot > 0) | (p == 1)
     assume(kept.all())
     rows = rainproof.Sample(y, p, sample_weight=w)
-    fine, coarse = rainproof.log_score(rows), rainproof.log_score(rows.compress(m))
+    fine, coarse = rainproof.measures.log_score(rows), rainproof.measures.log_score(rows.compress(m))
     assume(math.isfinite(fine))
     bound = np.average(1 / (8 * np.maximum(foot, 1.0) ** 2), weights=w)
     assert -1e-13 <= fine - coarse <= bound + 1e-13
@@ -293,25 +302,29 @@ def test_log_score_of_a_compressed_sample_away_from_the_ends(sample, m, least):
     y, p, w = sample
     rows = rainproof.Sample(y, least + (1 - 2 * least) * p, sample_weight=w)
     small = rows.compress(m)
-    assert -1e-13 <= rainproof.log_score(rows) - rainproof.log_score(small) <= 1 / (8 * (m * least) ** 2) + 1e-13
-    fine, coarse = (rainproof.score_decomposition(s, score="log") for s in (rows, small))
+    assert (
+        -1e-13
+        <= rainproof.measures.log_score(rows) - rainproof.measures.log_score(small)
+        <= 1 / (8 * (m * least) ** 2) + 1e-13
+    )
+    fine, coarse = (rainproof.measures.score_decomposition(s, score="log") for s in (rows, small))
     assert abs(fine.score - coarse.score) <= 1 / (m * least) + 1e-13
 
 
 def test_log_score_of_a_compressed_sample_has_no_bound_at_the_ends():
     rows = rainproof.Sample([1, 1], [0.0, 0.4])
-    assert rainproof.log_score(rows) == math.inf
-    assert rainproof.log_score(rows.compress(2)) == pytest.approx(-math.log(0.2))
+    assert rainproof.measures.log_score(rows) == math.inf
+    assert rainproof.measures.log_score(rows.compress(2)) == pytest.approx(-math.log(0.2))
     rows = rainproof.Sample([0, 0], [0.6, 1 - 2**-50])
-    assert rainproof.log_score(rows) > 16
-    assert rainproof.log_score(rows.compress(2)) == pytest.approx(-math.log(0.2))
+    assert rainproof.measures.log_score(rows) > 16
+    assert rainproof.measures.log_score(rows.compress(2)) == pytest.approx(-math.log(0.2))
 
 
 @given(samples(), powers, rules)
 def test_decomposition_of_a_compressed_sample(sample, m, rule):
     y, p, w = sample
     rows = rainproof.Sample(y, p, sample_weight=w)
-    fine, coarse = (rainproof.score_decomposition(s, score=rule) for s in (rows, rows.compress(m)))
+    fine, coarse = (rainproof.measures.score_decomposition(s, score=rule) for s in (rows, rows.compress(m)))
     heaviest = np.bincount(np.floor(m * p).astype(int), w).max() / rows.total_weight
     lost = fine.resolution - coarse.resolution
     assert -1e-13 <= lost <= heaviest / (3 if rule == "brier" else 1) + 1e-13
@@ -324,7 +337,7 @@ def test_decomposition_of_a_compressed_sample(sample, m, rule):
 
 
 def test_the_result_shows_itself_in_a_line_a_table_and_json():
-    result = rainproof.score_decomposition([0, 1, 1], [0.25, 0.5, 0.5], sample_weight=[2, 1, 1])
+    result = rainproof.measures.score_decomposition([0, 1, 1], [0.25, 0.5, 0.5], sample_weight=[2, 1, 1])
     assert repr(result) == (
         "ScoreDecomposition(score=0.15625, reliability=0.15625, resolution=0.25, uncertainty=0.25, rule='brier', n=3)"
     )
@@ -345,7 +358,7 @@ def test_the_result_shows_itself_in_a_line_a_table_and_json():
 
 
 def test_what_is_infinite_is_none_in_json():
-    data = rainproof.score_decomposition([1, 0], [0.0, 0.5], score="log").to_dict()
+    data = rainproof.measures.score_decomposition([1, 0], [0.0, 0.5], score="log").to_dict()
     json.dumps(data, allow_nan=False)
     assert (data["measure"], data["score"], data["reliability"]) == ("log_score", None, None)
     assert data["resolution"] == 0.0
@@ -354,11 +367,11 @@ def test_what_is_infinite_is_none_in_json():
 @pytest.mark.parametrize("score", ["Brier", "squared", None, ["log"]])
 def test_another_score_is_refused(score):
     with pytest.raises(rainproof.InputError) as caught:
-        rainproof.score_decomposition([0, 1], [0.1, 0.9], score=score)
+        rainproof.measures.score_decomposition([0, 1], [0.1, 0.9], score=score)
     assert str(caught.value) == f"score must be 'brier' or 'log'; it is {score!r}"
 
 
-@pytest.mark.parametrize("score", [rainproof.brier_score, rainproof.log_score])
+@pytest.mark.parametrize("score", [rainproof.measures.brier_score, rainproof.measures.log_score])
 def test_the_order_of_rows_does_not_show(score):
     """Not in the last bit, and the value is the exact mean of the rows' losses, rounded once."""
     rng = np.random.default_rng(11)
@@ -369,7 +382,7 @@ def test_the_order_of_rows_does_not_show(score):
         for _ in range(20):
             order = rng.permutation(len(p))
             assert score(y[order], p[order], sample_weight=None if weight is None else weight[order]) == value
-    loss = np.square(p - y) if score is rainproof.brier_score else None
+    loss = np.square(p - y) if score is rainproof.measures.brier_score else None
     if loss is not None:
         exact = sum(map(Fraction, (loss * w).tolist())) / sum(map(Fraction, w.tolist()))
         assert score(y, p, sample_weight=w) == float(exact)

@@ -36,7 +36,7 @@ def test_smce_is_its_linear_program(seed):
     p = np.round(rng.random(n) * rng.choice([1, 0.2]), int(rng.choice([1, 2, 9])))
     y = (rng.random(n) < rng.random(n) ** 2).astype(int)
     w = rng.choice([1.0, 3.0, 0.1, 100.0], n) if seed % 2 else None
-    got = rainproof.smooth_calibration_error(y, p, sample_weight=w)
+    got = rainproof.measures.smooth_calibration_error(y, p, sample_weight=w)
     assert got == pytest.approx(by_linear_program(*residuals(y, p, w)), abs=1e-10)
 
 
@@ -58,7 +58,7 @@ def test_sizes_around_the_blocks_of_the_index(n):
 
 
 def test_one_prediction():
-    assert rainproof.smooth_calibration_error([0, 1, 1, 1, 1], [0.3] * 5) == pytest.approx(0.5, abs=1e-16)
+    assert rainproof.measures.smooth_calibration_error([0, 1, 1, 1, 1], [0.3] * 5) == pytest.approx(0.5, abs=1e-16)
 
 
 def test_two_predictions_with_opposite_residuals_by_hand():
@@ -77,15 +77,18 @@ def test_the_best_witness_is_not_a_constant():
 
 def test_calibrated_is_zero():
     y = [0, 1, 1, 0, 0, 0, 1, 1, 1, 0]
-    assert rainproof.smooth_calibration_error(y[:2] + y[2:6] + y[6:], [0.5] * 2 + [0.25] * 4 + [0.75] * 4) <= 1e-16
+    assert (
+        rainproof.measures.smooth_calibration_error(y[:2] + y[2:6] + y[6:], [0.5] * 2 + [0.25] * 4 + [0.75] * 4)
+        <= 1e-16
+    )
 
 
 @given(samples())
 def test_at_most_ece_and_the_same_seen_from_the_other_side(sample):
     y, p, w = sample
-    value = rainproof.smooth_calibration_error(y, p, sample_weight=w)
+    value = rainproof.measures.smooth_calibration_error(y, p, sample_weight=w)
     assert value <= np.abs(residuals(y, p, w)[1]).sum() + 1e-14
-    assert rainproof.smooth_calibration_error(1 - y, 1 - p, sample_weight=w) == pytest.approx(value, abs=1e-12)
+    assert rainproof.measures.smooth_calibration_error(1 - y, 1 - p, sample_weight=w) == pytest.approx(value, abs=1e-12)
 
 
 @given(samples(), st.integers(0, 2**32 - 1))
@@ -95,7 +98,7 @@ def test_continuous_in_the_predictions(sample, seed):
     rng = np.random.default_rng(seed)
     moved = np.clip(p + rng.uniform(-1, 1, len(p)) * 10.0 ** rng.uniform(-9, 0), 0, 1)
     distance = np.average(np.abs(moved - p), weights=w)
-    one, two = (rainproof.smooth_calibration_error(y, q, sample_weight=w) for q in (p, moved))
+    one, two = (rainproof.measures.smooth_calibration_error(y, q, sample_weight=w) for q in (p, moved))
     assert abs(one - two) <= 2 * distance + 1e-14
 
 
@@ -103,7 +106,10 @@ def test_continuous_in_the_predictions(sample, seed):
 def test_compression_moves_it_by_two_over_m(sample, m):
     y, p, w = sample
     whole = rainproof.Sample(y, p, sample_weight=w)
-    one, two = rainproof.smooth_calibration_error(whole), rainproof.smooth_calibration_error(whole.compress(m))
+    one, two = (
+        rainproof.measures.smooth_calibration_error(whole),
+        rainproof.measures.smooth_calibration_error(whole.compress(m)),
+    )
     assert abs(one - two) <= 2 / m + 1e-14
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof import expected_calibration_error, smooth_ece
+from rainproof.measures import expected_calibration_error, smooth_ece
 from rainproof.measures.smooth import _cosines, _smoothed_error, _split_error
 
 GRIDS = [2**k for k in range(3, 15)]

@@ -131,7 +131,7 @@ def test_halving(sample, m):
 def test_value_lies_where_the_lemma_says(sample, rounding):
     """Lemma 3.3: SCDL in [1/m*, 2/m*), and SCDL_{2m*} >= SCDL; m* infinite exactly when it is 0."""
     y, p, w = sample
-    prof = rainproof.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
+    prof = rainproof.measures.soft_binned_profile(y, p, sample_weight=w, rounding=rounding)
     at = dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True))
     assert prof.value == rainproof.soft_binned_cdl(y, p, sample_weight=w, rounding=rounding)
     if math.isinf(prof.m_star):
@@ -208,7 +208,7 @@ def calibrated(prob, rows):
 )
 def test_a_perfectly_calibrated_sample_is_zero(levels, rounding):
     y, p = map(np.concatenate, zip(*(calibrated(*level) for level in levels), strict=True))
-    prof = rainproof.soft_binned_profile(y, p, rounding=rounding)
+    prof = rainproof.measures.soft_binned_profile(y, p, rounding=rounding)
     assert prof.value == 0.0
     assert prof.m_star == math.inf
     assert prof.regret_bound == 0.0
@@ -225,7 +225,7 @@ def test_zero_and_one_are_calibrated_when_they_come_true():
 @pytest.mark.parametrize("p", [1e-3, 1e-6, 1e-9, 1e-12, 3e-14])
 def test_tiny_predictions_that_never_come_true(p):
     """With y = 0 all mass sits at p: SCDL_m tends to p from below, so SCDL lies in (p/4, p]."""
-    prof = rainproof.soft_binned_profile([0, 0, 0], [p, p, p])
+    prof = rainproof.measures.soft_binned_profile([0, 0, 0], [p, p, p])
     assert p / 4 < prof.value <= p
     assert prof.m_star < 4 / p
     mirrored = rainproof.soft_binned_cdl([1, 1, 1], [1 - p] * 3)
@@ -249,7 +249,7 @@ def test_calibrated_rows_need_one_pass_and_weighted_ones_two():
     rng = np.random.default_rng(1)
     p = rng.random(1 << 20)
     sample = rainproof.Sample(rng.random(1 << 20) < p, p)
-    assert rainproof.soft_binned_profile(sample).m_star <= 4096
+    assert rainproof.measures.soft_binned_profile(sample).m_star <= 4096
     assert list(sample._passes) == [8192]
     weighted = rainproof.Sample(sample.y_true, p, sample_weight=np.ones(1 << 20))
     assert rainproof.soft_binned_cdl(weighted) == pytest.approx(rainproof.soft_binned_cdl(sample), abs=1e-13)
@@ -260,9 +260,9 @@ def test_many_rows_give_the_same_bits_in_any_order_and_on_any_number_of_threads(
     rng = np.random.default_rng(2)
     p = 1 / (1 + np.exp(-rng.normal(-6, 3, 700_000)))  # small ones have more digits than a cell's offset keeps
     y, order = rng.random(len(p)) < p, rng.permutation(len(p))
-    one = rainproof.soft_binned_profile(y, p)
+    one = rainproof.measures.soft_binned_profile(y, p)
     monkeypatch.setattr("rainproof.core.cells.available_threads", lambda: 1)
-    another = rainproof.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
+    another = rainproof.measures.soft_binned_profile(y[order].astype(float), np.repeat(p[order], 2)[::2])
     assert_array_equal(one.losses, another.losses)
 
 
@@ -272,23 +272,23 @@ def test_many_rows_need_a_second_pass():
     n = 1 << 20
     p = rng.beta(1, 99, n)
     y = rng.random(n) < p
-    prof = rainproof.soft_binned_profile(y, p)
+    prof = rainproof.measures.soft_binned_profile(y, p)
     assert prof.m_star >= 1 << 13
     fine = rainproof.Sample(y, p).compress(1 << 20)
     assert rainproof.soft_binned_cdl(fine) == pytest.approx(prof.value, abs=1e-13)
-    assert_allclose(rainproof.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)
+    assert_allclose(rainproof.measures.soft_binned_profile(fine).losses, prof.losses, atol=1e-13)
 
 
 def test_many_rows_perfectly_calibrated():
     y, p = map(np.concatenate, zip(*(calibrated(k / 16, 1 << 15) for k in range(17)), strict=True))
-    assert rainproof.soft_binned_profile(y, p).m_star == math.inf
+    assert rainproof.measures.soft_binned_profile(y, p).m_star == math.inf
 
 
 @given(samples(), roundings, st.integers(7, 20).map(lambda k: 2**k))
 def test_compression_keeps_every_coarser_grid(sample, rounding, m):
     y, p, w = sample
     whole, small = rainproof.Sample(y, p, sample_weight=w), rainproof.Sample(y, p, sample_weight=w).compress(m)
-    one, two = (rainproof.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
+    one, two = (rainproof.measures.soft_binned_profile(s, rounding=rounding) for s in (whole, small))
     shared = np.intersect1d(one.grids, two.grids)
     shared = shared[shared <= m]
     assert_allclose(one.losses[np.isin(one.grids, shared)], two.losses[np.isin(two.grids, shared)], atol=1e-13)
@@ -308,7 +308,7 @@ def test_below_its_resolution_a_compressed_sample_gives_a_bound():
     rows, small = rainproof.soft_binned_cdl(y, p), rainproof.soft_binned_cdl(rainproof.Sample(y, p).compress(64))
     assert rows <= small == 1 / 64
     rare = np.arange(100_000) < 2
-    profile = rainproof.soft_binned_profile(rainproof.Sample(rare, np.full(100_000, 1e-9)).compress())
+    profile = rainproof.measures.soft_binned_profile(rainproof.Sample(rare, np.full(100_000, 1e-9)).compress())
     assert rainproof.soft_binned_cdl(rare, np.full(100_000, 1e-9)) <= profile.value <= 2 / 2**16
     assert profile.m_star == 2**16
     assert "the number given is an upper bound" in profile.warnings[0]
@@ -320,7 +320,7 @@ def test_rare_events_need_no_sort(monkeypatch):
     monkeypatch.setattr("rainproof.core.sample.DistinctTable", None)
     rng = np.random.default_rng(3)
     p = rng.beta(1, 2000, 1 << 14)
-    prof = rainproof.soft_binned_profile(rng.random(1 << 14) < p, p)
+    prof = rainproof.measures.soft_binned_profile(rng.random(1 << 14) < p, p)
     assert prof.m_star > 16 * 128
 
 
@@ -334,7 +334,7 @@ def make():
 
 
 def test_profile_has_every_grid_up_to_twice_m_star():
-    prof = rainproof.soft_binned_profile(*make())
+    prof = rainproof.measures.soft_binned_profile(*make())
     assert_array_equal(prof.grids, 2 ** np.arange(1, len(prof.grids) + 1))
     assert prof.grids[-1] == 2 * prof.m_star
     assert_array_equal(np.diff(prof.losses) >= 0, True)
@@ -347,7 +347,7 @@ def test_profile_has_every_grid_up_to_twice_m_star():
 
 def test_the_worst_threshold_is_where_the_loss_is():
     y, p = make()
-    prof = rainproof.soft_binned_profile(y, p)
+    prof = rainproof.measures.soft_binned_profile(y, p)
     pi, s = soft_binned_oracle.rounded(y, p, np.ones(1000), prof.m_star)
     i = round(prof.worst_threshold[0] * prof.m_star)
     at = prof.losses[prof.grids == prof.m_star][0]
@@ -362,8 +362,8 @@ def test_first_crossing_and_definition_1_1(rounding):
         for power in (1, 1.5, 3):
             p = rng.random(n)
             y = rng.random(n) < p**power
-            prof = rainproof.soft_binned_profile(y, p, rounding=rounding)
-            crossed = rainproof.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
+            prof = rainproof.measures.soft_binned_profile(y, p, rounding=rounding)
+            crossed = rainproof.measures.soft_binned_profile(y, p, rounding=rounding, rule="first_crossing")
             first = int(np.flatnonzero(prof.losses >= 1 / prof.grids)[0])
             assert crossed.value == prof.losses[first]
             assert prof.value == pytest.approx(min(crossed.value, 2 / prof.grids[first]), abs=1e-15)
@@ -375,7 +375,7 @@ def test_first_crossing_and_definition_1_1(rounding):
 
 def test_first_crossing_of_a_calibrated_sample_and_below_a_compressed_grid():
     y, p = np.repeat([0, 1], 60), np.full(120, 0.5)
-    assert rainproof.soft_binned_profile(y, p, rule="first_crossing").value == 0
+    assert rainproof.measures.soft_binned_profile(y, p, rule="first_crossing").value == 0
     y, p = make()
     with (
         pytest.warns(rainproof.ResolutionWarning),
@@ -383,13 +383,13 @@ def test_first_crossing_of_a_calibrated_sample_and_below_a_compressed_grid():
             rainproof.InputError, match=r"^rule='first_crossing' needs a sample compressed to a finer grid than 16$"
         ),
     ):
-        rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(16), rule="first_crossing")
+        rainproof.measures.soft_binned_profile(rainproof.Sample(y, p).compress(16), rule="first_crossing")
     with pytest.raises(rainproof.InputError, match=r"^rule must be 'balance' or 'first_crossing'; it is 'last'$"):
-        rainproof.soft_binned_profile(y, p, rule="last")
+        rainproof.measures.soft_binned_profile(y, p, rule="last")
 
 
 def test_profile_prints_and_serialises():
-    prof = rainproof.soft_binned_profile(*make())
+    prof = rainproof.measures.soft_binned_profile(*make())
     shown = f"value={prof.value:.6g}, m_star={prof.m_star}, rounding='soft', rule='balance', n=1000"
     assert repr(prof) == f"SoftBinnedProfile({shown})"
     assert f"<td>{prof.value:.4g}</td>" in prof._repr_html_()
@@ -404,20 +404,20 @@ def test_profile_prints_and_serialises():
 
 
 def test_the_bound_is_never_more_than_everything():
-    assert rainproof.soft_binned_profile([0], [1.0]).regret_bound == 1.0
+    assert rainproof.measures.soft_binned_profile([0], [1.0]).regret_bound == 1.0
 
 
 @pytest.mark.filterwarnings("error::rainproof.RainproofWarning")
 def test_doubt_is_a_typed_warning_and_kept():
     y, p = make()
-    assert rainproof.soft_binned_profile(y, p).warnings == ()
+    assert rainproof.measures.soft_binned_profile(y, p).warnings == ()
     with pytest.warns(rainproof.FewRowsWarning, match="only 99 rows: much of the value"):
-        prof = rainproof.soft_binned_profile(y[:99], p[:99])
+        prof = rainproof.measures.soft_binned_profile(y[:99], p[:99])
     assert prof.warnings == ("only 99 rows: much of the value can be due to chance",)
     with pytest.warns(rainproof.OneClassWarning, match="every outcome is 1: nothing is known about the other outcome"):
-        rainproof.soft_binned_profile(np.ones(1000), p)
+        rainproof.measures.soft_binned_profile(np.ones(1000), p)
     with pytest.warns(rainproof.ResolutionWarning, match="grid = 16: the number given is an upper bound"):
-        rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(16))
+        rainproof.measures.soft_binned_profile(rainproof.Sample(y, p).compress(16))
     assert rainproof.soft_binned_cdl(y[:3], p[:3]) > 0  # a bare number comes without
 
 
@@ -426,7 +426,10 @@ def test_a_compressed_profile_shows_no_grid_that_its_rows_are_unknown_on(m):
     rng = np.random.default_rng(1)
     p = rng.random(3000)
     y = rng.random(3000) < p  # calibrated: m* is finer than m
-    small, rows = rainproof.soft_binned_profile(rainproof.Sample(y, p).compress(m)), rainproof.soft_binned_profile(y, p)
+    small, rows = (
+        rainproof.measures.soft_binned_profile(rainproof.Sample(y, p).compress(m)),
+        rainproof.measures.soft_binned_profile(y, p),
+    )
     assert small.m_star == small.grids[-1] == m
     assert_allclose(small.losses, rows.losses[: len(small.losses)], atol=1e-15)
 
@@ -447,7 +450,7 @@ def test_a_tie_is_a_tie_whatever_the_weights_are_multiplied_with(scale):
         expected = exact_m_star(y, p, w)
         if expected is not None:
             ties += soft_binned_oracle.loss(y, p, w, 2 * expected) == Fraction(1, expected)
-            assert rainproof.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
+            assert rainproof.measures.soft_binned_profile(y, p, sample_weight=w * scale).m_star == expected
     assert ties > 5
 
 
@@ -456,12 +459,12 @@ def test_classes_are_noticed():
     with pytest.warns(
         rainproof.ClassesWarning, match="every prediction is 0 or 1: these are classes, not probabilities"
     ):
-        rainproof.soft_binned_profile(rainproof.Sample(y * 3, [0.0, 1.0] * 60))
+        rainproof.measures.soft_binned_profile(rainproof.Sample(y * 3, [0.0, 1.0] * 60))
     with warnings.catch_warnings():
         warnings.simplefilter("error", rainproof.ClassesWarning)
         warnings.simplefilter("ignore", rainproof.FewRowsWarning)
-        rainproof.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
-        rainproof.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
+        rainproof.measures.soft_binned_profile(y, [0.0, 1.0] * 19 + [0.5, 1.0])
+        rainproof.measures.soft_binned_profile([0, 1], [0.0, 1.0])  # too few to tell
 
 
 @pytest.mark.parametrize(("short", "m_star"), [(0.0, 4), (4e-13, 4), (1e-11, 8)])
@@ -469,5 +472,5 @@ def test_a_loss_equal_to_the_grid_up_to_rounding_decides_m_star(short, m_star):
     """All predictions are 1/2: SCDL_m = |q - 1/2| - 1/m. With q = 7/8 SCDL_8 is 1/4 and m* is 4, up to rounding."""
     q = 0.5 + 0.375 * (1 - short)
     with pytest.warns(rainproof.FewRowsWarning):
-        found = rainproof.soft_binned_profile([1, 0], [0.5, 0.5], sample_weight=[q, 1 - q])
+        found = rainproof.measures.soft_binned_profile([1, 0], [0.5, 0.5], sample_weight=[q, 1 - q])
     assert found.m_star == m_star

@@ -12,7 +12,7 @@ from hypothesis import given
 
 import rainproof
 from paper.beyond import JUDGED, best_lie, expected_value, reports
-from rainproof import smooth_calibration_error, two_bin_calibration_error
+from rainproof.measures import smooth_calibration_error, two_bin_calibration_error
 
 
 def by_definition(y, p, w=None):

@@ -80,7 +80,9 @@ def test_a_false_statement_is_caught():
 
     def objective(dist):
         sample = dist.sample()
-        return ratio(rainproof.calibration_decision_loss(sample), rainproof.expected_calibration_error(sample))
+        return ratio(
+            rainproof.measures.calibration_decision_loss(sample), rainproof.measures.expected_calibration_error(sample)
+        )
 
     value, dist = worst_distribution(objective, np.random.default_rng(0), 200)
     assert value == objective(dist)
@@ -128,7 +130,7 @@ def test_a_distribution_is_its_weighted_sample():
     assert pooled.at.tolist() == [0.25, 0.5]
     assert pooled.frequency.tolist() == [1.0, pytest.approx(1 / 3)]
     for each in (dist, pooled):
-        assert rainproof.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
+        assert rainproof.measures.expected_calibration_error(each.sample()) == pytest.approx(0.75 * 0.25 + 0.75 / 6)
         for m in (2, 8, 32):
             grid = rainproof.choose_grid(each.sample(), max_grid=m)
             assert each.decision_loss(m) == pytest.approx(grid.losses[-1], abs=1e-15)
@@ -177,4 +179,4 @@ def test_the_least_error_is_that_of_the_best_order(rows):
 def test_constructions_by_hand():
     assert rainproof.soft_binned_cdl(umbrella().sample()) == 0
     dist = level_bias(0.1, 1000)
-    assert rainproof.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)
+    assert rainproof.measures.calibration_decision_loss(dist.sample()) == pytest.approx(0.01 / 0.9, rel=0.02)

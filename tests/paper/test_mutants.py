@@ -100,7 +100,7 @@ def test_the_exact_distance_agrees_with_the_grid(seed):
     dist = random_distribution(np.random.default_rng(seed))
     low, high = exact_distance(dist)
     assert 0 <= high - low < 1e-8
-    grid = rainproof.lower_distance_to_calibration(dist.sample(), grid=256)
+    grid = rainproof.measures.lower_distance_to_calibration(dist.sample(), grid=256)
     assert grid - 1 / 256 - 1e-8 <= high
     assert low <= grid + 0.5 / 256 + 1e-8
 
@@ -117,7 +117,7 @@ def test_the_exact_distance_of_300_rows_is_below_that_on_a_grid():
     y = rng.random(300) < p**2
     low, high = exact_distance(Distribution.of(p, np.ones(300), y))
     assert high - low < 1e-8
-    assert high == pytest.approx(rainproof.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024)
+    assert high == pytest.approx(rainproof.measures.lower_distance_to_calibration(y, p, grid=1024), abs=1 / 1024)
 
 
 @pytest.mark.parametrize(("m", "rows"), [(2, 3), (4, 4)])

@@ -92,7 +92,7 @@ def test_smooth_calibration_bounds_the_loss(kind):
     rng = np.random.default_rng(6)
     for _ in range(60):
         sample = random_distribution(rng).sample()
-        smooth = rainproof.smooth_calibration_error(sample)
+        smooth = rainproof.measures.smooth_calibration_error(sample)
         scale = min(1.0, max(1e-3, math.sqrt(smooth) * 10 ** rng.uniform(-0.3, 0.3)))
         low, _ = NoisyPolicy(TASK, scale, kind).loss_bounds(sample, cells=512)
         assert low <= 2 * (max(1, slope / scale) * smooth + cost * scale) + 1e-12
@@ -108,7 +108,7 @@ def test_noise_costs_a_calibrated_prediction_what_the_proof_says():
 @pytest.mark.parametrize("eps", [1e-2, 1e-3])
 def test_smooth_ece_bounds_the_loss_of_noise_of_its_width_but_not_by_twice_its_value(eps):
     sample = noise_gap(eps).sample()
-    value = rainproof.smooth_ece(sample)
+    value = rainproof.measures.smooth_ece(sample)
     assert value == pytest.approx(eps, rel=0.01)
     low, _ = NoisyPolicy(TASK, value, "gaussian").loss_bounds(sample)
     assert 2.2 * value < low < 2.68 * value
@@ -125,7 +125,7 @@ def test_many_predictions_are_done_in_blocks(monkeypatch):
 def test_little_noise_is_no_noise():
     law = Distribution.of([0.2, 0.45, 0.8], [0.3, 0.3, 0.4], [0.5, 0.1, 0.7])
     low, high = NoisyPolicy(TASK, 1e-4).loss_bounds(law.sample(), cells=1 << 15)
-    assert low == pytest.approx(rainproof.calibration_decision_loss(law.sample()), abs=2e-3)
+    assert low == pytest.approx(rainproof.measures.calibration_decision_loss(law.sample()), abs=2e-3)
     assert low <= high
 
 

@@ -68,7 +68,7 @@ def test_the_first_crossing_is_definition_1_1_or_above():
     rng = np.random.default_rng(0)
     p = rng.random(500)
     sample = rainproof.Sample(rng.random(500) < p**1.3, p)
-    assert first_crossing(sample) == rainproof.soft_binned_profile(sample, rule="first_crossing").value
+    assert first_crossing(sample) == rainproof.measures.soft_binned_profile(sample, rule="first_crossing").value
     assert first_crossing(sample) >= rainproof.soft_binned_cdl(sample)
 
 
@@ -228,7 +228,7 @@ def test_flights_are_forecast_from_the_past(kind):
     y, p = beyond_module.flights(kind, every=10)
     assert len(y) > 16_000
     assert abs(p.mean() - y.mean()) < 0.05
-    assert rainproof.brier_score(y, p) < y.mean() * (1 - y.mean())
+    assert rainproof.measures.brier_score(y, p) < y.mean() * (1 - y.mean())
 
 
 def test_weekdays():

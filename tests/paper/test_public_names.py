@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from helpers.public import PACKAGES
 
 import paper
 import rainproof
-from helpers.public import PACKAGES
 
 ROOT = Path(__file__).parent.parent.parent
 FILES = sorted((ROOT / "paper").glob("*.py"))

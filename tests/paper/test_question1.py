@@ -68,7 +68,7 @@ def test_a_response_that_trusts_the_predictions_is_found_out(name):
 
 
 def calibration_loss(law):
-    return rainproof.calibration_decision_loss(law.sample())
+    return rainproof.measures.calibration_decision_loss(law.sample())
 
 
 def test_few_actions_are_few_and_lose_little():

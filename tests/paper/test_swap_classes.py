@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 
 from paper.constructions import cutoff_gap, weighted
 from paper.swap_classes import best_set, bridge, cutoff_error, interval_loss, loss_of_three
-from rainproof import (
-    InputError,
-    Sample,
-    calibration_decision_loss,
-    cutoff_calibration_error,
-    expected_calibration_error,
-)
+from rainproof import InputError, Sample
+from rainproof.measures import calibration_decision_loss, cutoff_calibration_error, expected_calibration_error
 
 
 def allowed_sets(n, r):

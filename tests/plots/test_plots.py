@@ -48,15 +48,15 @@ def results():
     y = rng.random(400) < p**2
     days = {f"day {k}": rainproof.Sample(y[k::8], p[k::8]).compress() for k in range(8)}
     return {
-        "reliability": rainproof.reliability_curve(y, p, rng=0),
+        "reliability": rainproof.clinical.reliability_curve(y, p, rng=0),
         "regret": rainproof.regret_curve(y, p, grid=16),
         "decision_curve": rainproof.regret_curve(y, p, grid=16).decision_curve(),
         "forecast_value": rainproof.forecast_value(y, p),
         "net_benefit": rainproof.net_benefit(y, {"one": p, "two": p**2}),
-        "risk_coverage": rainproof.risk_coverage(y, p),
-        "grades": rainproof.grade_table(y, np.ceil(8 * p) / 8),
+        "risk_coverage": rainproof.decisions.risk_coverage(y, p),
+        "grades": rainproof.clinical.grade_table(y, np.ceil(8 * p) / 8),
         "risk_distribution": assessment().histogram,
-        "profile": rainproof.soft_binned_profile(y, p),
+        "profile": rainproof.measures.soft_binned_profile(y, p),
         "grid_choice": rainproof.choose_grid(y, p),
         "calibration_test": rainproof.calibration_test(y, p, n_resamples=99, rng=0),
         "comparison": rainproof.compare(y, p, p**2, measure="brier_score", n_resamples=99, rng=0),
@@ -132,7 +132,7 @@ def test_reliability_draws_the_recalibration_map():
 def test_the_reliability_of_rare_events_is_on_logit_axes(outcome):
     y = np.arange(2000) % 100 == 0
     p = np.where(y, 0.2, 0.01) + np.arange(2000) / 1e5
-    ax = rainproof.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
+    ax = rainproof.clinical.reliability_curve(y == outcome, p if outcome else 1 - p, n_resamples=19, rng=0).plot()
     assert (ax.get_xscale(), ax.get_yscale()) == ("logit", "logit")
     assert ax.child_axes == []
     low, high = ax.get_xlim()
@@ -257,9 +257,9 @@ def test_too_many_segments_are_said_to_be_left_out():
 
 
 def test_grades_have_a_marker_for_each_light():
-    found = rainproof.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
+    found = rainproof.clinical.grade_table([2, 40, 60], [0.001, 0.01, 0.5], by=["A", "B", "C"], trials=[1000, 800, 60])
     assert [text.get_text() for text in found.plot().get_legend().get_texts()] == ["as predicted", "green", "red"]
-    assert rainproof.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
+    assert rainproof.clinical.grade_table([0], [0.0], trials=[5]).plot().get_xscale() == "logit"
 
 
 def test_several_decision_curves_share_the_lines_of_treating_all_and_none():

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
-from rainproof import InputError, OnlineForecaster, OnlineRecalibrator
+from rainproof import InputError, OnlineRecalibrator
 from rainproof.core.files import digest_of
-from rainproof.recalibration import online
+from rainproof.recalibration import OnlineForecaster, online
 
 SPECIAL = [0.0, 1.0, 0.5, 0.25, 1e-12, 1 - 1e-12, 1 / 3]
 
@@ -121,7 +121,7 @@ def test_no_adversary_makes_a_point_more_biased_than_proven(adversary, grid):
         past.append(y)
     limit = proven(f)
     assert np.all(np.abs(f._walk.bias) <= limit)
-    loss, c2 = rainproof.calibration_decision_loss(past, predictions), 3 * math.log(1e6)
+    loss, c2 = rainproof.measures.calibration_decision_loss(past, predictions), 3 * math.log(1e6)
     assert loss <= 2 * f._walk.margin.sum() / 4000 + 2 * math.sqrt(2 * c2 / 4000) + c2 * f.grid * 4 / 4000
     assert loss < 0.15  # measured; a forecast of 1/2 against a coin that always lands on the other side has 1
 
@@ -147,11 +147,11 @@ def test_a_flipped_model_becomes_useful_again_and_a_calibrated_one_stays_so():
     p = rng.random(20_000)
     y = rng.random(20_000) < p
     calm = OnlineRecalibrator(rng=1).run(p, y)
-    assert rainproof.brier_score(y, calm) < rainproof.brier_score(y, p) + 0.001
+    assert rainproof.measures.brier_score(y, calm) < rainproof.measures.brier_score(y, p) + 0.001
     flipped = np.where(np.arange(20_000) < 10_000, p, 1 - p)
     kept = OnlineRecalibrator(rng=1).run(flipped, y)
-    assert rainproof.brier_score(y, kept) < 0.23 < 0.32 < rainproof.brier_score(y, flipped)
-    assert rainproof.calibration_decision_loss(y, kept) < 0.01
+    assert rainproof.measures.brier_score(y, kept) < 0.23 < 0.32 < rainproof.measures.brier_score(y, flipped)
+    assert rainproof.measures.calibration_decision_loss(y, kept) < 0.01
 
 
 def test_late_outcomes_by_id_in_any_order():

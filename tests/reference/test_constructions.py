@@ -22,7 +22,7 @@ def weighted_rows(at, weight, frequency):
 
 
 def loss(y, p, w, swaps="all"):
-    return rainproof.calibration_decision_loss(y, p, sample_weight=w, swaps=swaps)
+    return rainproof.measures.calibration_decision_loss(y, p, sample_weight=w, swaps=swaps)
 
 
 def smce(at, weight, frequency):
@@ -52,7 +52,7 @@ def test_example_2(n):
     y = rng.random(n) < p
     assert len(np.unique(p)) == n
     quadratic = np.mean((p - y) ** 2)  # the swap regret of U = 1 - (a - y)^2
-    assert 1 / 9 <= quadratic <= rainproof.calibration_decision_loss(y, p)
+    assert 1 / 9 <= quadratic <= rainproof.measures.calibration_decision_loss(y, p)
 
 
 def test_example_2_in_the_limit():
@@ -65,8 +65,8 @@ def test_example_2_in_the_limit():
     n = 200_000
     p = rng.uniform(1 / 3, 2 / 3, n)
     y = rng.random(n) < p
-    assert rainproof.calibration_decision_loss(y, p) == pytest.approx(5 / 12, abs=5 / math.sqrt(n))
-    assert rainproof.calibration_decision_loss(y, p, swaps="monotone") < 5 / math.sqrt(n)
+    assert rainproof.measures.calibration_decision_loss(y, p) == pytest.approx(5 / 12, abs=5 / math.sqrt(n))
+    assert rainproof.measures.calibration_decision_loss(y, p, swaps="monotone") < 5 / math.sqrt(n)
 
 
 # --- Lemma 8.2: no measure can do better than T^-1/2 --------------------------------------------------

@@ -83,7 +83,7 @@ def test_by_hand():
     SCDL_4 = 3/8, SCDL_8 (bins 2 and 6) = 1/2 (1 - 4/8) + 1/2 (3/8) = 7/16 >= 1/4, so m* = 4 or less;
     SCDL_4 = 3/8 < 1/2, so m* = 4 and SCDL = 3/8.
     """
-    prof = rainproof.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
+    prof = rainproof.measures.soft_binned_profile(np.repeat([1, 0], 60), np.repeat([0.25, 0.75], 60))
     assert dict(zip(prof.grids.tolist(), prof.losses.tolist(), strict=True)) == {2: 0.125, 4: 0.375, 8: 0.4375}
     assert (prof.m_star, prof.value) == (4, 0.375)
     assert prof.regret_bound == 1.0

@@ -23,8 +23,8 @@ def test_samples_have_ties_and_some_an_infinite_score():
 @pytest.mark.parametrize("sample", SAMPLES, ids=range(len(SAMPLES)))
 def test_published_software_agrees(sample, rule):
     y, p, w = (sample[name] for name in "ypw")
-    result = rainproof.score_decomposition(y, p, sample_weight=w, score=rule)
+    result = rainproof.measures.score_decomposition(y, p, sample_weight=w, score=rule)
     parts = [result.score, result.reliability, result.resolution, result.uncertainty]
     assert parts == pytest.approx(sample["model_diagnostics"][rule], abs=1e-13)
-    function = {"brier": rainproof.brier_score, "log": rainproof.log_score}[rule]
+    function = {"brier": rainproof.measures.brier_score, "log": rainproof.measures.log_score}[rule]
     assert function(y, p, sample_weight=w) == pytest.approx(sample["sklearn"][rule], abs=1e-13)

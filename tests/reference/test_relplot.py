@@ -34,4 +34,4 @@ def test_relplot(name):
     assert ours == pytest.approx(theirs["fine"], abs=2e-5 + cut_off)
     mesh = 0.02 * theirs["value"]
     assert ours == pytest.approx(theirs["value"], abs=mesh + cut_off)
-    assert rainproof.smooth_ece(sample) == pytest.approx(theirs["width"], abs=2.0**-10 + mesh + cut_off)
+    assert rainproof.measures.smooth_ece(sample) == pytest.approx(theirs["width"], abs=2.0**-10 + mesh + cut_off)

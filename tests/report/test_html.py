@@ -296,7 +296,7 @@ def test_an_endless_name_is_cut():
 def test_an_endless_name_is_cut_in_sentences_and_tables():
     assert f": 2 {'x' * 55}..." in verdict_text.segments(endless(report_cases.single()).segments)
     sample = rainproof.Sample([0, 1] * 10, [0.2, 0.3] * 10)
-    tests = rainproof.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
+    tests = rainproof.inference.segment_tests(dict.fromkeys(["x" * 20_000, "y"], sample), rng=0)
     assert max(map(len, str(tests).splitlines())) < 200
 
 

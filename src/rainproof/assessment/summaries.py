@@ -254,7 +254,7 @@ def reliability_curve(
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(2000)
     >>> y = rng.random(2000) < 0.5 + (p - 0.5) / 4       # overconfident
-    >>> rainproof.reliability_curve(y, p, rng=0)
+    >>> rainproof.clinical.reliability_curve(y, p, rng=0)
     Reliability(grid=8, 9 bins, 6 off, n=2000)
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)

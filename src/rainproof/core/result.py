@@ -113,21 +113,5 @@ def _is_single(value: Any) -> bool:
 def _brief(value: Any) -> str:
     """A value in the representation of a result: numbers to six digits."""
     if isinstance(value, tuple):
-        return f"({', '.join(map(_brief, value))})"
+        return f"({', '.join(map(_brief, value))}{',' * (len(value) == 1)})"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
-
-
-class Shown:
-    """A result that a notebook shows: its text where it has one, else its numbers as a table."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        def to_dict(self) -> dict[str, Any]: ...
-
-    def _repr_html_(self) -> str:
-        kind: Any = type(self)
-        if kind.__str__ is not object.__str__ or not is_dataclass(kind):
-            return html_text(str(self))
-        return f"<p><b>{type(self).__name__}</b></p>{html_fields(self.to_dict())}"

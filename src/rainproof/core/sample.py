@@ -351,7 +351,7 @@ class Sample:
 
     @classmethod
     def from_table(cls, rows: Any) -> Self:
-        """Read the result of a `rainproof.sql` statement, wherever it was run, as a compressed sample.
+        """Read the result of a `rainproof.io.sql` statement, wherever it was run, as a compressed sample.
 
         Parameters
         ----------

@@ -195,7 +195,7 @@ class Segments(Mapping[Any, Sample]):
     Segments(2 by region, n=4)
     >>> regions["n"]
     Sample(n=2, events=1, grid=65536)
-    >>> regions.map(rainproof.brier_score)
+    >>> regions.map(rainproof.measures.brier_score)
     {'n': 0.15625, 's': 0.03125}
     >>> regions.pooled
     Sample(n=4, events=3, grid=65536)
@@ -277,7 +277,7 @@ class Segments(Mapping[Any, Sample]):
 
     @classmethod
     def from_table(cls, rows: Any, by: str | Sequence[str] | None = None) -> Segments:
-        """Read the segments in the result of a `rainproof.sql` statement with `by`, wherever it was run.
+        """Read the segments in the result of a `rainproof.io.sql` statement with `by`, wherever it was run.
 
         Parameters
         ----------
@@ -408,12 +408,12 @@ def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
 
 
 def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:
-    """Read the result of a `rainproof.sql` statement, in any form that a database or a library returns it."""
+    """Read the result of a `rainproof.io.sql` statement, in any form that a database or a library returns it."""
     columns = as_columns(rows, by)
     lower = {name.lower(): name for name in columns}  # some databases return names in upper case
     missing = [name for name in COLUMNS if name not in lower]
     if missing:
-        raise InputError(f"rows must have the columns of rainproof.sql's statement; they lack {', '.join(missing)}")
+        raise InputError(f"rows must have the columns of rainproof.io.sql's statement; they lack {', '.join(missing)}")
     known = {name: columns[lower[name]] for name in (*COLUMNS, *OTHER_LABELS) if name in lower}
     segments = [name for name in columns if name.lower() not in known]
     if by is not None and sorted(by) != sorted(segments):
@@ -472,7 +472,7 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
         rows = rows.fetchall()
     if not isinstance(rows, Iterable):
         raise InputError(
-            f"rows must be the result of rainproof.sql's statement; they are of type {type(rows).__name__}"
+            f"rows must be the result of rainproof.io.sql's statement; they are of type {type(rows).__name__}"
         )
     rows = list(rows)
     if rows and names is None:
@@ -487,7 +487,7 @@ def _names(row: Any, by: Sequence[str] | None) -> list[str]:
     names = list(fields or [*COLUMNS, *(by or ())])
     if len(names) != len(row):
         raise InputError(
-            f"rows must have the {len(names)} columns of rainproof.sql's statement in its order, those of by last; "
+            f"rows must have the {len(names)} columns of rainproof.io.sql's statement in its order, those of by last; "
             f"they have {len(row)}"
         )
     return names

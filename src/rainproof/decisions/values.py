@@ -370,7 +370,7 @@ def risk_coverage(
     Examples
     --------
     >>> import rainproof
-    >>> curve = rainproof.risk_coverage([1, 1, 0, 1, 0], [0.9, 0.8, 0.8, 0.6, 0.3])
+    >>> curve = rainproof.decisions.risk_coverage([1, 1, 0, 1, 0], [0.9, 0.8, 0.8, 0.6, 0.3])
     >>> curve.coverage.tolist()
     [0.2, 0.6, 0.8, 1.0]
     >>> curve.risk.round(3).tolist()

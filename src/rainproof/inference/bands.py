@@ -256,7 +256,7 @@ def null_band(
     --------
     >>> import numpy as np, rainproof
     >>> p = np.random.default_rng(0).random(1000)
-    >>> band = rainproof.null_band(np.zeros(1000), p, bins=4, n_resamples=99, rng=0)
+    >>> band = rainproof.inference.null_band(np.zeros(1000), p, bins=4, n_resamples=99, rng=0)
     >>> bool(((band.rate_low < band.at) & (band.at < band.rate_high))[1:-1].all())
     True
     """

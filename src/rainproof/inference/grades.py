@@ -123,7 +123,8 @@ def grade_table(
     Examples
     --------
     >>> import rainproof
-    >>> print(rainproof.grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
+    >>> from rainproof.clinical import grade_table
+    >>> print(grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
     grade      n  defaults  predicted  observed          interval  binomial p  Jeffreys p   light
         A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264       0.151   green
         B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668       0.606   green

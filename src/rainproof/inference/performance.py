@@ -157,7 +157,7 @@ def discrimination(
     Examples
     --------
     >>> import rainproof
-    >>> print(rainproof.discrimination([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]))
+    >>> print(rainproof.clinical.discrimination([0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]))
     0.75 (0.262 to 0.962)
     """
     level = check_share(confidence_level, "confidence_level")

@@ -164,7 +164,7 @@ def minimum_detectable(
     >>> import numpy as np, rainproof
     >>> p = np.random.default_rng(0).random(1000)
     >>> y = np.zeros(1000)      # not used
-    >>> found = rainproof.minimum_detectable(y, p, measure="cutoff_calibration_error", n_resamples=199, rng=0)
+    >>> found = rainproof.inference.minimum_detectable(y, p, measure="cutoff_calibration_error", n_resamples=199, rng=0)
     >>> 0.01 < found.value < 0.03
     True
     """

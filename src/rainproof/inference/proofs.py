@@ -159,7 +159,7 @@ def loss_at_least(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(5000)
     >>> y = rng.random(5000) < 0.5 + (p - 0.5) / 4       # overconfident
-    >>> found = rainproof.loss_at_least(y, p, rng=0)
+    >>> found = rainproof.inference.loss_at_least(y, p, rng=0)
     >>> found.bound > 0.05
     True
     """

@@ -246,7 +246,7 @@ def segment_tests(
     >>> p, s = rng.random(6000), rng.integers(0, 20, 6000)
     >>> y = rng.random(6000) < np.where(s == 7, p**3, p)      # one segment of twenty is miscalibrated
     >>> segments = rainproof.scan({"p": p, "y": y.astype(int), "s": s}, by="s", grid=1024)
-    >>> rainproof.segment_tests(segments, rng=0).found
+    >>> rainproof.inference.segment_tests(segments, rng=0).found
     [7]
     """
     check_share(fdr, "fdr")

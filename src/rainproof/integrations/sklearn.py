@@ -279,7 +279,7 @@ class _Display:
 
 
 class ReliabilityDisplay(_Display):
-    """A reliability diagram with intervals and the band of chance. Options: `rainproof.reliability_curve`."""
+    """A reliability diagram with intervals and the band of chance. Options: `rainproof.clinical.reliability_curve`."""
 
     _compute = staticmethod(reliability_curve)
 

@@ -1,4 +1,4 @@
-"""Tables of databases, which run the statement of `rainproof.sql`. A new database is one entry of `DATABASES`."""
+"""Tables of databases, which run the statement of `rainproof.io.sql`. A new database is one entry of `DATABASES`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Table:
     >>> db = sqlite3.connect(":memory:")
     >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
     >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
-    >>> rainproof.scan(rainproof.Table(db, "predictions"))
+    >>> rainproof.scan(rainproof.io.Table(db, "predictions"))
     Sample(n=4, events=2, grid=65536)
     """
 

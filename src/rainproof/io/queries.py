@@ -200,7 +200,7 @@ def sql(
     >>> db = sqlite3.connect(":memory:")
     >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
     >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
-    >>> statement = rainproof.sql("predictions", "p", "y", 1024, dialect="sqlite")
+    >>> statement = rainproof.io.sql("predictions", "p", "y", 1024, dialect="sqlite")
     >>> rainproof.Sample.from_table(db.execute(statement))
     Sample(n=4, events=2, grid=1024)
     """

@@ -89,7 +89,7 @@ def expected_calibration_error(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
+    >>> rainproof.measures.expected_calibration_error([0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.75, 0.75])
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -163,7 +163,7 @@ def cutoff_calibration_error(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
+    >>> rainproof.measures.cutoff_calibration_error([0, 0, 1, 1], [0.25, 0.5, 0.5, 0.75])
     0.0625
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -264,9 +264,9 @@ def binned_calibration_error(
     --------
     >>> import rainproof
     >>> y, p = [0, 1, 1, 0, 1], [0.125, 0.25, 0.75, 0.75, 1.0]
-    >>> rainproof.binned_calibration_error(y, p, n_bins=2)
+    >>> rainproof.measures.binned_calibration_error(y, p, n_bins=2)
     0.225
-    >>> rainproof.binned_calibration_error(y, p, n_bins=2, form="rounded")
+    >>> rainproof.measures.binned_calibration_error(y, p, n_bins=2, form="rounded")
     0.4
     """
     m = _check(n_bins, strategy, form)
@@ -389,7 +389,7 @@ def two_bin_calibration_error(
     Every prediction is too low by 1/4, so C rises from 0 to 1/4 in two equal steps:
 
     >>> import rainproof
-    >>> rainproof.two_bin_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
+    >>> rainproof.measures.two_bin_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
     0.046875
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -481,7 +481,7 @@ def interval_calibration_error(
     --------
     >>> import rainproof
     >>> y, p = [0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
-    >>> rainproof.interval_calibration_error(y, p)
+    >>> rainproof.measures.interval_calibration_error(y, p)
     0.375
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)

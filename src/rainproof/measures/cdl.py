@@ -107,12 +107,12 @@ def calibration_decision_loss(
 
     >>> import rainproof
     >>> y, p = [1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75]
-    >>> [rainproof.calibration_decision_loss(y, p, swaps=swaps) for swaps in ("all", "monotone", "constant")]
+    >>> [rainproof.measures.calibration_decision_loss(y, p, swaps=swaps) for swaps in ("all", "monotone", "constant")]
     [1.0, 0.75, 0.75]
 
     Where every prediction equals its event rate, no decision loses anything:
 
-    >>> rainproof.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
+    >>> rainproof.measures.calibration_decision_loss([1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5)
     0.0
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -173,13 +173,13 @@ def u_calibration_error(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.u_calibration_error([1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75])
+    >>> rainproof.measures.u_calibration_error([1, 1, 0, 0], [0.25, 0.25, 0.75, 0.75])
     0.75
 
     Underconfident, but in the right direction: no constant does better, though other forecasts would.
 
     >>> y, p = [0, 0, 1, 1], [0.4, 0.4, 0.6, 0.6]
-    >>> rainproof.u_calibration_error(y, p), round(rainproof.calibration_decision_loss(y, p), 12)
+    >>> rainproof.measures.u_calibration_error(y, p), round(rainproof.measures.calibration_decision_loss(y, p), 12)
     (0.0, 0.4)
     """
     return calibration_decision_loss(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label, swaps="constant")

@@ -85,7 +85,7 @@ def lower_distance_to_calibration(
     Examples
     --------
     >>> import rainproof
-    >>> round(rainproof.lower_distance_to_calibration([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 6)
+    >>> round(rainproof.measures.lower_distance_to_calibration([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), 6)
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)

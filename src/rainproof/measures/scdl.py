@@ -294,12 +294,12 @@ def soft_binned_profile(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
     >>> y = rng.random(1000) < p**2      # the event is rarer than predicted
-    >>> prof = rainproof.soft_binned_profile(y, p)
+    >>> prof = rainproof.measures.soft_binned_profile(y, p)
     >>> prof
     SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', rule='balance', n=1000)
     >>> prof.grids
     array([  2,   4,   8,  16,  32,  64, 128])
-    >>> rainproof.soft_binned_profile(y, p, rule="first_crossing")
+    >>> rainproof.measures.soft_binned_profile(y, p, rule="first_crossing")
     SoftBinnedProfile(value=0.0292492, m_star=64, rounding='soft', rule='first_crossing', n=1000)
     """
     if rule not in get_args(Rule):

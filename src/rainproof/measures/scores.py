@@ -110,7 +110,7 @@ def brier_score(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.brier_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0])
+    >>> rainproof.measures.brier_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0])
     0.125
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -162,9 +162,9 @@ def log_score(
     Examples
     --------
     >>> import rainproof
-    >>> round(rainproof.log_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0]), 6)    # half of ln 2
+    >>> round(rainproof.measures.log_score([0, 1, 1, 0], [0.5, 0.5, 1.0, 0.0]), 6)    # half of ln 2
     0.346574
-    >>> rainproof.log_score([0, 1], [0.5, 0.0])
+    >>> rainproof.measures.log_score([0, 1], [0.5, 0.0])
     inf
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -236,7 +236,7 @@ def score_decomposition(
 
     >>> import rainproof
     >>> y, p = [0, 0, 0, 1, 1, 1, 1, 0], [0.1] * 4 + [0.9] * 4
-    >>> rainproof.score_decomposition(y, p)
+    >>> rainproof.measures.score_decomposition(y, p)
     ScoreDecomposition(score=0.21, reliability=0.0225, resolution=0.0625, uncertainty=0.25, rule='brier', n=8)
     """
     if score not in ("brier", "log"):

@@ -72,7 +72,7 @@ def smooth_calibration_error(
     Examples
     --------
     >>> import rainproof
-    >>> rainproof.smooth_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
+    >>> rainproof.measures.smooth_calibration_error([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5])
     0.25
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
@@ -177,7 +177,7 @@ def smooth_ece(
     --------
     >>> import rainproof
     >>> y, p = [0, 0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9]
-    >>> round(rainproof.smooth_ece(y, p), 4)
+    >>> round(rainproof.measures.smooth_ece(y, p), 4)
     0.1065
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)

@@ -293,7 +293,7 @@ class OnlineForecaster(_Online):
     Examples
     --------
     >>> import rainproof
-    >>> f = rainproof.OnlineForecaster(rng=0)
+    >>> f = rainproof.recalibration.OnlineForecaster(rng=0)
     >>> f.predict()
     0.5
     >>> f.update(1)
