@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contract.test_results import CASES, results
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 import rainproof
 from rainproof.cli import app, main
+from tools import make_schemas
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 SCHEMAS = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
@@ -110,8 +112,22 @@ def test_every_command_with_json_has_a_schema():
     assert printing == {command[0] for _, command in RUNS}
 
 
+def test_schemas_of_results_are_what_their_fields_say():
+    """To write them anew: python tools/make_schemas.py."""
+    assert make_schemas.schemas() == {name: SCHEMAS[name] for name in make_schemas.schemas()}
+
+
+@pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
+@pytest.mark.parametrize("case", ["usual", "infinite log score", "one class"])
+def test_results_are_as_their_schemas_say(case):
+    for result in results(*CASES[case]):
+        name = type(result).__name__
+        if name in SCHEMAS["results"]["$defs"]:
+            Draft202012Validator({"$ref": f"results.json#/$defs/{name}"}, registry=REGISTRY).validate(result.to_dict())
+
+
 def test_every_schema_is_tested_and_strict(folder, monkeypatch, capsys):
-    assert {name for name, _ in RUNS} == set(SCHEMAS)
+    assert {name for name, _ in RUNS} == set(SCHEMAS) - {"results"}
     monkeypatch.chdir(folder)
     for name, command in dict(RUNS).items():
         Draft202012Validator.check_schema(SCHEMAS[name])

@@ -224,7 +224,7 @@ class DecisionTask(Result, ABC):
     Notes
     -----
     There are two types of tasks: `FiniteTask` has a list of actions, `QuadraticTask` has all numbers in [0, 1]. To add
-    a third, write a subclass in a module of its own that implements the abstract methods below, add it to the list in
+    a third, write a subclass that implements the abstract methods below, add it to the list in
     `from_dict`, and give it a constructor here. Nothing else has to change.
 
     References

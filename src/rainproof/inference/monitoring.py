@@ -100,7 +100,7 @@ class MonitoringResult(Result):
         As asked for.
     """
 
-    _kind = "timeline"
+    _kind = "monitor"
     windows: tuple[MonitoringWindow, ...]
     changes: tuple[DetectedChange, ...]
     length: int
