@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
 
-.PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs bench paper clean
+.PHONY: demo test fuzz audit test-bare test-minimum test-sanitizers lint types imports pytest docs schemas bench paper clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/rainproof demo build/demo
@@ -73,6 +73,10 @@ audit: $(VENV)/.tested
 # The site: every warning is an error.
 docs: $(VENV)/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+# The JSON Schemas of results, from their fields.
+schemas: $(VENV)/.tested
+	$(BIN)/python -m tools.make_schemas
 
 bench: $(VENV)/.benched
 	$(BIN)/python -m benchmarks

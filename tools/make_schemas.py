@@ -1,4 +1,4 @@
-"""Write the JSON Schema of every result, from its fields and docstring: python tools/make_schemas.py.
+"""Write the JSON Schema of every result, from its fields and docstring: make schemas.
 
 A schema says what `to_dict` returns: the fields of the class, and the properties in `_also`. The description of each is
 the first sentence that the docstring has for it. Documents that are put together by hand have schemas by hand.

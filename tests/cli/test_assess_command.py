@@ -181,7 +181,8 @@ def test_groups_of_several_columns(rain, capsys):
     k = np.arange(400)
     assert told == rainproof.assess(y, p, groups=k % 4 * 10 + k % 5 * 2 + k // 200, rng=0).to_dict()
     for command in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
-        assert main([*command[:1], "games.csv", *COLUMNS[1:], *several, *command[1:], "-o", "o.json", "--quiet"]) == 0
+        options = [*several, *command[1:], "-o", f"{command[0]}.json", "--quiet"]
+        assert main([command[0], "games.csv", *COLUMNS[1:], *options]) == 0
     assert main(["switch", "games.csv", "--old", "p", "--new", "away", "--outcome", "y", *several, "--quiet"]) == 0
     assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", *several, "--quiet"]) == 0
     Path("games.csv").write_text("p,y,season,home\n0.5,1,1,1\n0.5,0,1,\n")

@@ -113,7 +113,7 @@ def test_every_command_with_json_has_a_schema():
 
 
 def test_schemas_of_results_are_what_their_fields_say():
-    """To write them anew: python tools/make_schemas.py."""
+    """To write them anew: make schemas."""
     assert make_schemas.schemas() == {name: SCHEMAS[name] for name in make_schemas.schemas()}
 
 
