@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rainproof.core.door import SegmentIndex, code_labels, rows_by_segment
+from rainproof.core.door import code_labels, number_rows, number_segments, rows_by_segment
 from rainproof.errors import InputError
 
 DAY, NEXT = datetime.date(2026, 3, 2), datetime.date(2026, 3, 3)
@@ -37,21 +37,21 @@ def test_labels_are_built_in_types_in_order(case):
 
 
 def test_numbers_are_kept_from_batch_to_batch():
-    index = SegmentIndex()
-    first = index.number_rows([code_labels(["b", "a", "b"]), code_labels([1, 1, None])], 3)
-    assert [index.keys[k] for k in first] == [("b", 1), ("a", 1), ("b", None)]
-    known = index.keys
-    second = index.number_rows([code_labels(["c", "a"]), code_labels([1, 1])], 2)
-    assert index.keys == [*known, ("c", 1)]
-    assert [index.keys[k] for k in second] == [("c", 1), ("a", 1)]
-    assert index.number([("new", 0), ("a", 1)]).tolist() == [4, known.index(("a", 1))]
+    index = {}
+    first = number_rows(index, [code_labels(["b", "a", "b"]), code_labels([1, 1, None])], 3)
+    assert [[*index][k] for k in first] == [("b", 1), ("a", 1), ("b", None)]
+    known = [*index]
+    second = number_rows(index, [code_labels(["c", "a"]), code_labels([1, 1])], 2)
+    assert [*index] == [*known, ("c", 1)]
+    assert [[*index][k] for k in second] == [("c", 1), ("a", 1)]
+    assert number_segments(index, [("new", 0), ("a", 1)]).tolist() == [4, known.index(("a", 1))]
 
 
 @pytest.mark.parametrize("rows", [0, 3])
 def test_without_columns_all_rows_are_one_segment(rows):
-    index = SegmentIndex()
-    assert index.number_rows([], rows).tolist() == [0] * rows
-    assert index.keys == [()] * (rows > 0)
+    index = {}
+    assert number_rows(index, [], rows).tolist() == [0] * rows
+    assert [*index] == [()] * (rows > 0)
 
 
 def test_labels_that_cannot_be_hashed_or_ordered_are_refused():

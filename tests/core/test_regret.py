@@ -17,8 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof.core._regret import bridge
-from rainproof.core.cells import RoundedSample
-from rainproof.core.curve import SwapCurve
+from rainproof.core.curve import RoundedSample, SwapCurve
 from rainproof.core.distinct import DistinctTable
 
 SWAPS = ("all", "monotone", "constant")
@@ -43,9 +42,9 @@ def test_both_limits_are_the_definition_anywhere(sample, swaps, asked):
     """At thresholds of any kind, in one sweep and one by one: with equal predictions below and above."""
     y, p, w = sample
     curve, table = curve_of(y, p, w, swaps), exact_pooled(y, p, w)
-    points = curve.points([*asked, *p])
-    assert_array_equal(points.mu, np.unique([*asked, *p]))
-    for mu, left, right in zip(points.mu.tolist(), points.left, points.right, strict=True):
+    found = curve.points([*asked, *p])
+    assert_array_equal(found[0], np.unique([*asked, *p]))
+    for mu, left, right in zip(*(column.tolist() for column in found), strict=True):
         for above, swept in ((True, left), (False, right)):
             expected = float(threshold_regret(*table, Fraction(mu), above, swaps)) if mu > 0 or not above else 0.0
             assert swept == pytest.approx(expected, abs=1e-14)
@@ -57,10 +56,10 @@ def test_both_limits_are_the_definition_anywhere(sample, swaps, asked):
 def test_the_sweep_agrees_with_the_definition_on_larger_samples(swaps, seed):
     rng = np.random.default_rng(seed)
     curve = curve_of(*random_rows(rng, 3_000), swaps)
-    points = curve.breakpoints()
-    for k in rng.integers(0, len(points.mu), 60):
-        for above, swept in ((True, points.left[k]), (False, points.right[k])):
-            assert swept == pytest.approx(curve.regret(points.mu[k], above=above), abs=1e-13)
+    mu, left, right = curve.breakpoints()
+    for k in rng.integers(0, len(mu), 60):
+        for above, swept in ((True, left[k]), (False, right[k])):
+            assert swept == pytest.approx(curve.regret(mu[k], above=above), abs=1e-13)
 
 
 @every_class
@@ -69,22 +68,22 @@ def test_crowded_predictions(swaps):
     rng = np.random.default_rng(3)
     p = 0.3 + 1e-6 * rng.random(500)
     curve = curve_of(rng.integers(0, 2, 500), p, swaps=swaps)
-    points = curve.corners
-    for k in range(0, len(points.mu), 7):
-        assert points.left[k] == pytest.approx(curve.regret(points.mu[k], above=True), abs=1e-14)
-        assert points.right[k] == pytest.approx(curve.regret(points.mu[k]), abs=1e-14)
+    mu, left, right = curve.corners
+    for k in range(0, len(mu), 7):
+        assert left[k] == pytest.approx(curve.regret(mu[k], above=True), abs=1e-14)
+        assert right[k] == pytest.approx(curve.regret(mu[k]), abs=1e-14)
 
 
 @given(samples(max_size=8), classes)
 def test_between_breakpoints_the_curve_is_a_line(sample, swaps):
     y, p, w = sample
     curve = curve_of(y, p, w, swaps)
-    points = curve.breakpoints()
-    assert (points.mu[0], points.mu[-1]) == (0, 1)
-    for k in range(len(points.mu) - 1):
-        middle = points.mu[k] / 2 + points.mu[k + 1] / 2
-        if points.mu[k] < middle < points.mu[k + 1] and swaps != "constant":  # there the positive part has a kink too
-            assert curve(middle) == pytest.approx((points.right[k] + points.left[k + 1]) / 2, abs=1e-14)
+    mu, left, right = curve.breakpoints()
+    assert (mu[0], mu[-1]) == (0, 1)
+    for k in range(len(mu) - 1):
+        middle = mu[k] / 2 + mu[k + 1] / 2
+        if mu[k] < middle < mu[k + 1] and swaps != "constant":  # there the positive part has a kink too
+            assert curve(middle) == pytest.approx((right[k] + left[k + 1]) / 2, abs=1e-14)
 
 
 @given(samples(max_size=8), classes)
@@ -92,12 +91,13 @@ def test_between_predictions_the_curve_is_convex(sample, swaps):
     """Why the corners are enough for the envelope and for the largest regret."""
     y, p, w = sample
     curve = curve_of(y, p, w, swaps)
-    corners, everywhere = curve.corners, curve.breakpoints()
-    assert corners.value.max() == pytest.approx(everywhere.value.max(), abs=1e-15)
-    a, b = bridge(everywhere.mu, everywhere.value)
-    share = 1.0 if a == b else (everywhere.mu[b] - 0.5) / (everywhere.mu[b] - everywhere.mu[a])
-    envelope = share * everywhere.value[a] + (1 - share) * everywhere.value[b]
-    assert curve.chord().value == pytest.approx(envelope, abs=1e-15)
+    mu, left, right = curve.breakpoints()
+    value = np.maximum(left, right)
+    assert np.maximum(*curve.corners[1:]).max() == pytest.approx(value.max(), abs=1e-15)
+    a, b = bridge(mu, value)
+    share = 1.0 if a == b else (mu[b] - 0.5) / (mu[b] - mu[a])
+    envelope = share * value[a] + (1 - share) * value[b]
+    assert curve.chord.value == pytest.approx(envelope, abs=1e-15)
 
 
 def test_by_hand():
@@ -106,12 +106,12 @@ def test_by_hand():
     R = 0 below 0.2, (1 - mu)/4 up to 1/3, then (1 - mu)/4 + 3/4 (mu - 1/3) = mu/2 up to 0.6, (1 - mu)/4 after.
     """
     curve = curve_of([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6])
-    points = curve.breakpoints()
-    assert_allclose(points.mu, [0, 0.2, 1 / 3, 0.6, 1])
-    assert_allclose(points.left, [0, 0, 1 / 6, 0.3, 0], atol=1e-16)
-    assert_allclose(points.right, [0, 0.2, 1 / 6, 0.1, 0], atol=1e-16)
-    assert_allclose(points.value, [0, 0.2, 1 / 6, 0.3, 0], atol=1e-16)
-    chord = curve.chord()
+    mu, left, right = curve.breakpoints()
+    assert_allclose(mu, [0, 0.2, 1 / 3, 0.6, 1])
+    assert_allclose(left, [0, 0, 1 / 6, 0.3, 0], atol=1e-16)
+    assert_allclose(right, [0, 0.2, 1 / 6, 0.1, 0], atol=1e-16)
+    assert_allclose(np.maximum(left, right), [0, 0.2, 1 / 6, 0.3, 0], atol=1e-16)
+    chord = curve.chord
     assert (chord.mu_a, chord.mu_b, chord.above_a, chord.above_b) == (0.2, 0.6, False, True)
     assert (chord.share, chord.regret_a, chord.regret_b) == pytest.approx((0.25, 0.2, 0.3))
     assert chord.value == pytest.approx(0.275)
@@ -124,19 +124,18 @@ def test_by_hand_with_fewer_swaps():
     """
     for swaps in ("monotone", "constant"):
         curve = curve_of([1, 1, 0, 0], [0.2, 0.6, 0.6, 0.6], swaps=swaps)
-        points = curve.breakpoints()
-        assert_allclose(points.mu, [0, 0.2, 0.5, 0.6, 1])
-        assert_allclose(points.left, [0, 0, 0.125, 0.2, 0], atol=1e-16)
-        assert_allclose(points.right, [0, 0.2, 0.125, 0, 0], atol=1e-16)
-        assert curve.chord().value == pytest.approx(0.2)
+        mu, left, right = curve.breakpoints()
+        assert_allclose(mu, [0, 0.2, 0.5, 0.6, 1])
+        assert_allclose(left, [0, 0, 0.125, 0.2, 0], atol=1e-16)
+        assert_allclose(right, [0, 0.2, 0.125, 0, 0], atol=1e-16)
+        assert curve.chord.value == pytest.approx(0.2)
 
 
 def test_a_jump_where_a_prediction_is_right_on_average():
     """0.5 is the mean of its isotonic block: left of it the swap up gains, right of it the swap down, not alike."""
     curve = curve_of([1, 1, 0, 1, 0, 0], [0.2, 0.5, 0.5, 0.5, 0.8, 0.8], swaps="monotone")
     assert_array_equal(curve.recalibrated, [0.5, 0.5, 0.5])
-    point = curve.points(0.5)
-    assert_allclose((point.left, point.right), [[0.5 / 6], [1 / 6]])
+    assert_allclose(curve.points(0.5)[1:], [[0.5 / 6], [1 / 6]])
 
 
 @every_class
@@ -145,9 +144,9 @@ def test_nobody_loses_anything_to_a_calibrated_sample_not_even_rounding(swaps):
     y = np.concatenate([np.arange(n) < k for k, n in counts])
     p = np.repeat([k / n for k, n in counts], [n for _, n in counts])
     curve = curve_of(y, p, swaps=swaps)
-    points = curve.breakpoints()
-    assert not points.value.any()
-    assert not any(curve.regret(mu, above=above) for mu in points.mu for above in (False, True))
+    mu, left, right = curve.breakpoints()
+    assert not np.maximum(left, right).any()
+    assert not any(curve.regret(x, above=above) for x in mu for above in (False, True))
 
 
 @every_class
@@ -183,8 +182,7 @@ def test_thresholds_outside_are_refused(mu, message):
 
 def test_results_are_read_only():
     curve = curve_of([0, 1], [0.25, 0.5])
-    points = curve.corners
-    for array in (curve.recalibrated, points.mu, points.left, points.right):
+    for array in (curve.recalibrated, curve.table.prob):
         assert not array.flags.writeable
     asked = np.array([0.25, 0.75])
     curve.points(asked)
@@ -201,8 +199,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
     """The exact loss of D_m, from its definition in fractions."""
     y, p, w = sample
     w = np.ones(len(p)) if w is None else w
-    sums = rainproof.Sample(y, p, sample_weight=w)._cell_sums(m)
-    curve = SwapCurve.from_rounded(RoundedSample.from_sums(sums, m, rounding), swaps)
+    curve = rainproof.Sample(y, p, sample_weight=w).on_grid(m, rounding).curve(swaps)
     pi, s = soft_binned_oracle.rounded(y, p, [float(x) for x in w], m, rounding)
     some = [j for j in range(m + 1) if pi[j]]
     table = (
@@ -210,7 +207,7 @@ def test_the_curve_of_the_rounded_sample(sample, m, swaps, rounding):
         np.array([pi[j] for j in some], dtype=object),
         np.array([s[j] for j in some], dtype=object),
     )
-    assert 2 * curve.chord().value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
+    assert 2 * curve.chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-13)
 
 
 def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
@@ -219,8 +216,9 @@ def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
         index=np.array([0, 1, 3]),
         weight=np.array([1.0, 0.0, 2.0]),
         positive=np.array([1.0 + 2**-52, 0.0, 1.0]),  # more events than rows, by rounding
+        total=3.0,
     )
-    curve = SwapCurve.from_rounded(rounded)
+    curve = rounded.curve()
     assert_array_equal(curve.table.prob, [0, 0.75])
     assert_array_equal(curve.table.negative, [0, 1])
     assert_array_equal(curve.recalibrated, [1, 0.5])
@@ -233,7 +231,7 @@ def test_empty_bins_and_rounded_sums_of_a_rounded_sample():
 def test_the_chord_is_the_highest_over_one_half(sample, swaps):
     y, p, w = sample
     table = exact_pooled(y, p, w)
-    chord = curve_of(y, p, w, swaps).chord()
+    chord = curve_of(y, p, w, swaps).chord
     assert 2 * chord.value == pytest.approx(float(exact_loss(*table, swaps)), abs=1e-15)
     assert chord.mu_a <= 0.5 <= chord.mu_b
     assert chord.share * chord.mu_a + (1 - chord.share) * chord.mu_b == pytest.approx(0.5, abs=1e-15)
@@ -301,7 +299,7 @@ def test_bridge_finds_an_end_far_below_the_first_edge(seed):
 
 def test_one_threshold_where_the_envelope_rests_on_one_half():
     """Weight 1 at 1/2, never: R = mu up to 1/2, so the worst task is a plain choice between two actions."""
-    chord = curve_of([0, 0], [0.5, 0.5]).chord()
+    chord = curve_of([0, 0], [0.5, 0.5]).chord
     assert (chord.mu_a, chord.mu_b, chord.share, chord.value) == (0.5, 0.5, 1.0, 0.5)
     assert chord.above_a
     assert chord.above_b

@@ -91,9 +91,9 @@ def test_the_gaps_are_regret_curves(rows):
         ("monotone", curve.value_recalibrated - curve.value),
         ("constant", np.maximum(-curve.value, 0.0)),
     ):
-        points = SwapCurve.from_table(table, swaps).points(edges)
-        assert_allclose(gap[::2], points.right[:-1], atol=1e-12)
-        assert_allclose(gap[1::2], points.left[1:], atol=1e-12)
+        _, left, right = SwapCurve.from_table(table, swaps).points(edges)
+        assert_allclose(gap[::2], right[:-1], atol=1e-12)
+        assert_allclose(gap[1::2], left[1:], atol=1e-12)
 
 
 @given(samples(max_size=12))

@@ -25,9 +25,9 @@ both_ways = pytest.mark.parametrize("per", ["action", "prediction"])
 def integral(curve, task):
     """The regret curve against the task's mixture: limits from the left, as ties go up."""
     mix = task.mixture()
-    total = mix.weight @ curve.points(mix.threshold).left if len(mix.threshold) else 0.0
-    points = curve.breakpoints()
-    pieces = np.diff(points.mu) * (points.right[:-1] + points.left[1:]) / 2
+    total = mix.weight @ curve.points(mix.threshold)[1] if len(mix.threshold) else 0.0
+    mu, left, right = curve.breakpoints()
+    pieces = np.diff(mu) * (right[:-1] + left[1:]) / 2
     return total + mix.density * pieces.sum()
 
 

@@ -327,7 +327,7 @@ def test_the_threshold_task_is_the_curve_at_its_threshold():
     curve = SwapCurve.from_table(sample.distinct())
     for mu in (0.1, 0.35, 0.5, 0.77):
         regret = rainproof.swap_regret(sample, task=DecisionTask.threshold(mu), per="prediction")
-        assert regret.in_units == pytest.approx(curve.points([mu]).left[0], abs=1e-14)
+        assert regret.in_units == pytest.approx(curve.points([mu])[1][0], abs=1e-14)
 
 
 TASK = DecisionTask.threshold(0.35)

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rainproof
-from rainproof.core.cells import RoundedSample
 from rainproof.core.curve import SwapCurve
 from rainproof.measures import calibration_decision_loss, u_calibration_error
 
@@ -149,7 +148,7 @@ def test_the_worst_task_attains_the_loss(sample):
     at, weight, events = pooled(y, p, w)
     mass = np.array([weight - events, events])
     for swaps, value in zip(SWAPS, losses(y, p, w), strict=True):
-        chord = SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct(), swaps).chord()
+        chord = SwapCurve.from_table(rainproof.Sample(y, p, sample_weight=w).distinct(), swaps).chord
         a, share = chord.mu_a, chord.share
         payoff = np.array([[1, 0], [1 - 2 * share * a, 2 * share * (1 - a)], [0, 1]])
         assert payoff.min() >= -1e-15
@@ -219,8 +218,7 @@ def test_scdl_is_at_most_cdl(sample, m):
 def test_the_loss_of_the_rounded_response(sample, m):
     """Lemma 4.3: CDL(D_m) <= 2 SCDL_m + 2/m."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(rainproof.Sample(y, p, sample_weight=w)._cell_sums(m), m)
-    value = 2 * SwapCurve.from_rounded(rounded).chord().value
+    value = 2 * rainproof.Sample(y, p, sample_weight=w).on_grid(m).curve().chord.value
     assert value <= 2 * float(soft_binned_oracle.loss(y, p, ones(p, w), m)) + 2 / m + 1e-14
 
 

@@ -17,7 +17,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import rainproof
 from rainproof.core._fixed_loss import worst_threshold
-from rainproof.core.cells import RoundedSample
 
 pytestmark = pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
 roundings = st.sampled_from(["soft", "hard"])
@@ -26,7 +25,7 @@ roundings = st.sampled_from(["soft", "hard"])
 def loss(y, p, m, w=None, rounding="soft"):
     """SCDL_m on one grid, by the production path."""
     sample = rainproof.Sample(y, p, sample_weight=w)
-    rounded = RoundedSample.from_sums(sample._cell_sums(m), m, rounding)
+    rounded = sample.on_grid(m, rounding)
     return worst_threshold(rounded.index, rounded.weight, rounded.positive, m)[0] / sample.total_weight
 
 
@@ -114,10 +113,10 @@ def test_loss_grows_with_the_grid(sample, m, rounding):
 def test_halving(sample, m):
     """The identity inside Lemma 3.2: coarse bins are fine ones plus half their neighbours."""
     y, p, w = sample
-    sums = rainproof.Sample(y, p, sample_weight=w)._cell_sums(2 * m)
+    rows = rainproof.Sample(y, p, sample_weight=w)
 
     def dense(grid):
-        rounded = RoundedSample.from_sums(sums, grid)
+        rounded = rows.on_grid(grid)
         out = np.zeros((2, grid + 1))
         out[0, rounded.index], out[1, rounded.index] = rounded.weight, rounded.positive
         return out
@@ -149,7 +148,7 @@ def test_value_lies_where_the_lemma_says(sample, rounding):
 def test_rounding_twice_is_rounding_once(sample, m):
     """Lemma 4.1: SCDL_m(D_m) = SCDL_m(D)."""
     y, p, w = sample
-    rounded = RoundedSample.from_sums(rainproof.Sample(y, p, sample_weight=w)._cell_sums(m), m)
+    rounded = rainproof.Sample(y, p, sample_weight=w).on_grid(m)
     grid = np.repeat(rounded.index / m, 2)
     outcome = np.tile([0, 1], len(rounded.index))
     weight = np.stack([np.maximum(rounded.weight - rounded.positive, 0), rounded.positive], axis=1).ravel()

@@ -341,7 +341,7 @@ def read(
 
 def segments_of(sample: Sample) -> Segments | None:
     """The segments of a sample, if it has any; each is tested as if its rows, or shares of them, were independent."""
-    if not sample._segmented:
+    if sample._segments is None:
         return None
     return (sample.ungrouped() if sample._second is None else sample).by_segment()
 

@@ -117,7 +117,7 @@ class TaskResult(Result):
     ) -> TaskResult:
         """Compute the regret and the costs, on all rows and on those that were held out from fitting a map."""
         regret = swap_regret(sample, task=task)
-        on = sample.on_grid(grid).rounded
+        on = sample.on_grid(grid)
         table = DistinctTable(on.index / grid, np.maximum(on.weight - on.positive, 0.0), on.positive)
         rounded = swap_regret(Sample._from_distinct(table, sample.n), task=task)
         if not isinstance(task, FiniteTask) or not sample._divisible:

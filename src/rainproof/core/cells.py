@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core._cells import bins, pool
+from rainproof.core._cells import pool
 from rainproof.core._scan import absorb, collect, scan
 from rainproof.core.arrays import Floats, Frozen, Ints, add_pairs, available_threads, run_in_threads
 from rainproof.core.door import Rows
@@ -202,13 +202,19 @@ class CellAccumulator:
         """Check the rows and add them, or raise and change nothing."""
         weighted = rows.weight is not None
         if not weighted and self._filled + len(rows) > _FULL:
-            self._settle()
+            self._merged, self._filled = self.cells(), 0
+            self._tables.clear()
         if weighted not in self._tables or len(rows) >= 2 * self.m:
             # New tables cost little beside so many rows, and are dropped if a row is bad.
-            self._absorb(weighted, scan_in_threads(rows, self.m))
+            fresh = scan_in_threads(rows, self.m)
+            into = self._tables.setdefault(weighted, fresh[0])
+            for table in fresh:
+                if table is not into:
+                    absorb(into, table)
         else:
-            self._scan_or_raise(rows, None)
-            self._scan_or_raise(rows, self._tables[weighted])
+            for to in (None, self._tables[weighted]):  # first a pass that only checks
+                if not scan(rows.prob, rows.label, rows.weight, self.m, to, 0, len(rows)):
+                    raise rows.explain()
         self._filled += 0 if weighted else len(rows)
 
     def merge(self, other: CellTable) -> None:
@@ -222,21 +228,6 @@ class CellAccumulator:
             cells = cells.merge(CellTable.from_dense(self.m, table))
         return cells
 
-    def _settle(self) -> None:
-        self._merged = self.cells()
-        self._tables.clear()
-        self._filled = 0
-
-    def _absorb(self, weighted: bool, fresh: list[Table]) -> None:
-        into = self._tables.setdefault(weighted, fresh[0])
-        for table in fresh:
-            if table is not into:
-                absorb(into, table)
-
-    def _scan_or_raise(self, rows: Rows, table: Table | None) -> None:
-        if not scan(rows.prob, rows.label, rows.weight, self.m, table, 0, len(rows)):
-            raise rows.explain()
-
 
 def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> list[Table]:
     """Add the rows to new tables, one for each thread; the kernel releases the GIL.
@@ -246,38 +237,32 @@ def scan_in_threads(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) 
     n = len(rows.prob)
     most = n // max(_ROWS_PER_THREAD, 4 * m)
     threads = min(available_threads(), most) if most > 1 else 1
-    if threads == 1:  # without what only threads need: for a small sample that would take longer than its rows
-        tables = [_new_table(rows, m)]
-        good = scan(rows.prob, rows.label, rows.weight, m, tables[0], 0, n, cut)
-    else:
-        tables, good = _scan_parts(rows, m, cut, threads)
-    if not good:
-        raise rows.explain()
-    return tables
-
-
-def _scan_parts(rows: Rows, m: int, cut: NDArray[np.float64] | None, threads: int) -> tuple[list[Table], bool]:
-    n, tables = len(rows), [_new_table(rows, m) for _ in range(threads)]
+    shape, dtype = ((2 * m + 2, 2), np.uint64) if rows.weight is None else ((2 * m + 2, 6), np.float64)
+    tables: list[Table] = [np.zeros(shape, dtype) for _ in range(threads)]
 
     def work(part: int) -> bool:
         start, stop = n * part // threads, n * (part + 1) // threads
         return scan(rows.prob, rows.label, rows.weight, m, tables[part], start, stop, cut)
 
-    return tables, run_in_threads(work, threads)
+    # What only threads need would take a small sample longer than its rows.
+    if not (work(0) if threads == 1 else run_in_threads(work, threads)):
+        raise rows.explain()
+    return tables
 
 
-def _new_table(rows: Rows, m: int) -> Table:
-    return np.zeros((2 * m + 2, 2), np.uint64) if rows.weight is None else np.zeros((2 * m + 2, 6))
+def scanned(rows: Rows, m: int, cut: NDArray[np.float64] | None = None) -> Table:
+    """Add the rows to one new table, in one pass; there must be some."""
+    if not len(rows.prob):
+        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
+    first, *others = scan_in_threads(rows, m, cut)
+    for table in others:
+        absorb(first, table)
+    return first
 
 
 def sum_cells(rows: Rows, m: int) -> CellTable:
     """Return the sums of these rows on the grid ``1/m``, in one pass."""
-    if not len(rows.prob):
-        raise InputError(f"{rows.names.label} and {rows.names.prob} must not be empty")
-    first, *others = scan_in_threads(rows, m)
-    for table in others:
-        absorb(first, table)
-    return CellTable.from_dense(m, first)
+    return CellTable.from_dense(m, scanned(rows, m))
 
 
 Rounding = Literal["soft", "hard"]
@@ -306,25 +291,3 @@ def sum_on_grid(cell: Ints, low: Floats, high: Floats, m: int) -> Floats:
     places, amounts = np.concatenate([cell, cell + 1]), np.concatenate([low, high])
     sums: Floats = np.bincount(places, amounts, m + 2)[: m + 1].astype(np.float64, copy=False)
     return sums  # nothing is lost beyond m: a prediction of 1 is not rounded up
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RoundedSample(Frozen):
-    """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
-
-    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
-    an empty bin needs no special case.
-    """
-
-    m: int
-    index: Ints
-    weight: Floats
-    positive: Floats
-
-    @classmethod
-    def from_sums(cls, sums: Sums, m: int, rounding: Rounding = "soft") -> RoundedSample:
-        """Round to the grid ``1/m``, which must not be finer than that of the sums."""
-        grid, slot, weight, rise = sums
-        shift = grid.bit_length() - m.bit_length()
-        index, weight, positive = bins(slot, weight, rise, m, shift, check_rounding(rounding))
-        return cls(m=m, index=index, weight=weight, positive=positive)

@@ -1,8 +1,20 @@
-"""The curve of losses over decision thresholds, its envelope, and the decision that loses most."""
+r"""The curve of losses over decision thresholds, its envelope, and the decision that loses most.
+
+What decisions lose at each threshold by acting on one forecast, a, in place of another, b, is
+
+.. math:: D(\mu) = \mathrm{E}[(y - \mu)(1\{b > \mu\} - 1\{a > \mu\})],
+
+where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in [0, 1] is a mixture ``nu`` of thresholds with
+``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is ``int D dnu``. The dual of this linear program is
+twice the value at 1/2 of the lowest line above D and 0, which is twice their concave envelope. There are two
+constraints, so two thresholds suffice: a `Chord` has them.
+
+A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the event rate of each
+prediction, `SwitchCurve` for any two forecasts.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,8 +27,7 @@ from rainproof.core._fixed_loss import worst_threshold
 from rainproof.core._isotonic import pool_violators
 from rainproof.core._regret import bridge, limits, swapped
 from rainproof.core._switch import heights, keys, merge, sum_cells
-from rainproof.core.arrays import Floats, Frozen, run_in_threads
-from rainproof.core.cells import RoundedSample
+from rainproof.core.arrays import Floats, Frozen, Ints, run_in_threads
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import as_numbers, check_probabilities
 from rainproof.core.result import Result
@@ -54,23 +65,18 @@ def isotonic(table: DistinctTable) -> Floats:
     Ayer, Brunk, Ewing, Reid, Silverman (1955), doi:10.1214/aoms/1177728423 (the algorithm).
     Brümmer, du Preez (2013), arXiv:1304.2331 (one solution for all proper scores).
     """
-    blocks, size = _blocks(table)
-    return np.repeat(blocks.prob, size)
+    size, negative, positive = pool_violators(table.negative, table.positive)
+    return np.repeat(_with_frequencies(negative, positive).prob, size)
 
 
 def recalibrated(table: DistinctTable) -> DistinctTable:
     """Replace the predictions by `isotonic` of them: one entry for each distinct value."""
-    return _blocks(table)[0]
+    return _with_frequencies(*pool_violators(table.negative, table.positive)[1:])
 
 
 def merged(table: DistinctTable) -> DistinctTable:
     """Replace all predictions by the event rate: one entry."""
     return _with_frequencies(table.negative.sum(keepdims=True), table.positive.sum(keepdims=True))
-
-
-def _blocks(table: DistinctTable) -> tuple[DistinctTable, NDArray[np.int64]]:
-    size, negative, positive = pool_violators(table.negative, table.positive)
-    return _with_frequencies(negative, positive), size
 
 
 def _with_frequencies(negative: Floats, positive: Floats) -> DistinctTable:
@@ -108,18 +114,8 @@ def recalibrate(table: DistinctTable, swaps: Swaps) -> Floats:
     return np.full(len(table.prob), events / (events + float(table.negative.sum())))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CurvePoints(Frozen):
-    """The curve at increasing thresholds: its limits from the left and from the right (its value)."""
-
-    mu: Floats
-    left: Floats
-    right: Floats
-
-    @property
-    def value(self) -> Floats:
-        """The larger limit: the supremum over thresholds arbitrarily close by."""
-        return np.maximum(self.left, self.right)
+Points = tuple[Floats, Floats, Floats]
+"""Increasing thresholds, and the limits of a curve there from the left and from the right (its value)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,6 +148,11 @@ class Chord:
         """The concave envelope at 1/2: half the largest regret over all tasks with payoffs in [0, 1]."""
         return self.share * self.regret_a + (1 - self.share) * self.regret_b
 
+    @property
+    def loss(self) -> float:
+        """The largest loss of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
+        return min(2 * self.value, 1.0)  # which it exceeds by rounding alone
+
 
 def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _: True) -> Chord:
     """Return the edge over 1/2 of the concave envelope of a curve: the decision task with the largest loss.
@@ -172,34 +173,8 @@ def envelope(mu: Floats, value: Floats, above: Callable[[int], bool] = lambda _:
     )
 
 
-class Curve(Frozen, ABC):
-    r"""What decisions lose at each threshold by acting on one forecast in place of another.
-
-    .. math:: D(\mu) = \mathrm{E}[(y - \mu)(1\{b > \mu\} - 1\{a > \mu\})]
-
-    is the loss by acting on a instead of b, where a false alarm costs mu and a miss 1 - mu. Every task with payoffs in
-    [0, 1] is a mixture ``nu`` of thresholds with ``int (1 - mu) dnu <= 1`` and ``int mu dnu <= 1``, and its loss is
-    ``int D dnu``. The dual of this linear program is twice the value at 1/2 of the lowest line above D and 0, which is
-    twice their concave envelope. There are two constraints, so two thresholds suffice: `chord` has them.
-
-    A kind of curve is a class that evaluates it fast: `SwapCurve` if b is a function of a, such as the event rate of
-    each prediction, `SwitchCurve` for any two forecasts.
-    """
-
-    __slots__ = ()
-
-    @abstractmethod
-    def chord(self) -> Chord:
-        """Return the concave envelope at 1/2: the task that loses most."""
-
-    @property
-    def loss(self) -> float:
-        """The largest loss of any task with payoffs in [0, 1]: twice the concave envelope at 1/2."""
-        return min(2 * self.chord().value, 1.0)  # which it exceeds by rounding alone
-
-
 @dataclass(frozen=True, eq=False)  # without slots: what is computed once is kept on the curve
-class SwapCurve(Curve):
+class SwapCurve(Frozen):
     r"""The expected loss of acting on ``p`` instead of ``h(p)``, as a function of the decision threshold ``mu``.
 
     .. math:: R(\mu) = \mathrm{E}[(y - \mu) (1\{h(p) > \mu\} - 1\{p > \mu\})]_+
@@ -223,33 +198,22 @@ class SwapCurve(Curve):
         total = float(table.negative.sum()) + float(table.positive.sum())
         return cls(table=table, recalibrated=recalibrated, swaps=swaps, total=total)
 
-    @classmethod
-    def from_rounded(cls, rounded: RoundedSample, swaps: Swaps = "all") -> SwapCurve:
-        """Make the curve of the sample with its predictions rounded to a grid (D_m, if softly)."""
-        some = rounded.weight > 0
-        weight, positive = rounded.weight[some], rounded.positive[some]
-        negative = np.maximum(weight - positive, 0.0)  # the two sums are rounded separately
-        return cls.from_table(DistinctTable(rounded.index[some] / rounded.m, negative, positive), swaps)
-
-    def points(self, mu: ArrayLike) -> CurvePoints:
+    def points(self, mu: ArrayLike) -> Points:
         """Evaluate both limits of the curve at the distinct thresholds, in increasing order."""
         return self._sweep(np.unique(check_probabilities(mu, "threshold")))
 
     def __call__(self, mu: ArrayLike) -> Floats:
         """Evaluate the larger limit of the curve at thresholds in [0, 1], in any order and shape."""
-        points = self.points(mu)
-        value: Floats = points.value[np.searchsorted(points.mu, as_numbers(mu, "threshold"))]
+        at, left, right = self.points(mu)
+        value: Floats = np.maximum(left, right)[np.searchsorted(at, as_numbers(mu, "threshold"))]
         return value
 
     @cached_property
-    def corners(self) -> CurvePoints:
+    def corners(self) -> Points:
         """The curve at 0, 1 and each distinct prediction, where it can touch its envelope or be largest."""
-        return self._sweep(self._corners())
+        return self._sweep(np.concatenate([[0.0], self.table.prob, [1.0]]))
 
-    def _corners(self) -> Floats:
-        return np.concatenate([[0.0], self.table.prob, [1.0]])
-
-    def breakpoints(self) -> CurvePoints:
+    def breakpoints(self) -> Points:
         """Evaluate the curve at every p and h: between two of them it is the line from `right` to `left`.
 
         Except for constant swaps, where the line may be negative at one end and the curve is 0 there.
@@ -268,20 +232,16 @@ class SwapCurve(Curve):
         gain_up, gain_down = up_events * (1 - mu) - up_others * mu, down_others * mu - down_events * (1 - mu)
         return (max(0.0, gain_up) + max(0.0, gain_down)) / self.total
 
-    def _sweep(self, mu: Floats) -> CurvePoints:
+    def _sweep(self, mu: Floats) -> Points:
         """Evaluate the curve at increasing thresholds, ties allowed."""
         table = self.table
-        left, right = limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
-        return CurvePoints(mu, left, right)
-
-    def chord(self) -> Chord:
-        """Return the concave envelope at 1/2, with the regret at its ends evaluated by definition; it is kept."""
-        return self._chord
+        return mu, *limits(table.prob, table.negative, table.positive, self.recalibrated, mu, self.total)
 
     @cached_property
-    def _chord(self) -> Chord:
-        points = self._sweep(self._corners())
-        found = envelope(points.mu, points.value, lambda k: bool(points.left[k] > points.right[k]))
+    def chord(self) -> Chord:
+        """The concave envelope at 1/2, with the regret at its ends evaluated by definition."""
+        mu, left, right = self.corners
+        found = envelope(mu, np.maximum(left, right), lambda k: bool(left[k] > right[k]))
         return replace(
             found,
             regret_a=self.regret(found.mu_a, above=found.above_a),
@@ -290,41 +250,45 @@ class SwapCurve(Curve):
 
 
 @dataclass(frozen=True, eq=False)
-class GridLoss:
-    """A sample with its predictions rounded to one grid; each loss is computed once, when it is first asked for.
+class RoundedSample(Frozen):
+    """The occupied points ``j/m`` of a grid: the weight rounded to each, and the weight of events.
 
-    Attributes
-    ----------
-    rounded : RoundedSample
-    total : float
-        The weight of all rows.
+    ``weight / total`` is the paper's ``pi_j`` and ``positive / weight`` its ``q_j``; sums are kept, not ratios, so that
+    an empty bin needs no special case. `total` is the weight of all rows. Each loss is computed once, when it is first
+    asked for.
     """
 
-    rounded: RoundedSample
+    m: int
+    index: Ints
+    weight: Floats
+    positive: Floats
     total: float
     _curves: dict[Swaps, SwapCurve] = field(default_factory=dict, repr=False)
 
     @cached_property
     def worst(self) -> tuple[float, int]:
         """The largest sum over the rows that a threshold ``i/m`` loses, and the first such i: SCDL_m times `total`."""
-        rounded = self.rounded
-        return worst_threshold(rounded.index, rounded.weight, rounded.positive, rounded.m)
+        return worst_threshold(self.index, self.weight, self.positive, self.m)
 
     @property
     def bound(self) -> float:
         """The paper's bound on `loss`: ``2 SCDL_m + 2/m``, at most 1 (Theorem 4.2)."""
-        return min(2 * self.worst[0] / self.total + 2 / self.rounded.m, 1.0)
+        return min(2 * self.worst[0] / self.total + 2 / self.m, 1.0)
 
     def curve(self, swaps: Swaps = "all") -> SwapCurve:
-        """Return the regret curve of the rounded sample."""
+        """Return the regret curve of the rounded predictions (of D_m, if they are rounded softly)."""
         if swaps not in self._curves:
-            self._curves[swaps] = SwapCurve.from_rounded(self.rounded, swaps)
+            some = self.weight > 0
+            weight, positive = self.weight[some], self.positive[some]
+            negative = np.maximum(weight - positive, 0.0)  # the two sums are rounded separately
+            table = DistinctTable(self.index[some] / self.m, negative, positive)
+            self._curves[swaps] = SwapCurve.from_table(table, swaps)
         return self._curves[swaps]
 
     @property
     def loss(self) -> float:
         """CDL(S_m): the largest share of what is at stake that any decision loses on the rounded predictions."""
-        return self.curve().loss
+        return self.curve().chord.loss
 
 
 Keys = NDArray[np.uint64]
@@ -333,7 +297,7 @@ _ROWS_PER_THREAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SwitchCurve(Curve):
+class SwitchCurve(Frozen):
     r"""The loss of switching from an old forecast to a new one, at each threshold. Call it with thresholds.
 
     :math:`D(\mu) = E[(y - \mu)(1\{p_{old} > \mu\} - 1\{p_{new} > \mu\})]`. It is linear on each of the pieces

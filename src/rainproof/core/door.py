@@ -103,48 +103,33 @@ def code_labels(column: Iterable[Any]) -> Codes:
     return rank[codes], labels
 
 
-class SegmentIndex:
-    """Numbers for segments, in the order in which they are first seen."""
+def number_segments(known: dict[Key, int], keys: Iterable[Key]) -> Ints:
+    """Return the number of each of these segments among those that are known; new ones get the next numbers."""
+    return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
 
-    def __init__(self) -> None:
-        self._numbers: dict[Key, int] = {}
 
-    @property
-    def keys(self) -> list[Key]:
-        """The segments in the order of their numbers."""
-        return list(self._numbers)
-
-    def number(self, keys: Iterable[Key]) -> Ints:
-        """Return the number of each of these segments; new ones get the next numbers."""
-        numbers = self._numbers
-        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
-
-    def number_rows(self, columns: Sequence[Codes], rows: int) -> Ints:
-        """Return the number of each row's segment; without columns all rows are one segment, ``()``."""
-        codes, labels = [code for code, _ in columns], [label for _, label in columns]
-        combinations = math.prod(map(len, labels))
-        if combinations > np.iinfo(np.int64).max:
-            raise InputError("by has more combinations of labels than can be numbered: name fewer columns")
-        combined = np.zeros(rows, np.int64)
-        for code, label in zip(codes, labels, strict=True):
-            combined = combined * len(label) + code
-        if combinations <= max(_FEW_COMBINATIONS, rows):
-            used = np.flatnonzero(np.bincount(combined, minlength=combinations))
-            numbers = np.zeros(combinations, np.int64)
-            numbers[used] = self.number(_keys(used, labels))
-            result: Ints = numbers[combined]
-            return result
+def number_rows(known: dict[Key, int], columns: Sequence[Codes], rows: int) -> Ints:
+    """Return the number of each row's segment; without columns all rows are one segment, ``()``."""
+    combinations = math.prod(len(labels) for _, labels in columns)
+    if combinations > np.iinfo(np.int64).max:
+        raise InputError("by has more combinations of labels than can be numbered: name fewer columns")
+    combined = np.zeros(rows, np.int64)
+    for codes, labels in columns:
+        combined = combined * len(labels) + codes
+    if combinations <= max(_FEW_COMBINATIONS, rows):
+        used = np.flatnonzero(np.bincount(combined, minlength=combinations))
+        at = np.zeros(combinations, np.int64)
+        at[used] = np.arange(len(used))
+        at = at[combined]
+    else:
         used, at = np.unique(combined, return_inverse=True)
-        return self.number(_keys(used, labels))[at.reshape(-1)]
-
-
-def _keys(used: Ints, labels: Sequence[Sequence[Hashable]]) -> Iterable[Key]:
-    """Return the labels that numbered combinations stand for."""
-    columns: list[list[Hashable]] = []
-    for values in reversed(labels):
-        used, at = np.divmod(used, len(values))
-        columns.append([values[i] for i in at.tolist()])
-    return zip(*reversed(columns), strict=True) if columns else [()] * len(used)
+    keys: list[list[Hashable]] = []
+    for _, labels in reversed(columns):
+        used, code = np.divmod(used, len(labels))
+        keys.append([labels[k] for k in code.tolist()])
+    numbers = number_segments(known, zip(*reversed(keys), strict=True) if columns else [()] * len(used))
+    found: Ints = numbers[at.reshape(-1)]
+    return found
 
 
 def as_labels(column: ArrayLike, name: str, n: int) -> NDArray[Any]:
@@ -192,10 +177,10 @@ def numbered_groups(groups: ArrayLike, n: int) -> Ints:
 
 def places_of_segments(columns: Sequence[Codes], n: int) -> dict[Any, Ints]:
     """Return the rows of each segment: a label, or with several columns a tuple of labels."""
-    index = SegmentIndex()
-    at = index.number_rows(columns, n)
+    known: dict[Key, int] = {}
+    at = number_rows(known, columns, n)
     places = np.split(np.argsort(at, kind="stable"), np.cumsum(np.bincount(at))[:-1])
-    keys = [key if len(key) > 1 else key[0] for key in index.keys]
+    keys = [key if len(key) > 1 else key[0] for key in known]
     return dict(zip(keys, places, strict=n > 0))  # without rows there is one place, of none
 
 
@@ -203,6 +188,7 @@ _BLOCK = 1 << 16  # rows checked at a time when a bad one is searched for
 LABEL_RULE = "must be 0 or 1 (pos_label names the event among other labels)"
 WEIGHT_RULE = "must be finite and not negative"
 _READABLE = {np.dtype(t) for t in ("f4", "f8")}
+_KINDS = {"U": "strings", "S": "bytes", "c": "complex numbers", "M": "dates", "m": "time spans"}
 _LABELS = _READABLE | {np.dtype(t) for t in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
 
@@ -238,20 +224,23 @@ class Rows:
     def __len__(self) -> int:
         return len(self.prob)
 
+    def at(self, places: Any) -> Rows:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[places]
+        return Rows(self.label[places], self.prob[places], weight, self.names, self.other)
+
     def explain(self) -> InputError:
         """Return the error for the rule that the rows break; the kernel reports only that they break one."""
-        names = self.names
+        names, labels = self.names, self.label
         error = explain_probabilities(self.prob, names)
-        error = error or _offenders(names.label, self.label, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
+        error = error or _offenders(names.label, labels, lambda y: (y != 0) & (y != 1), LABEL_RULE, names)
         if error is None and self.weight is not None:
             error = _offenders(names.weight, self.weight, lambda w: ~((w >= 0) & (w < np.inf)), WEIGHT_RULE, names)
-        return InputError("the rows changed while they were read") if error is None else self._hint(error)
-
-    def _hint(self, error: InputError) -> InputError:
-        """Add a hint where labels and probabilities seem to be swapped, or where there are two other labels."""
-        names, labels = self.names, self.label
+        if error is None:
+            return InputError("the rows changed while they were read")
         if error.rule != f"{names.label} {LABEL_RULE}":
             return error
+        # Labels and probabilities seem to be swapped, or labels to be shares, or there are two other labels.
         low, high = labels.min(), labels.max()  # of all rows: the first may be unlike the rest
         if low >= 0 and high <= 1:
             if _holds(self.prob, lambda p: (p == 0) | (p == 1)):
@@ -264,13 +253,8 @@ class Rows:
         return error
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    for start in range(0, n, _BLOCK):
-        yield slice(start, min(start + _BLOCK, n))
-
-
 def _holds(values: NDArray[Any], rule: Callable[[Any], Any]) -> bool:
-    return all(rule(values[block]).all() for block in _blocks(len(values)))
+    return all(rule(values[start : start + _BLOCK]).all() for start in range(0, len(values), _BLOCK))
 
 
 def _offenders(
@@ -278,10 +262,10 @@ def _offenders(
 ) -> InputError | None:
     """Return the error for the bad values, if there are any; blocks keep the memory small."""
     count, first = 0, -1
-    for block in _blocks(len(values)):
-        mask = bad(values[block])
+    for start in range(0, len(values), _BLOCK):
+        mask = bad(values[start : start + _BLOCK])
         if mask.any():
-            first = first if count else block.start + int(mask.argmax())
+            first = first if count else start + int(mask.argmax())
             count += int(mask.sum())
     if not count:
         return None
@@ -342,12 +326,8 @@ def split_shares(
 
 def explain_shares(shares: NDArray[Any], names: ColumnNames) -> InputError | None:
     """Return the error for outcomes that are no shares, if there are any."""
-    bad = ~((shares >= 0) & (shares <= 1))
-    if not bad.any():
-        return None
-    first = int(bad.argmax())
-    rule = f"{names.label} must be a share of the event, in [0, 1]"
-    return InputError.from_offenders(rule, int(bad.sum()), names.at(names.label, first), shares[first])
+    rule = "must be a share of the event, in [0, 1]"
+    return _offenders(names.label, shares, lambda y: ~((y >= 0) & (y <= 1)), rule, names)
 
 
 def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -357,12 +337,10 @@ def as_probabilities(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def explain_probabilities(prob: NDArray[Any], names: ColumnNames) -> InputError | None:
     """Return the error for predictions that break a rule, if there are any."""
-    error = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
-    if error is not None:
-        return error
-    error = _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
-    if error is None:
-        return None
+    missing = _offenders(names.prob, prob, np.isnan, "must not contain NaN", names)
+    error = missing or _offenders(names.prob, prob, lambda p: (p < 0) | (p > 1), "must lie in [0, 1]", names)
+    if missing is not None or error is None:
+        return missing
     some = prob[:_BLOCK]
     low, high = some.min(), some.max()
     if low >= 0 and 10 < high <= 100 and np.median(some) > 1:  # most above 1, some far above it
@@ -411,11 +389,8 @@ def refuse_masked(values: ArrayLike, name: str) -> None:
     if np.ma.isMaskedArray(values):
         masked = np.ma.getmaskarray(values)
         if masked.any():
-            raise InputError.from_offenders(
-                f"{name} must not contain masked values",
-                int(masked.sum()),
-                f"{name}[{int(masked.ravel().argmax())}]",
-            )
+            first = f"{name}[{int(masked.ravel().argmax())}]"
+            raise InputError.from_offenders(f"{name} must not contain masked values", int(masked.sum()), first)
 
 
 def as_numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -457,7 +432,8 @@ def _number(array: NDArray[Any], name: str, readable: set[np.dtype[Any]]) -> NDA
     if array.dtype in readable and array.dtype.isnative and array.flags.aligned:
         return array
     if array.dtype.kind not in "biufO":
-        raise InputError(f"{name} must hold numbers; it holds {_kind(array)}")
+        held = _KINDS.get(array.dtype.kind, f"values of type {array.dtype}")
+        raise InputError(f"{name} must hold numbers; it holds {held}")
     if array.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in array.flat):
         raise InputError(f"{name} must hold numbers; it holds strings")
     try:
@@ -498,7 +474,11 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
     """Return which labels are the event, and the one other label (None if there is none)."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; it is {pos_label!r}")
-    _refuse_missing(array, names)
+    if array.dtype.kind in "OfM":  # a missing label is not the other label
+        missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
+        if missing.any():
+            rule, place = f"{names.label} must not contain missing labels", names.at(names.label, int(missing.argmax()))
+            raise InputError.from_offenders(rule, int(missing.sum()), place, missing=True)
     try:
         event = np.asarray(array == pos_label, dtype=np.bool_)
     except Exception as error:  # __eq__ of another library may raise anything
@@ -524,27 +504,8 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
     return event.view(np.uint8), negative
 
 
-def _refuse_missing(array: NDArray[Any], names: ColumnNames) -> None:
-    """Refuse missing labels: they are not the other label."""
-    if array.dtype.kind in "OfM":
-        missing = np.fromiter(map(is_missing, array), np.bool_, len(array))
-        if missing.any():
-            raise InputError.from_offenders(
-                f"{names.label} must not contain missing labels",
-                int(missing.sum()),
-                names.at(names.label, int(missing.argmax())),
-                missing=True,
-            )
-
-
-def _kind(array: NDArray[Any]) -> str:
-    words = {"U": "strings", "S": "bytes", "c": "complex numbers", "M": "dates", "m": "time spans"}
-    return words.get(array.dtype.kind, f"values of type {array.dtype}")
-
-
 VIEWS = ("top-label", "one-vs-rest")
 _TOLERANCE = 1e-4  # for the sum of a row: enough for float32, not for float16
-_CLASS_BLOCK = 1 << 16
 
 
 def check_view(view: str) -> str:
@@ -594,8 +555,8 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     )
     count, first = [0, 0, 0], [-1, -1, -1]
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(prob), _CLASS_BLOCK):
-            block = prob[start : start + _CLASS_BLOCK].astype(np.float64, copy=False)
+        for start in range(0, len(prob), _BLOCK):
+            block = prob[start : start + _BLOCK].astype(np.float64, copy=False)
             fine = np.ones(len(block), np.bool_)
             for at, (_, breaks) in enumerate(rules):
                 bad = breaks(block) & fine

@@ -42,7 +42,8 @@ class Result(Frozen):
         return panel(self, **options) if ax is None else panel(self, ax, **options)
 
     def __repr__(self) -> str:
-        names = self._shown or [name for name in field_names(self) if _is_single(getattr(self, name))]
+        single = bool | int | float | str
+        names = self._shown or [name for name in field_names(self) if isinstance(getattr(self, name), single)]
         shown = ((name, getattr(self, name)) for name in names)
         return f"{type(self).__name__}({', '.join(f'{name}={_brief(x)}' for name, x in shown if x is not None)})"
 
@@ -104,10 +105,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     return str(value)
-
-
-def _is_single(value: Any) -> bool:
-    return isinstance(value, bool | int | float | str)
 
 
 def _brief(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
 from rainproof.core._scan import scan
 from rainproof.core.arrays import Floats, Ints, read_only
@@ -21,15 +22,15 @@ from rainproof.core.cells import (
     LARGEST_GRID,
     CellAccumulator,
     CellTable,
-    RoundedSample,
     Rounding,
     Sums,
     check_grid,
+    check_rounding,
     slot_count,
     sum_cells,
 )
-from rainproof.core.curve import GridLoss, SwitchCurve
-from rainproof.core.distinct import FINEST_GRID, BinSums, DistinctTable
+from rainproof.core.curve import RoundedSample, SwitchCurve
+from rainproof.core.distinct import FINEST_GRID, DistinctTable, bin_rows, bin_table
 from rainproof.core.door import (
     ColumnNames,
     Rows,
@@ -149,7 +150,7 @@ class Sample:
     _passes: dict[int, CellTable]
     _distinct: DistinctTable | None
     _sums: dict[int, Sums]
-    _by_grid: dict[tuple[int, Rounding], GridLoss]
+    _by_grid: dict[tuple[int, Rounding], RoundedSample]
     _losses: dict[tuple[int, bool], tuple[float, int]]
     _group: Ints | None = None  # the number of each row's draw, if a draw can have several rows
     _has_groups = False  # whether draws are groups that the caller named, and not rows in two parts
@@ -503,12 +504,10 @@ class Sample:
 
     def _at(self, at: Any) -> Self:
         """Some of the rows, by their places; none of them changes its group, and some must have weight."""
-        rows = self._rows
-        assert rows is not None
-        weight = None if rows.weight is None else rows.weight[at]
-        part = Rows(rows.label[at], rows.prob[at], weight, rows.names, rows.other)
-        if weight is None or not weight.any():
-            found = type(self)._of_known(part, 0 if weight is not None else len(part), float(len(part)))
+        assert self._rows is not None
+        part = self._rows.at(at)
+        if part.weight is None or not part.weight.any():
+            found = type(self)._of_known(part, 0 if part.weight is not None else len(part), float(len(part)))
         else:
             found = type(self)._from_rows(part)
         if self._second is not None:
@@ -573,18 +572,11 @@ class Sample:
         if self._rows is None:
             return self
         kept = copy.copy(self)
-        rows = self._rows
-        weight = None if rows.weight is None else rows.weight.copy()
-        kept._rows = Rows(rows.label.copy(), rows.prob.copy(), weight, rows.names, rows.other)
-        kept.counts, kept.sample_weight = None, None if weight is None else read_only(weight)
+        rows = kept._rows = copy.deepcopy(self._rows)
+        kept.counts, kept.sample_weight = None, None if rows.weight is None else read_only(rows.weight)
         for name in ("y_true", "y_prob"):
             vars(kept).pop(name, None)
         return kept
-
-    @property
-    def _segmented(self) -> bool:
-        """Whether each row has a segment."""
-        return self._segments is not None
 
     def ungrouped(self) -> Sample:
         """The same rows, each taken as a draw of its own."""
@@ -765,17 +757,20 @@ class Sample:
             found = self._sums[grid] = table.sums()
         return found
 
-    def on_grid(self, grid: int, rounding: Rounding = "soft") -> GridLoss:
+    def on_grid(self, grid: int, rounding: Rounding = "soft") -> RoundedSample:
         """Return the sample rounded to multiples of ``1/grid``, with its losses; it is kept unless it is large."""
         found = self._by_grid.get((grid, rounding))
         if found is None:
-            found = GridLoss(RoundedSample.from_sums(self._cell_sums(grid), grid, rounding), self.total_weight)
-            if len(found.rounded.index) <= _KEPT_POINTS:
+            fine, slot, weight, rise = self._cell_sums(grid)
+            shift = fine.bit_length() - grid.bit_length()
+            points = bins(slot, weight, rise, grid, shift, check_rounding(rounding))
+            found = RoundedSample(grid, *points, self.total_weight)
+            if len(found.index) <= _KEPT_POINTS:
                 self._by_grid[grid, rounding] = found
         return found
 
     def _worst(self, m: int, soft: bool) -> tuple[float, int]:
-        """Return the same loss as `on_grid`'s `GridLoss.worst`, without the rounded sample; it is kept."""
+        """Return the same loss as `on_grid`'s `worst`, without the rounded sample; it is kept."""
         found = self._losses.get((m, soft))
         if found is None:
             if m <= self._first_grid:  # without `sums`: the first row of a table's pairs is the sum itself
@@ -791,14 +786,12 @@ class Sample:
         """Return sums, counts and squared weights on a grid as fine as ``1/m`` (or on that of the compression)."""
         return self._cells if self._rows is None else self._pass(max(m, self._first_grid))
 
-    def _bin_sums(self, n: int, edges: Floats) -> BinSums:
-        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `BinSums` for the edges).
+    def _bin_sums(self, n: int, edges: Floats) -> Floats:
+        """Return the sums in bins of width ``1/n``, by one pass over the rows (see `bin_table`).
 
         After compression all predictions of a cell go to the bin of their mean.
         """
-        if self._rows is None:
-            return BinSums.from_distinct(self.distinct(), edges)
-        return BinSums.from_rows(self._rows, n, edges)
+        return bin_table(self.distinct(), edges) if self._rows is None else bin_rows(self._rows, n, edges)
 
     def distinct(self) -> DistinctTable:
         """Return the sample with equal predictions pooled, in increasing order; it is kept.
@@ -881,9 +874,8 @@ class Sample:
         cells = self._cells
         rate = f"events={self._events}" if self._second is None else f"event_rate={self.event_rate:.6g}"
         grid = "" if self.grid is None else f", grid={self.grid}"
-        weighted = f", total_weight={self.total_weight:.6g}" if self._second is not None and self._weighted else ""
-        if self._second is None and not np.array_equal(cells.weight[0], cells.count):
-            weighted = f", total_weight={self.total_weight:.6g}"
+        uneven = not np.array_equal(cells.weight[0], cells.count) if self._second is None else self._weighted
+        weighted = f", total_weight={self.total_weight:.6g}" if uneven else ""
         groups = "" if self.groups is None else f", groups={self.groups}"
         forecasts = f", forecasts={self.forecasts}" if self.forecasts else ""
         return f"Sample(n={self.n}, {rate}{grid}{weighted}{groups}{forecasts})"
@@ -920,7 +912,14 @@ def as_sample(
         if y_prob is not None or sample_weight is not None or pos_label is not None:
             raise InputError("a Sample holds predictions, weights and labels already: pass it alone")
         y_true._refuse_several()
-        return y_true if groups is None and by is None else _with_draws(y_true, groups, by)
+        if groups is None and by is None:
+            return y_true
+        if groups is not None and y_true._has_groups:
+            raise InputError("the Sample has groups already: pass it alone")
+        y_true._refuse_cells("by needs" if groups is None else "groups need")
+        sample = y_true._for_other_draws()
+        sample._attach(groups, by)
+        return sample
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
     rows = as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
@@ -943,16 +942,6 @@ def as_paired(y_true: Any, forecasts: Mapping[str, Any], **columns: Any) -> Samp
     if missing:
         raise InputError(f"{missing[0]} is missing: pass outcomes and two forecasts, or one Sample of two forecasts")
     return Sample(y_true, forecasts, **columns)
-
-
-def _with_draws(sample: Sample, groups: ArrayLike | None, by: ArrayLike | Mapping[str, ArrayLike] | None) -> Sample:
-    """The same rows with groups and segments."""
-    if groups is not None and sample._has_groups:
-        raise InputError("the Sample has groups already: pass it alone")
-    sample._refuse_cells("by needs" if groups is None else "groups need")
-    found = sample._for_other_draws()
-    found._attach(groups, by)
-    return found
 
 
 class Accumulator:

@@ -21,10 +21,10 @@ from rainproof.core.door import (
     ColumnNames,
     Key,
     Rows,
-    SegmentIndex,
     code_labels,
     is_missing,
     label_order,
+    number_rows,
 )
 from rainproof.core.files import save_table
 from rainproof.core.sample import Sample
@@ -76,35 +76,26 @@ class SegmentSums:
             raise rows.explain()
         self.rows += len(rows)
 
-        def work(part: int) -> bool:
-            return self._fill(part, segment, slot, offset, weight)
+        parts, width = len(self._tables), slot_count(self.m)
 
-        parts = len(self._tables)
+        def work(part: int) -> bool:
+            """Add the rows of one thread's segments to its table, which grows as needed."""
+            row = 0
+            while True:
+                table, used = self._tables[part], self._used[part]
+                most = int(_LOAD * len(table))
+                row, self._used[part] = _hashed_cells.add(
+                    table, used, most, segment, slot, offset, weight, width, row, part, parts
+                )
+                if row == len(slot):
+                    return True
+                self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
+                _hashed_cells.rehash(table, self._tables[part])
+
         if len(rows) < _ROWS_PER_THREAD:
             all(map(work, range(parts)))
         else:
             run_in_threads(work, parts)
-
-    def _fill(
-        self,
-        part: int,
-        segment: Ints,
-        slot: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        weight: NDArray[np.float64] | None,
-    ) -> bool:
-        """Add the rows of one thread's segments to its table, which grows as needed; always return True."""
-        row, rows, width, parts = 0, len(slot), slot_count(self.m), len(self._tables)
-        while True:
-            table, used = self._tables[part], self._used[part]
-            most = int(_LOAD * len(table))
-            row, self._used[part] = _hashed_cells.add(
-                table, used, most, segment, slot, offset, weight, width, row, part, parts
-            )
-            if row == rows:
-                return True
-            self._tables[part] = np.zeros((2 * len(table), self._fields), np.uint64)
-            _hashed_cells.rehash(table, self._tables[part])
 
     @property
     def _parts(self) -> list[tuple[Ints, CellTable | NDArray[Any]]]:
@@ -373,21 +364,18 @@ OLD_CELL = "rainproof_old"  # the cell of another forecast, by which rows are gr
 OTHER_LABELS = ("rainproof_least", "rainproof_most")  # of the labels that are not the event: there may be one
 
 # A row that breaks several rules counts for the first.
+_OF_NUMBERS = {
+    "null": "must not contain nulls (missing values)",
+    "text": "must hold numbers",
+    "nan": "must not contain NaN",
+    "range": "must lie in [0, 1]",
+}
 VIOLATIONS = {
-    ("prob", "null"): "must not contain nulls (missing values)",
-    ("label", "null"): "must not contain nulls (missing values)",
-    ("weight", "null"): "must not contain nulls (missing values)",
-    ("prob", "text"): "must hold numbers",
-    ("label", "text"): "must hold numbers",
-    ("weight", "text"): "must hold numbers",
-    ("prob", "nan"): "must not contain NaN",
-    ("prob", "range"): "must lie in [0, 1]",
+    **{(column, kind): _OF_NUMBERS[kind] for kind in ("null", "text") for column in ("prob", "label", "weight")},
+    **{("prob", kind): _OF_NUMBERS[kind] for kind in ("nan", "range")},
     ("label", "rule"): LABEL_RULE,
     ("weight", "rule"): WEIGHT_RULE,
-    ("old", "null"): "must not contain nulls (missing values)",
-    ("old", "text"): "must hold numbers",
-    ("old", "nan"): "must not contain NaN",
-    ("old", "range"): "must lie in [0, 1]",
+    **{("old", kind): words for kind, words in _OF_NUMBERS.items()},
 }
 _ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
 
@@ -451,11 +439,11 @@ def from_grouped(
     check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
     keep = count > 0  # rows of weight zero do not count
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
-    index = SegmentIndex()
-    segment = index.number_rows([code_labels(columns[name]) for name in by], len(keep))
+    numbers: dict[Key, int] = {}
+    segment = number_rows(numbers, [code_labels(columns[name]) for name in by], len(keep))
     slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
     table = CellTable.from_doubles(grid, slot, count[keep], *(column[keep] for column in sums.values()))
-    return from_sums(by, index.keys, SegmentSums.from_table(table), names.weight, forecasts)
+    return from_sums(by, [*numbers], SegmentSums.from_table(table), names.weight, forecasts)
 
 
 def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
@@ -477,7 +465,10 @@ def as_columns(rows: Any, by: Sequence[str] | None = None) -> dict[str, Any]:
     rows = list(rows)
     if rows and names is None:
         names = _names(rows[0], by)
-    return _transpose(rows, names or [*COLUMNS, *(by or ())])
+    names = names or [*COLUMNS, *(by or ())]
+    if rows and hasattr(rows[0], "keys"):
+        rows = [[row[name] for name in names] for row in rows]
+    return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
 
 
 def _names(row: Any, by: Sequence[str] | None) -> list[str]:
@@ -491,13 +482,6 @@ def _names(row: Any, by: Sequence[str] | None) -> list[str]:
             f"they have {len(row)}"
         )
     return names
-
-
-def _transpose(rows: list[Any], names: list[str]) -> dict[str, Any]:
-    if rows and hasattr(rows[0], "keys"):
-        rows = [[row[name] for name in names] for row in rows]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    return dict(zip(names, columns, strict=True))
 
 
 def _integers(name: str, values: Any) -> Ints:

@@ -15,7 +15,7 @@ from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, 
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
-from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, Response, check_task, decision_with
+from rainproof.decisions.tasks import ActionSwap, DecisionTask, FiniteTask, Per, check_task, decision_with
 from rainproof.errors import InputError
 
 _ROUNDING = 1e-15  # losses up to this are rounding error
@@ -91,7 +91,7 @@ class RegretCurve(Result):
         return DecisionCurve(
             threshold=mu,
             forecast=forecast,
-            best=forecast + self._curve.points(mu).left / (1 - mu),
+            best=forecast + self._curve.points(mu)[1] / (1 - mu),
             always=every.net_benefit(mu),
             grid=self.grid,
             n=self.n,
@@ -186,14 +186,15 @@ def regret_curve(
         grid = check_grid(grid, compressed=sample.grid)
         curve = sample.on_grid(grid).curve(swaps)
     mu, regret = _outline(curve)
-    corners = curve.corners
-    top = int(corners.value.argmax())
+    at, left, right = curve.corners
+    value = np.maximum(left, right)
+    top = int(value.argmax())
     return RegretCurve(
         threshold=mu,
         regret=regret,
-        worst=WorstThreshold(float(corners.mu[top]), float(corners.value[top])),
-        loss=curve.loss,
-        worst_task=worst_task(curve.chord()),
+        worst=WorstThreshold(float(at[top]), float(value[top])),
+        loss=curve.chord.loss,
+        worst_task=worst_task(curve.chord),
         swaps=swaps,
         grid=grid,
         n=sample.n,
@@ -203,27 +204,22 @@ def regret_curve(
 
 def _outline(curve: SwapCurve) -> tuple[Floats, Floats]:
     """Return the points to plot: from 0 to 1, both sides of each jump, and where a piece is cut off at 0."""
-    points = curve.breakpoints()
-    mu = np.repeat(points.mu, 2)[1:-1]
-    regret = np.stack([points.left, points.right], axis=1).ravel()[1:-1]
+    edges, left, right = curve.breakpoints()
+    mu = np.repeat(edges, 2)[1:-1]
+    regret = np.stack([left, right], axis=1).ravel()[1:-1]
     if curve.swaps != "constant":
         return mu, regret
     table = curve.table
-    above = np.searchsorted(table.prob, points.mu[:-1], "right")  # the first prediction above each piece
-    goes_up = curve.recalibrated[0] > points.mu[:-1]
-    events, others = (_swapped(mass, above, goes_up) for mass in (table.positive, table.negative))
+    above = np.searchsorted(table.prob, edges[:-1], "right")  # the first prediction above each piece
+    goes_up = curve.recalibrated[0] > edges[:-1]
+    # The weight that a constant prediction acts on minus the weight that the predictions act on, by outcome.
+    tails = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (table.positive, table.negative)]
+    events, others = (np.where(goes_up, tail[0], 0.0) - tail[above] for tail in tails)
     with np.errstate(divide="ignore", invalid="ignore"):
         root = events / (events + others)  # each piece is the positive part of events (1 - mu) - others mu
-    inside = (root > points.mu[:-1]) & (root < points.mu[1:])
+    inside = (root > edges[:-1]) & (root < edges[1:])
     at = 2 * np.flatnonzero(inside) + 1
     return np.insert(mu, at, root[inside]), np.insert(regret, at, 0.0)
-
-
-def _swapped(mass: Floats, above: Any, goes_up: Any) -> Floats:
-    """Return the weight that a constant prediction acts on minus the weight that the predictions act on."""
-    tail = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
-    moved: Floats = np.where(goes_up, tail[0], 0.0) - tail[above]
-    return moved
 
 
 def worst_task(chord: Chord) -> FiniteTask | None:
@@ -316,7 +312,7 @@ def swap_regret(
     task: DecisionTask | None = None,
     *,
     per: Per = "action",
-    response: Response | None = None,
+    response: Any = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> SwapRegret:

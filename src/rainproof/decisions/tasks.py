@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,12 +147,6 @@ def check_matrix(payoffs: ArrayLike) -> Floats:
 
 
 Per = Literal["action", "prediction"]
-
-
-class Response(Protocol):
-    """A way to act: for predictions of shape (n,), the probability of each of the k actions, of shape (n, k)."""
-
-    def probabilities(self, p: Any, /) -> Any: ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -405,7 +399,7 @@ class DecisionTask(Result, ABC):
         """Return the actions that stand behind entries of `_choices`."""
 
     @abstractmethod
-    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
+    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Compute the swap regret as a share of `scale`, and the swaps that would have saved it, best first."""
 
 
@@ -524,7 +518,7 @@ class FiniteTask(DecisionTask):
             np.take(labels, choices[block], out=out[block], mode="clip")  # checked already; 'raise' would copy
         return out
 
-    def _swaps(self, sample: Sample, per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
+    def _swaps(self, sample: Sample, per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Find the best replacement of each action taken, or of each group: those that save anything."""
         mass, total = self._masses(sample.distinct(), response, per), sample.total_weight
         payoffs, scale = self.matrix, self.scale
@@ -551,7 +545,7 @@ class FiniteTask(DecisionTask):
         swaps = tuple(sorted(found, key=lambda swap: -swap.saves))
         return math.fsum(swap.saves for swap in swaps), swaps
 
-    def _masses(self, table: DistinctTable, response: Response | None, per: Per) -> Floats:
+    def _masses(self, table: DistinctTable, response: Any, per: Per) -> Floats:
         """Sum the weight without and with the event by action taken (per prediction, also by the action best there)."""
         k = len(self.actions)
         mass = np.zeros((k, k if per == "prediction" else 1, 2))
@@ -568,7 +562,7 @@ class FiniteTask(DecisionTask):
                 mass[:, g] += (taken * (group == g)[:, None]).T @ outcomes
         return mass
 
-    def _response(self, response: Response, p: Floats) -> Floats:
+    def _response(self, response: Any, p: Floats) -> Floats:
         """Ask a response for its probabilities of each action at these predictions, and check them."""
         if not callable(getattr(response, "probabilities", None)):
             raise InputError(f"response must be an object with a method probabilities(p); it is {response!r}")
@@ -653,7 +647,7 @@ class QuadraticTask(DecisionTask):
     def _decode(self, choices: NDArray[Any]) -> NDArray[Any]:
         return choices
 
-    def _swaps(self, sample: Sample, _per: Per, response: Response | None) -> tuple[float, tuple[ActionSwap, ...]]:
+    def _swaps(self, sample: Sample, _per: Per, response: Any) -> tuple[float, tuple[ActionSwap, ...]]:
         """Each distinct prediction is an action, best replaced by its event rate, per action and per prediction."""
         if response is not None:
             raise InputError(f"response needs a task with a list of actions; it is {self!r}")

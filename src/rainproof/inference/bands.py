@@ -114,7 +114,7 @@ def soft_bins(sample: Sample, grid: int, *, confidence_level: float = 0.95) -> S
     (array([0.1]), array([0.0025]), array([0.445]))
     """
     check_grid(grid, compressed=sample.grid)
-    rounded = sample.on_grid(grid).rounded
+    rounded = sample.on_grid(grid)
     some = rounded.weight > 0
     index, weight = rounded.index[some], rounded.weight[some]
     rate = np.clip(rounded.positive[some] / weight, 0.0, 1.0)
@@ -330,7 +330,7 @@ def _curves(
         rows = rounded = [drawn_table(prob, weight, events) for events in positive]
         if on_grid is not None:
             rounded = [drawn_table(multiples, on_grid.weight, events) for events in on_grid.sums(positive)]
-        regret = [SwapCurve.from_table(table, swaps)._sweep(mu).value for table in rounded]
+        regret = [np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded]
         value = [value_at(table, mu) for table in rows]
         return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
 

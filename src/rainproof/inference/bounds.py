@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from rainproof.core._regret import limits
 from rainproof.core.arrays import Floats, Frozen
-from rainproof.core.cells import CellTable, RoundedSample, split, sum_on_grid
-from rainproof.core.curve import SwapCurve, envelope, isotonic
+from rainproof.core.cells import CellTable, split, sum_on_grid
+from rainproof.core.curve import RoundedSample, SwapCurve, envelope, isotonic
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -72,16 +72,15 @@ class BoundInputs(Frozen):
     def rounded(cls, sample: Sample, m: int, cells: CellTable | None = None) -> BoundInputs:
         """Round the sample to ``1/m``; `cells` are its `draw_table` on a grid at least that fine, if known."""
         cells = draw_table(sample, m) if cells is None else cells
-        on_grid, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
-        rounded = on_grid.rounded
+        rounded, total, n = sample.on_grid(m), sample.total_weight, sample.n_draws
         positive = np.minimum(rounded.positive, rounded.weight)
         return cls(
             prob=rounded.index / rounded.m,
             n=n,
             effective_n=min(total**2 / float(cells.squares.sum()), float(n)),
-            shares=np.stack([rounded.weight - positive, positive]) / on_grid.total,
+            shares=np.stack([rounded.weight - positive, positive]) / total,
             square=_soft_squares(cells, rounded) / total**2,
-            plug_in=on_grid.loss,
+            plug_in=rounded.loss,
             monotone=False,
         )
 
@@ -99,7 +98,7 @@ class BoundInputs(Frozen):
         effective_n = min(sample.effective_n if effective_n is None else effective_n, float(n))
         shares = np.stack([table.negative, table.positive]) / total
         square = shares if _even(n, effective_n) else _pooled_squares(sample, table) / total**2
-        return cls(table.prob, n, effective_n, shares, square, curve.loss, monotone=True)
+        return cls(table.prob, n, effective_n, shares, square, curve.chord.loss, monotone=True)
 
     def charge(self, tilt: float) -> Floats:
         """The charge for chance per unit of gain or loss, by entry: at least ``sum_i ln cosh(tilt v_i) / tilt``."""

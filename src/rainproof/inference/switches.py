@@ -210,8 +210,8 @@ def switch_guarantee(
     doubt = 1 - confidence_level
     worst, best = curve.chord(), curve.chord(back=True)
     return SwitchGuarantee(
-        harm=min(2 * worst.value, 1.0),
-        gain=min(2 * best.value, 1.0),
+        harm=worst.loss,
+        gain=best.loss,
         harm_bound=harm_bound(curve, sample, doubt, anytime=anytime),
         gain_at_least=None if anytime else gain_at_least(sample, doubt, generator),
         worst_task=worst_task(worst),

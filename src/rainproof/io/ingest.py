@@ -87,7 +87,7 @@ class Sums:
 
     def __init__(self, by: Sequence[str], m: int, *, weighted: bool, many: bool = False) -> None:
         self._by = by
-        self._index = door.SegmentIndex()
+        self._segments: dict[door.Key, int] = {}
         several = bool(by) or many
         self._cells: SegmentSums | CellAccumulator = (
             SegmentSums(m, weighted=weighted) if several else CellAccumulator(m)
@@ -108,13 +108,13 @@ class Sums:
     def segments(self, batch: pa.RecordBatch) -> Ints:
         """Return the number of the segment of each row."""
         columns = [encoded_labels(batch.column(name), name) for name in self._by]
-        return self._index.number_rows(columns, batch.num_rows)
+        return door.number_rows(self._segments, columns, batch.num_rows)
 
     def found(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
         if isinstance(self._cells, CellAccumulator):
             return [()], SegmentSums.from_table(self._cells.cells())
-        return self._index.keys, self._cells
+        return [*self._segments], self._cells
 
 
 def encoded_labels(column: pa.Array, name: str) -> Codes:

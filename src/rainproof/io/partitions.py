@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rainproof.core.cells import CellTable, slot_count
-from rainproof.core.door import Key, SegmentIndex
+from rainproof.core.door import Key, number_segments
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, SegmentSums, check_other_label, from_sums, raise_violation
 from rainproof.errors import InputError
@@ -77,14 +77,14 @@ def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
 
 def merge_partial_sums(parts: list[PartialSums]) -> PartialSums:
     """Add up several parts; a segment may be in any of them."""
-    index, m = SegmentIndex(), parts[0].table.m
-    slots = []
+    known: dict[Key, int] = {}
+    slots, m = [], parts[0].table.m
     for part in parts:
-        number = index.number(part.keys)
+        number = number_segments(known, part.keys)
         segment, slot = np.divmod(part.table.slot, slot_count(m))
         slots.append(slot_count(m) * number[segment] + slot)
     return PartialSums(
-        keys=index.keys,
+        keys=[*known],
         table=CellTable.join(m, [part.table for part in parts], slots),
         rows=sum(part.rows for part in parts),
         violations=sum((part.violations for part in parts), Counter()),

@@ -188,13 +188,13 @@ class _Numbers:
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = list(columns)
-        self._index = door.SegmentIndex()
+        self._segments: dict[door.Key, int] = {}
         self._parts: list[NDArray[np.int32]] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         if self.columns:
             codes = [encoded_labels(batch.column(name), name) for name in self.columns]
-            self._parts.append(self._index.number_rows(codes, batch.num_rows).astype(np.int32))
+            self._parts.append(door.number_rows(self._segments, codes, batch.num_rows).astype(np.int32))
 
     def all(self) -> NDArray[np.int32] | None:
         """The number of each row, if there are columns."""
@@ -202,7 +202,7 @@ class _Numbers:
 
     def named(self, places: Mapping[Any, Ints]) -> dict[Any, Ints]:
         """Places by label instead of number, in the order of labels."""
-        labels = {key if len(key) > 1 else key[0]: number for number, key in enumerate(self._index.keys)}
+        labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.items()}
         return {label: places[labels[label]] for label in sorted(labels, key=door.label_order)}
 
 

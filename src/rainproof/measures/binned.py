@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID
-from rainproof.core.distinct import BinSums, DistinctTable
+from rainproof.core.distinct import DistinctTable, bin_rows, bin_table
 from rainproof.core.door import as_rows
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import InputError
@@ -273,32 +273,19 @@ def binned_calibration_error(
     edges = np.arange(1, m + 1) / m
     if strategy == "quantile":
         sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-        bins = BinSums.from_distinct(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
-        return float(np.abs(bins.positive - bins.prob).sum()) / sample.total_weight
+        _, positive, predicted = bin_table(sample.distinct(), _quantiles(sample.distinct(), edges[:-1]))
+        return float(np.abs(positive - predicted).sum()) / sample.total_weight
     # In the rounded form an edge belongs to the bin above it, so the bin below ends at the next smaller double.
     inner = np.nextafter(edges, 0.0) if form == "rounded" else edges[:-1]
-    bins, total = _sums(y_true, y_prob, sample_weight, pos_label, m, inner)
+    if isinstance(y_true, Sample) or y_prob is None or sample_weight is not None:
+        sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
+        (weight, positive, predicted), total = sample._bin_sums(m, inner), sample.total_weight
+    else:
+        rows = as_rows(y_true, y_prob, None, pos_label)  # which are checked and summed in one pass
+        (weight, positive, predicted), total = bin_rows(rows, m, inner), float(len(rows))
     if form == "rounded":
-        predicted = bins.weight * np.concatenate([[0.0], edges])
-        return 2 * float(np.abs(bins.positive - predicted).sum()) / total
-    return float(np.abs(bins.positive - bins.prob).sum()) / total
-
-
-def _sums(
-    y_true: ArrayLike | Sample,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-    m: int,
-    edges: Floats,
-) -> tuple[BinSums, float]:
-    """Return the sums by bin and the total weight; unweighted rows are checked and summed in one pass."""
-    if not isinstance(y_true, Sample) and y_prob is not None and sample_weight is None:
-        rows = as_rows(y_true, y_prob, None, pos_label)
-        if len(rows):
-            return BinSums.from_rows(rows, m, edges), float(len(rows))
-    sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    return sample._bin_sums(m, edges), sample.total_weight
+        return 2 * float(np.abs(positive - weight * np.concatenate([[0.0], edges])).sum()) / total
+    return float(np.abs(positive - predicted).sum()) / total
 
 
 def _check(n_bins: int, strategy: str, form: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -20,9 +20,8 @@ from rainproof.measures.binned import (
     interval_calibration_error,
     two_bin_calibration_error,
 )
-from rainproof.measures.cdl import calibration_decision_loss, u_calibration_error
 from rainproof.measures.distance import lower_distance_to_calibration
-from rainproof.measures.scdl import soft_binned_cdl
+from rainproof.measures.scdl import calibration_decision_loss, soft_binned_cdl, u_calibration_error
 from rainproof.measures.scores import brier_score, log_score
 from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
 
@@ -42,14 +41,12 @@ class Measure:
     range : tuple of float
         The smallest and the largest possible value (default: 0 and 1). 0 is perfect.
     cost : str
-        Running time for n rows.
+        Running time for n rows (default: that of sorting them).
     kind : {"calibration", "score"}
         "calibration" is 0 for every calibrated population; "score" also rewards discrimination.
     pools_predictions : bool
         Whether it compares each distinct prediction with the event rate of its own rows, so that it is large by
         chance where predictions hardly repeat.
-    has_interval : bool
-        Whether `assess` computes a confidence interval; False where every resample would take seconds.
     bounds : {"all", "monotone", "constant"} or None
         The class of swaps whose regret a small value bounds, for everyone who acts on the predictions. None where it
         bounds that of some people only, such as those who act on bin means, or of nobody.
@@ -65,10 +62,9 @@ class Measure:
     function: Callable[..., float]
     options: Mapping[str, Any] = field(default_factory=dict)
     range: tuple[float, float] = (0, 1)
-    cost: str
+    cost: str = "O(n log n)"
     kind: Literal["calibration", "score"] = "calibration"
     pools_predictions: bool = False
-    has_interval: bool = True
     bounds: Swaps | None = None
     actionable: str
     testable: str
@@ -218,33 +214,32 @@ def _text(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
 
 _PAPER = "arXiv:2605.17749"
 
+_SCDL = Measure(
+    symbol="SCDL",
+    function=soft_binned_cdl,
+    range=(0, 0.5),
+    cost="O(n)",
+    bounds="all",
+    actionable="everyone who rounds (all swaps; factor 4)",
+    testable="T^-1/2 log T",
+    reference=f"{_PAPER}, Definition 1.1",
+)
+_BINNED = Measure(
+    symbol="binned ECE",
+    function=binned_calibration_error,
+    cost="O(n)",
+    actionable="users of bin means (all swaps; factor 2)",
+    testable="(m/T)^1/2 with m bins",
+    reference="doi:10.1609/aaai.v29i1.9602",
+)
+
 CATALOGUE = Catalogue(
     (
-        Measure(
-            symbol="SCDL",
-            function=soft_binned_cdl,
-            range=(0, 0.5),
-            cost="O(n)",
-            bounds="all",
-            actionable="everyone who rounds (all swaps; factor 4)",
-            testable="T^-1/2 log T",
-            reference=f"{_PAPER}, Definition 1.1",
-        ),
-        Measure(
-            symbol="SCDL (hard-binned)",
-            function=soft_binned_cdl,
-            options={"rounding": "hard"},
-            range=(0, 0.5),
-            cost="O(n)",
-            bounds="all",
-            actionable="everyone who rounds (all swaps; factor 4)",
-            testable="T^-1/2 log T",
-            reference=f"{_PAPER}, section 1.5",
-        ),
+        _SCDL,
+        replace(_SCDL, symbol="SCDL (hard-binned)", options={"rounding": "hard"}, reference=f"{_PAPER}, section 1.5"),
         Measure(
             symbol="CDL",
             function=calibration_decision_loss,
-            cost="O(n log n)",
             bounds="all",
             pools_predictions=True,
             actionable="everyone (all swaps)",
@@ -255,7 +250,6 @@ CATALOGUE = Catalogue(
             symbol="CDL, monotone swaps",
             function=calibration_decision_loss,
             options={"swaps": "monotone"},
-            cost="O(n log n)",
             bounds="monotone",
             actionable="everyone (monotone swaps)",
             testable="T^-1/2",
@@ -264,7 +258,6 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="U-cal",
             function=u_calibration_error,
-            cost="O(n log n)",
             bounds="constant",
             actionable="everyone (one fixed action)",
             testable="T^-1/2",
@@ -273,7 +266,6 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="smCE",
             function=smooth_calibration_error,
-            cost="O(n log n)",
             actionable="nobody (its root: users who add noise)",
             testable="T^-1/2",
             reference="doi:10.1016/j.jcss.2007.04.017; arXiv:2211.16886",
@@ -282,7 +274,6 @@ CATALOGUE = Catalogue(
             symbol="distCal",
             function=lower_distance_to_calibration,
             cost="O(n) + a linear program",
-            has_interval=False,
             actionable="nobody (its root: users who add noise)",
             testable="T^-1/2",
             reference="arXiv:2211.16886",
@@ -290,30 +281,14 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="ECE",
             function=expected_calibration_error,
-            cost="O(n log n)",
             bounds="all",
             pools_predictions=True,
             actionable="everyone (all swaps; factor 2)",
             testable="does not vanish",
             reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
         ),
-        Measure(
-            symbol="binned ECE",
-            function=binned_calibration_error,
-            cost="O(n)",
-            actionable="users of bin means (all swaps; factor 2)",
-            testable="(m/T)^1/2 with m bins",
-            reference="doi:10.1609/aaai.v29i1.9602",
-        ),
-        Measure(
-            symbol="binned ECE (equal mass)",
-            function=binned_calibration_error,
-            options={"strategy": "quantile"},
-            cost="O(n log n)",
-            actionable="users of bin means (all swaps; factor 2)",
-            testable="(m/T)^1/2 with m bins",
-            reference="doi:10.1609/aaai.v29i1.9602",
-        ),
+        _BINNED,
+        replace(_BINNED, symbol="binned ECE (equal mass)", options={"strategy": "quantile"}, cost="O(n log n)"),
         Measure(
             symbol="bECE",
             function=binned_calibration_error,
@@ -335,7 +310,6 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="Cutoff",
             function=cutoff_calibration_error,
-            cost="O(n log n)",
             bounds="monotone",
             actionable="everyone (monotone swaps; factor 2)",
             testable="T^-1/2",
@@ -344,7 +318,6 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="SintCE",
             function=interval_calibration_error,
-            cost="O(n log n)",
             actionable="users of bin midpoints (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2211.16886",
@@ -352,7 +325,6 @@ CATALOGUE = Catalogue(
         Measure(
             symbol="ATB",
             function=two_bin_calibration_error,
-            cost="O(n log n)",
             actionable="nobody (truthful: lies do not lower it)",
             testable="T^-1",
             reference="arXiv:2508.13100",

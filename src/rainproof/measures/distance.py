@@ -93,7 +93,7 @@ def lower_distance_to_calibration(
     if sample.grid is not None and sample.grid < g:
         coarse = f"the sample is compressed to grid = {sample.grid:,}, coarser than {g:,}"
         warnings.warn(ResolutionWarning(f"{coarse}: the distance is off by up to 1/{sample.grid:,} more"), stacklevel=2)
-    rounded = sample.on_grid(g).rounded
+    rounded = sample.on_grid(g)
     positive, negative = np.zeros((2, g + 1))
     positive[rounded.index] = rounded.positive / sample.total_weight
     negative[rounded.index] = np.maximum(rounded.weight - rounded.positive, 0.0) / sample.total_weight

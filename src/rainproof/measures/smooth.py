@@ -211,7 +211,7 @@ def _cosines(sample: Sample, g: int) -> Floats:
     """Return a_0 ... a_g of the residuals on the grid 1/g."""
     if sample.grid is None and g > sample._grids()[-2]:  # another pass is cheaper than the transform, or than a sort
         sample = sample._pooled(g)
-    rounded = sample.on_grid(g).rounded
+    rounded = sample.on_grid(g)
     residual = np.zeros(g + 1)
     residual[rounded.index] = (rounded.positive - rounded.index / g * rounded.weight) / sample.total_weight
     return np.fft.rfft(residual, 2 * g).real

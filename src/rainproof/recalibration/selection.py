@@ -82,7 +82,7 @@ def read_rows(
     else:
         names = ColumnNames(label="y", prob="p")
         sample = as_sample(y, p, sample_weight=sample_weight, pos_label=pos_label, groups=groups, by=by, names=names)
-    return sample.by_segment() if isinstance(sample, Sample) and sample._segmented else sample
+    return sample.by_segment() if isinstance(sample, Sample) and sample._segments is not None else sample
 
 
 def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
