@@ -527,23 +527,21 @@ def read_classes(
     y_true: ArrayLike, y_prob: ArrayLike, labels: Sequence[Any] | None, names: ColumnNames
 ) -> tuple[Ints, NDArray[Any], Sequence[Any]]:
     """Check outcomes and predictions; return the class of each row, the predictions and the labels of the classes."""
-    prob = _matrix(y_prob, names)
+    array = _array(y_prob, names.prob)
+    if array.ndim != 2 or array.shape[1] < 2:
+        raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
+    prob = _number(array, names.prob, _READABLE)
     called = range(prob.shape[1]) if labels is None else check_labels(labels, prob.shape[1])
-    which = _class_numbers(y_true, called, labels is None, names)
+    known: dict[Any, int] = {name: k for k, name in enumerate(called)}
+    label = _vector(y_true, names.label)
+    which = np.fromiter((known.get(value, -1) for value in label.tolist()), np.int64, len(label))
+    if (unknown := which < 0).any():
+        first = int(unknown.argmax())
+        raise unknown_label(label[first], first, int(unknown.sum()), len(called), labels is None, names)
     check_same_length(names.label, which, names.prob, prob)
     for error in violations(prob, names):
         raise error
     return which, prob, called
-
-
-def _matrix(values: ArrayLike, names: ColumnNames) -> NDArray[Any]:
-    """Return predictions with a column for each class as floats; their values are not checked."""
-    array = _array(values, names.prob)
-    if array.ndim != 2 or array.shape[1] < 2:
-        raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
-    if array.dtype.kind not in "biufO":
-        raise InputError(f"{names.prob} must hold numbers; it holds values of type {array.dtype}")
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
@@ -570,18 +568,6 @@ def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
             missing = rule == "must not contain NaN"
             place = names.at(names.prob, row)
             yield InputError.from_offenders(f"{names.prob} {rule}", many, place, f"[{shown}]", missing=missing)
-
-
-def _class_numbers(label: ArrayLike, labels: Sequence[Any], unnamed: bool, names: ColumnNames) -> Ints:
-    """Return the number of each row's class."""
-    array = _vector(label, names.label)
-    known: dict[Any, int] = {name: k for k, name in enumerate(labels)}
-    which = np.fromiter((known.get(value, -1) for value in array.tolist()), np.int64, len(array))
-    unknown = which < 0
-    if unknown.any():
-        first = int(unknown.argmax())
-        raise unknown_label(array[first], first, int(unknown.sum()), len(labels), unnamed, names)
-    return which
 
 
 def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:

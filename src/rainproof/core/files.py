@@ -31,20 +31,16 @@ def locked(path: Path) -> BinaryIO:
     with write_errors(path):
         file = path.open("ab")
     try:
-        _lock(file.fileno())
+        unix = _unix_locks()
+        if unix is None:
+            windows = import_module("msvcrt")
+            windows.locking(file.fileno(), windows.LK_NBLCK, 1)
+        else:
+            unix.flock(file, unix.LOCK_EX | unix.LOCK_NB)
     except OSError as error:
         file.close()
         raise InputError(f"cannot lock {path}: is another process at work? ({error.strerror})") from error
     return file
-
-
-def _lock(descriptor: int) -> None:
-    unix = _unix_locks()
-    if unix is None:
-        windows = import_module("msvcrt")
-        windows.locking(descriptor, windows.LK_NBLCK, 1)
-    else:
-        unix.flock(descriptor, unix.LOCK_EX | unix.LOCK_NB)
 
 
 def _unix_locks() -> Any:
@@ -66,7 +62,8 @@ def check_output(path: Path, *sources: Path) -> None:
                 raise InputError(f"{path} is the file to read: the result would overwrite it")
             if not path.is_file():
                 raise InputError(f"cannot write {path}: it is not a regular file")
-            if any(map(path.samefile, _open_streams())):
+            # A file that they are redirected to may hold other output, so it is not replaced.
+            if any(Path(stream).exists() and path.samefile(stream) for stream in ("/dev/fd/1", "/dev/fd/2")):
                 raise InputError(f"cannot write {path}: standard output or error is redirected to it")
         temporary, held = _beside(path)
         held.close()
@@ -122,11 +119,6 @@ def write_errors(path: Path) -> Iterator[None]:
         if isinstance(error, InputError | UnicodeError):  # the file is not the cause
             raise
         raise InputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _open_streams() -> list[str]:
-    """Return standard output and error: a file they are redirected to may hold other output, so it is not replaced."""
-    return [stream for stream in ("/dev/fd/1", "/dev/fd/2") if Path(stream).exists()]
 
 
 def _beside(path: Path) -> tuple[Path, BinaryIO]:

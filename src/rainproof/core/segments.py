@@ -247,7 +247,7 @@ class Segments(Mapping[Any, Sample]):
             What the caller calls the weights, for error messages.
         """
         counts = sums.counts(len(keys))
-        numbers = {_key(keys[i]): i for i in np.flatnonzero(counts).tolist()}
+        numbers = {keys[i] if len(by) > 1 else keys[i][0]: i for i in np.flatnonzero(counts).tolist()}
         if not numbers:
             raise InputError(f"{weight_name} must not be zero for every row")
         return cls(
@@ -348,11 +348,6 @@ def from_sums(
     if forecasts:
         return Sample._from_cells(sums.joined([int(str(cell)) for (cell,) in keys]), weight_name, forecasts)
     return Segments.from_sums(by, keys, sums, weight_name) if by else Sample._from_cells(sums.cells(0), weight_name)
-
-
-def _key(labels: Key) -> Any:
-    """Return the key of a segment in the mapping: a single label stands for itself."""
-    return labels[0] if len(labels) == 1 else labels
 
 
 def _text(key: Any) -> str:

@@ -50,19 +50,16 @@ def names(ids: NDArray[Any]) -> Words | None:
         wide = np.ascontiguousarray(ids, np.int64 if kind == "i" else np.uint64)
         return wide.view(np.uint64)
     words = np.empty(len(ids), np.uint64)
-    if kind == "U":
-        good = name_text(_matrix(ids, np.dtype(np.uint32)), words)
-    elif kind == "S":
-        good = name_bytes(_matrix(ids, np.dtype(np.uint8)), words)
+    if kind in "US":  # text of one width is a matrix of characters
+        native = np.ascontiguousarray(ids, ids.dtype.newbyteorder("="))
+        good = (
+            name_text(native.view(np.uint32).reshape(len(ids), -1), words)
+            if kind == "U"
+            else name_bytes(native.view(np.uint8).reshape(len(ids), -1), words)
+        )
     else:
         good = name_objects(ids.tolist(), words)
     return words if good else None
-
-
-def _matrix(text: NDArray[Any], unit: np.dtype[Any]) -> NDArray[Any]:
-    """Return text of one width as a matrix of characters."""
-    native = np.ascontiguousarray(text, text.dtype.newbyteorder("="))
-    return native.view(unit).reshape(len(native), -1)
 
 
 def explain_ids(ids: NDArray[Any]) -> InputError | None:
@@ -306,10 +303,12 @@ class RoundingPolicy(Saved, Result):
         if recalibration is not None and not isinstance(recalibration, PiecewiseMap):
             raise InputError(f"recalibration must be a PiecewiseMap; it is {type(recalibration).__name__}")
         size = _grid_size(grid, sample, rounding, recalibration)
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+            raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
         points = np.arange(size + 1) / size
         choices = task._choices(points)
         freeze(points, choices)
-        values = (task, size, rounding, _check_seed(seed), recalibration, points, choices, key_of(seed))
+        values = (task, size, rounding, int(seed), recalibration, points, choices, key_of(seed))
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -436,30 +435,19 @@ class RoundingPolicy(Saved, Result):
         edges = [len(prob) * part // threads for part in range(threads + 1)]
 
         def work(part: int) -> bool:
-            blocks = range(edges[part], edges[part + 1], _BLOCK)
-            return all(self._block(prob, named, table, out, start, edges[part + 1]) for start in blocks)
+            for start in range(edges[part], edges[part + 1], _BLOCK):
+                rows = slice(start, min(start + _BLOCK, edges[part + 1]))
+                x = _NONE if named is None else names(named[rows])
+                plain = np.ascontiguousarray(prob[rows], np.float64)
+                if x is None or not choose(plain, x, self._key, self.grid, named is not None, table, out[rows]):
+                    return False
+            return True
 
         if not run_in_threads(work, threads):
             error = explain_probabilities(prob, _NAMES) or explain_ids(cast("NDArray[Any]", named))
             assert error is not None
             raise error
         return out
-
-    def _block(
-        self,
-        prob: NDArray[Any],
-        ids: NDArray[Any] | None,
-        table: NDArray[Any],
-        out: NDArray[Any],
-        start: int,
-        stop: int,
-    ) -> bool:
-        rows = slice(start, min(start + _BLOCK, stop))
-        x = _NONE if ids is None else names(ids[rows])
-        if x is None:
-            return False
-        plain = np.ascontiguousarray(prob[rows], np.float64)
-        return choose(plain, x, self._key, self.grid, ids is not None, table, out[rows])
 
     def _ids(self, ids: ArrayLike | None, n: int) -> NDArray[Any] | None:
         """Check the ids; return None for hard rounding, which does not use them."""
@@ -490,12 +478,6 @@ def _grid_size(grid: int | None, sample: Sample | None, rounding: Rounding, reca
     if rounding == "hard":
         raise InputError("grid is missing: it can be chosen for soft rounding only")
     return choose_grid(sample if recalibration is None else sample.map(recalibration)).grid
-
-
-def _check_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise InputError(f"seed must be an integer from 0 to 2**64 - 1; it is {seed!r}")
-    return int(seed)
 
 
 def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

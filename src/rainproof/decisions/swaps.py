@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats, read_only
 from rainproof.core.cells import check_grid
 from rainproof.core.curve import Chord, DecisionCurve, FlaggedCases, SwapCurve, Swaps
 from rainproof.core.result import Result
@@ -76,9 +76,7 @@ class RegretCurve(Result):
         inner = self.regret[:-1] / (1 - self.threshold[:-1])
         # The last piece of the curve is a line; if it ends in 0, its ratio to 1 - mu is constant.
         last = math.inf if self.regret[-1] > 0 else inner[-1]
-        benefit = np.append(inner, last)
-        freeze(benefit)
-        return benefit
+        return read_only(np.append(inner, last))
 
     def decision_curve(self, threshold: ArrayLike | None = None) -> DecisionCurve:
         """Return the decision curve at thresholds in [0, 1). Default: 0, 0.01, ..., 0.99."""

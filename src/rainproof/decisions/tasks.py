@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats, read_only
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import as_numbers, check_probabilities, refuse_masked
 from rainproof.core.result import Result
@@ -101,16 +101,13 @@ def is_number(x: Any) -> bool:
     return not isinstance(x, int) or abs(x) <= sys.float_info.max
 
 
-def _has_utf8(text: str) -> bool:
-    return not any("\ud800" <= c <= "\udfff" for c in text)
-
-
 def check_names(actions: Sequence[str], count: int) -> tuple[str, ...]:
     """Check the names of this many actions, all different, and return them."""
     names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(actions)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise InputError(f"actions must be a list of names; it is {actions!r}")
-    strange = [name for name in names if "\0" in name or not _has_utf8(name)]  # arrays and files would change them
+    # Arrays and files would change them.
+    strange = [name for name in names if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name)]
     if strange:
         raise InputError(f"actions must have names that UTF-8 can encode, without NUL; {strange[0]!r} is not one")
     if len(names) != count:
@@ -267,7 +264,7 @@ class DecisionTask(Result, ABC):
             if not is_number(cost) or not 0 < cost < math.inf:
                 raise InputError(f"{name} must be a positive, finite cost; it is {cost!r}")
         payoffs = [[0.0, -false_negative], [-false_positive, 0.0]]
-        return DecisionTask.from_payoffs(payoffs, actions=check_names(actions, 2))
+        return DecisionTask.from_payoffs(payoffs, actions=actions)
 
     @staticmethod
     def threshold(threshold: float, *, actions: Sequence[str] = _TWO) -> FiniteTask:
@@ -457,9 +454,7 @@ class FiniteTask(DecisionTask):
     @property
     def matrix(self) -> Floats:
         """The payoffs as a read-only array of shape (k, 2)."""
-        matrix = np.array(self.payoffs)
-        freeze(matrix)
-        return matrix
+        return read_only(np.array(self.payoffs))
 
     @property
     def scale(self) -> float:
@@ -485,7 +480,10 @@ class FiniteTask(DecisionTask):
         """Return the payoff of an action, by name, when the outcome is `y`; arrays of both are broadcast."""
         names = np.asarray(action, dtype=object)
         outcome = match_outcomes(names, y)
-        index = np.array([self._index(name) for name in names.ravel()], np.intp).reshape(names.shape)
+        for name in names.ravel():
+            if name not in self.actions:
+                raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
+        index = np.array([self.actions.index(name) for name in names.ravel()], np.intp).reshape(names.shape)
         return self.matrix[index, outcome.astype(np.intp)]
 
     def mixture(self) -> ThresholdMixture:
@@ -582,11 +580,6 @@ class FiniteTask(DecisionTask):
             rule = "response.probabilities must be probabilities that add up to 1"
             raise InputError.from_offenders(rule, bad.size, f"at p = {p[bad[0]]}", taken[bad[0]].tolist())
         return taken
-
-    def _index(self, name: Any) -> int:
-        if name not in self.actions:
-            raise InputError(f"action must be one of {', '.join(map(repr, self.actions))}; it is {name!r}")
-        return self.actions.index(name)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(show_threshold, self.thresholds)) + ("," if len(self.thresholds) == 1 else "")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, freeze
+from rainproof.core.arrays import Floats, read_only
 from rainproof.core.cells import sum_cells
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.curve import recalibrated as isotonic_blocks
@@ -75,9 +75,7 @@ class ForecastValue(Result):
         gain = self.value + np.maximum(0.0, self.event_rate - self.threshold)
         inner = gain[:-1] / (1 - self.threshold[:-1])
         # The last piece is a line; if it ends in 0, its ratio to 1 - mu is constant.
-        benefit = np.append(inner, -np.inf if gain[-1] < 0 else inner[-1])
-        freeze(benefit)
-        return benefit
+        return read_only(np.append(inner, -np.inf if gain[-1] < 0 else inner[-1]))
 
     def __call__(self, threshold: ArrayLike) -> Any:
         """Return the value at thresholds in [0, 1] of acting on predictions that are at least the threshold."""
@@ -98,44 +96,24 @@ class ForecastValue(Result):
         return np.where(mu == 0, 0.0, found)[()]  # from 0 on all is acted on, as without a forecast
 
     def __str__(self) -> str:
-        return " ".join([self._worth(), *self._largest(), self._worse()])
-
-    @property
-    def _best(self) -> int | None:
-        """The point with the largest relative value; among equals, the one with most at stake."""
+        better, worse = self._where(1.0), self._where(-1.0)
+        than = "better than no forecast (always or never acting, whichever is better)"
+        where = f"never {than}" if better is None else f"{than} at thresholds {better}"
+        said = [f"On {these_rows(self.n)} the forecast is {where}."]
         some = np.flatnonzero(np.isfinite(self.relative))
-        if not some.size:
-            return None
-        equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
-        return int(equal[self.value_perfect[equal].argmax()])
-
-    def _worth(self) -> str:
-        on = f"On {these_rows(self.n)} the forecast is"
-        where = self._where(1.0)
-        if where is None:
-            return f"{on} never better than no forecast (always or never acting, whichever is better)."
-        return f"{on} better than no forecast (always or never acting, whichever is better) at thresholds {where}."
-
-    def _largest(self) -> list[str]:
-        if self._best is None:
-            return ["All outcomes are the same, so no forecast can be."]
-        if self.relative[self._best] <= _ROUNDING:
-            return []
-        share, at = percent(round(float(self.relative[self._best]), 3)), self.threshold[self._best]
-        largest = f"Its largest relative value is {share} of what perfect foresight gains"
-        return [f"{largest}, at the threshold {show_threshold(at)}."]
-
-    def _worse(self) -> str:
-        where = self._where(-1.0)
-        if where is None:
-            return "It is worse than no forecast at no threshold."
+        if some.size:  # among equal values, the one with most at stake
+            equal = some[self.relative[some] >= self.relative[some].max() - _ROUNDING]
+            best = int(equal[self.value_perfect[equal].argmax()])
+            share, at = percent(round(float(self.relative[best]), 3)), show_threshold(self.threshold[best])
+            largest = f"Its largest relative value is {share} of what perfect foresight gains, at the threshold {at}."
+            said += [largest] if self.relative[best] > _ROUNDING else []
+        else:
+            said.append("All outcomes are the same, so no forecast can be.")
         low = int(self.value.argmin())
-        mu = float(self.threshold[low])
-        return (
-            f"It is worse than no forecast at thresholds {where}; most at {show_threshold(mu)}: by "
-            f"{-self.value[low]:.3g} per row, where a false alarm costs {show_threshold(mu)} and a miss "
-            f"{show_threshold(1 - mu)}."
-        )
+        mu, miss = show_threshold(self.threshold[low]), show_threshold(1 - self.threshold[low])
+        by = f"by {-self.value[low]:.3g} per row, where a false alarm costs {mu} and a miss {miss}"
+        where = "no threshold" if worse is None else f"thresholds {worse}; most at {mu}: {by}"
+        return " ".join([*said, f"It is worse than no forecast at {where}."])
 
     def _where(self, sign: float) -> str | None:
         """The thresholds at which the value has a sign, in words; None if there are none.

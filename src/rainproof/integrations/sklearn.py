@@ -385,8 +385,10 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         params: dict[str, Any] = {}
         if sample_weight is not None and "sample_weight" in signature(estimator.fit).parameters:
             params["sample_weight"] = sample_weight
+        grouped = groups is not None and (self.cv is None or isinstance(self.cv, int))
+        splits = StratifiedGroupKFold(self.cv or 5) if grouped else check_cv(self.cv, y, classifier=True)
         held_out = cross_val_predict(
-            clone(estimator), X, y, cv=self._splits(y, groups), groups=groups, method="predict_proba", params=params
+            clone(estimator), X, y, cv=splits, groups=groups, method="predict_proba", params=params
         )
         recalibrator = Recalibrator(self.methods, rng=self.random_state or 0)
         recalibrator.fit(_event(held_out), codes, sample_weight=sample_weight, groups=groups)
@@ -399,11 +401,6 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _classifier(self) -> Any:
         return LogisticRegression() if self.estimator is None else self.estimator
-
-    def _splits(self, y: ArrayLike, groups: ArrayLike | None) -> Any:
-        if groups is not None and (self.cv is None or isinstance(self.cv, int)):
-            return StratifiedGroupKFold(self.cv or 5)
-        return check_cv(self.cv, y, classifier=True)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the recalibrated probabilities of both classes."""

@@ -217,6 +217,16 @@ class GridSearch:
         """SCDL."""
         return 0.0 if isinstance(self.m_star, float) else max(self.loss(self.m_star), 1 / self.m_star)
 
+    def first_crossing(self) -> float:
+        """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
+        if isinstance(self.m_star, float):
+            return 0.0
+        m, finest = self.m_star, self._sample.grid
+        m *= 2 if self.loss(m) < (1 - TIE) / m else 1
+        if finest is not None and m > finest:
+            raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {finest:,}")
+        return self.loss(m)
+
     def loss(self, m: int) -> float:
         """Return SCDL_m, computed once."""
         if m not in self.tried:
@@ -477,7 +487,7 @@ def soft_binned_profile(
     grids = sorted(m for m in search.tried if m <= 2 * search.m_star)
     losses, thresholds = zip(*(search.tried[m] for m in grids), strict=True)
     return SoftBinnedProfile(
-        value=search.value if rule == "balance" else _first_crossing(search, sample.grid),
+        value=search.value if rule == "balance" else search.first_crossing(),
         m_star=search.m_star,
         grids=np.array(grids, np.int64),
         losses=np.array(losses),
@@ -487,18 +497,6 @@ def soft_binned_profile(
         n=sample.n,
         warnings=tuple(map(str, notes)),
     )
-
-
-def _first_crossing(search: GridSearch, finest: int | None) -> float:
-    """Return SCDL_m on the first grid with SCDL_m >= 1/m: m*, or 2 m* if m* does not reach it."""
-    m = search.m_star
-    if isinstance(m, float):
-        return 0.0
-    if search.loss(m) < (1 - TIE) / m:
-        m *= 2
-    if finest is not None and m > finest:
-        raise InputError(f"rule='first_crossing' needs a sample compressed to a finer grid than {finest:,}")
-    return search.loss(m)
 
 
 def _notes(sample: Sample, m_star: int | float) -> list[RainproofWarning]:

@@ -77,6 +77,7 @@ class Certificate(Result):
                 f"No decision loses more than {at_most(self.harm_bound)} by acting on the recalibrated probabilities "
                 f"instead of the original ones. {gains}"
             )
+        rounded = f", for probabilities rounded down to multiples of 1/{self.grid} before the map" if self.grid else ""
         drawn = "rows" if self.groups is None else f"{self.groups:,} groups of rows"
         return (
             f"From {rows(self.n)} that the map was not fitted to, in expectation, in shares of what is at stake:\n"
@@ -84,7 +85,7 @@ class Certificate(Result):
             "Acting on the recalibrated probabilities as they are loses at most "
             f"{at_most(self.loss_bound)} in any decision, {KEEPS_RANKING}.\n"
             f"Each statement holds with {percent(self.confidence_level)} confidence, if the {drawn} were drawn "
-            f"independently from the population in which the map will be used{_rounded(self.grid)}."
+            f"independently from the population in which the map will be used{rounded}."
         )
 
 
@@ -114,10 +115,6 @@ def certify(
         groups=pair.groups,
         grid=held[0][0].grid,
     )
-
-
-def _rounded(grid: int | None) -> str:
-    return "" if grid is None else f", for probabilities rounded down to multiples of 1/{grid} before the map"
 
 
 _GRID = 1 << 16  # of recalibrated predictions of cells

@@ -24,14 +24,6 @@ Method = Callable[[DistinctTable], PiecewiseMap]
 """Fits a map to distinct predictions in increasing order, with the number of rows of each outcome."""
 
 
-def _none(_table: DistinctTable) -> PiecewiseMap:
-    return IDENTITY
-
-
-def _constant(table: DistinctTable) -> PiecewiseMap:
-    return PiecewiseMap.steps(np.zeros(0), np.array([_rate(table)]))
-
-
 def _rate(table: DistinctTable) -> float:
     """The event rate, with half a row of either outcome added: neither 0 nor 1."""
     positive, total = table.positive.sum(), table.negative.sum() + table.positive.sum()
@@ -129,12 +121,12 @@ METHODS: dict[str, Method] = {
     "logistic": partial(_logistic, columns=((1.0, 1.0),), shift=True),
     "beta": partial(_logistic, columns=((1.0, 0.0), (0.0, 1.0)), shift=True),
     "temperature": partial(_logistic, columns=((1.0, 1.0),), shift=False),
-    "none": _none,
+    "none": lambda _: IDENTITY,
     "isotonic": _isotonic,
     "bins_8": partial(_bins, n_bins=8),
     "bins_32": partial(_bins, n_bins=32),
     "bins_128": partial(_bins, n_bins=128),
-    "constant": _constant,
+    "constant": lambda table: PiecewiseMap.steps(np.zeros(0), np.array([_rate(table)])),
 }
 """Every method by name: first the one that is best on average where few rows cannot tell."""
 

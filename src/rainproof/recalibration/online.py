@@ -40,13 +40,6 @@ def _table(data: dict[str, Any], name: str, grid: int, dtype: type[np.generic]) 
     return np.array(values, dtype)
 
 
-def _id(entry: Any) -> Id:
-    if not isinstance(entry, list) or len(entry) != 4 or type(entry[0]) not in (str, int):
-        raise InputError("'waiting' must have an id and a point in each entry")
-    found: Id = entry[0]
-    return found
-
-
 def _point(values: Any, grid: int) -> Point:
     good = isinstance(values, list) and len(values) == 3 and isinstance(values[2], bool)
     if not good or not _whole(values[1], 2, grid) or grid % values[1] or not _whole(values[0], 0, values[1]):
@@ -68,8 +61,9 @@ class _Online(Saved):
     _open: Point | None
     _waiting: dict[Id, Point]
 
-    def _start(self, walk: Walk) -> None:
-        self._walk, self._open, self._waiting = walk, None, {}
+    def _start(self, grid: int, rng: Seed, *, grows: bool = False) -> None:
+        coins = int(as_seed(rng)[0].integers(2**64, dtype=np.uint64))
+        self._walk, self._open, self._waiting = Walk(grid, grows, coins), None, {}
 
     @property
     def grid(self) -> int:
@@ -159,7 +153,9 @@ class _Online(Saved):
         number = _table(data, "number", grid, np.int64)
         made._walk.restore(data["coins"], data["n"], data["events"], bias, margin, number)
         made._open = None if data["open"] is None else _point(data["open"], grid)
-        made._waiting = {_id(entry): _point(entry[1:], grid) for entry in data["waiting"]}
+        if not all(isinstance(one, list) and len(one) == 4 and type(one[0]) in (str, int) for one in data["waiting"]):
+            raise InputError("'waiting' must have an id and a point in each entry")
+        made._waiting = {one[0]: _point(one[1:], grid) for one in data["waiting"]}
         if len(made._waiting) < len(data["waiting"]):
             raise InputError("'waiting' must not have an id twice")
         return made
@@ -233,7 +229,7 @@ class OnlineRecalibrator(_Online):
     _kind = "online recalibrator"
 
     def __init__(self, grid: int = 32, rng: Seed = None) -> None:
-        self._start(Walk(check_grid(grid), False, _coin_seed(rng)))
+        self._start(check_grid(grid), rng)
 
     def predict(self, p: float, id: Id | None = None) -> float:  # noqa: A002
         """Return the recalibrated prediction.
@@ -305,7 +301,7 @@ class OnlineForecaster(_Online):
     _kind = "online forecaster"
 
     def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
-        self._start(Walk(_FIRST_GRID if grid is None else check_grid(grid), grid is None, _coin_seed(rng)))
+        self._start(_FIRST_GRID if grid is None else check_grid(grid), rng, grows=grid is None)
 
     def predict(self, id: Id | None = None) -> float:  # noqa: A002
         """Return the next prediction; with an `id` if others may follow before its outcome is known."""
@@ -321,11 +317,6 @@ class OnlineForecaster(_Online):
         rows = as_rows(array, np.zeros(array.shape), None, names=_NAMES)
         sum_cells(rows, 2)  # which refuses bad values
         return self._walk.run(_NO_BASE, (rows.label == 1).view(np.uint8))
-
-
-def _coin_seed(rng: Seed) -> int:
-    generator, _ = as_seed(rng)
-    return int(generator.integers(2**64, dtype=np.uint64))
 
 
 def _name(id: Any) -> Id:  # noqa: A002

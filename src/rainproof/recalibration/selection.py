@@ -88,13 +88,10 @@ def read_rows(
 def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
     """Why nothing can be fitted to these rows, if so."""
     sample = rows.pooled if isinstance(rows, Segments) else rows
-    if sample.n < _FEWEST:
-        few = f"p has {rows_text(sample.n)}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
-        return FewRowsWarning(few)
-    if sample.n_draws < _FEWEST:
-        some = f"{sample.n_draws} group{'s' * (sample.n_draws != 1)}"
-        few = f"groups has {some}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is"
-        return FewRowsWarning(few)
+    if min(sample.n, sample.n_draws) < _FEWEST:
+        groups = f"groups has {sample.n_draws} group{'s' * (sample.n_draws != 1)}"
+        some = f"p has {rows_text(sample.n)}" if sample.n < _FEWEST else groups
+        return FewRowsWarning(f"{some}: nothing is fitted to fewer than {_FEWEST}, so p stays as it is")
     if sample.event_rate in (0, 1):
         return OneClassWarning("y holds one outcome only: nothing can be fitted to it, so p stays as it is")
     return None
