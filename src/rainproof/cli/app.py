@@ -63,19 +63,10 @@ examples:
   rainproof rain.csv                    (assess it, with columns that are guessed)
   rainproof measure rain.csv --prob probability --outcome rained
   rainproof assess rain.csv --prob probability --outcome rained
-  rainproof assess-many rain.csv --prob old new --outcome rained \\
-      --cost-fp 1 --cost-fn 9
-  rainproof compare rain.csv --prob old new --outcome rained --measure brier_score
   rainproof report rain.csv --prob probability --outcome rained -o report.html
   rainproof recalibrate rain.csv --prob probability --outcome rained -o map.json
-  rainproof apply today.csv --map map.json --prob probability -o better.csv
-  rainproof policy rain.csv --prob probability --outcome rained \\
-      --cost-fp 35 --cost-fn 65 -o policy.json
-  rainproof decide today.csv --policy policy.json --prob probability --id city \\
-      -o decided.csv
-  rainproof switch rain.csv --old probability --new challenger --outcome rained
 
-'rainproof COMMAND --help' explains a command.
+'rainproof COMMAND --help' explains a command, with examples.
 """
 
 

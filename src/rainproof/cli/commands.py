@@ -1,4 +1,4 @@
-"""The commands: what each is for, and the options that it takes.
+"""The commands: ``add_NAME`` adds one with its options, and has the help text of the command as its docstring.
 
 Nothing heavy is imported here, as help should not wait for NumPy. The module that runs a command is in `COMMANDS` of
 `rainproof.cli.app`.
@@ -11,39 +11,37 @@ from pathlib import Path
 
 from rainproof.cli import options
 from rainproof.cli.options import COSTS, RESULT, ROWS, Commands, add_output, add_shared, new_command
-from rainproof.core.text import wrapped
-from rainproof.io.files import describe_formats
 
-_ASSESS = """\
-Assess the predicted probabilities in files: are they useful, are they honest,
-what would recalibration gain, and what do they cost you?
-
-Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next
-step and a table of the answers. Each statement about the population is proven at
-the confidence level, by itself. 'rainproof report' writes the same as a page with
-charts; 'rainproof measure' is a quick look at these rows only.
-
-examples:
-  rainproof assess rain.csv --prob probability --outcome rained
-  rainproof assess loans.parquet --prob p_default --outcome status \\
-      --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
-  rainproof assess 'data/*.parquet' --prob p --outcome y --by region
-  rainproof assess visits.csv --prob p --outcome died --groups patient \\
-      --fail-on avoid,recalibrate
-
-Up to 262,144 rows are judged as they are, more are compressed while they are
-read: files may be larger than memory, except with --groups.
-Exit code: 0 if there is a verdict, 1 if --fail-on names its grade, 2 if there is
-an error (one line on stderr).
-"""
 GRADES = ("use", "recalibrate", "avoid", "unknown")
 _ASSESSMENT = ("--by", "--groups", "--fractional", *COSTS, "--confidence-level", "--seed")
 
 
 def add_assess(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "is the forecast useful, honest, worth recalibrating? the verdict"
-    parser = new_command(commands, "assess", summary, _ASSESS)
+    """Assess the predicted probabilities in files: are they useful, are they honest,
+    what would recalibration gain, and what do they cost you?
+
+    Prints the verdict (use, recalibrate, avoid, or unknown), the reason, the next
+    step and a table of the answers. Each statement about the population is proven at
+    the confidence level, by itself. 'rainproof report' writes the same as a page with
+    charts; 'rainproof measure' is a quick look at these rows only.
+
+    examples:
+      rainproof assess rain.csv --prob probability --outcome rained
+      rainproof assess loans.parquet --prob p_default --outcome status \\
+          --pos-label default --weight amount --cost-fp 1 --cost-fn 9 --json
+      rainproof assess 'data/*.parquet' --prob p --outcome y --by region
+      rainproof assess visits.csv --prob p --outcome died --groups patient \\
+          --fail-on avoid,recalibrate
+
+    Up to 262,144 rows are judged as they are, more are compressed while they are
+    read: files may be larger than memory, except with --groups.
+    """
+    parser = new_command(
+        commands,
+        add_assess,
+        "is the forecast useful, honest, worth recalibrating? the verdict",
+        one="if --fail-on names the grade",
+    )
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
     parser.add_argument(
         "--fail-on",
@@ -64,32 +62,26 @@ def _grades(text: str) -> tuple[str, ...]:
     return grades
 
 
-_REPORT = """\
-Write a report on the predicted probabilities in files: one HTML page.
-
-The verdict comes first, then charts, tables and the method. A slider takes what
-a false alarm and a miss cost, and gives advice for that threshold. The page
-works in any browser without a network and can be mailed as it is.
-
-examples:
-  rainproof report rain.csv --prob probability --outcome rained \\
-      -o report.html --open
-  rainproof report rain.csv --prob probability --outcome rained --by city \\
-      --cost-fp 35 --cost-fn 65 -o report.html
-  rainproof report loans.parquet --prob p_default --outcome status \\
-      --pos-label default --weight amount -o report.html --json > numbers.json
-  rainproof report visits.csv --prob risk --outcome died --groups patient \\
-      --preset clinical -o report.html
-
-Files are read in pieces: they may be larger than memory.
-Exit code: 0 if there is a report, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_report(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "write a report on the probabilities in files: one HTML page"
-    parser = new_command(commands, "report", summary, _REPORT)
+    """Write a report on the predicted probabilities in files: one HTML page.
+
+    The verdict comes first, then charts, tables and the method. A slider takes what
+    a false alarm and a miss cost, and gives advice for that threshold. The page
+    works in any browser without a network and can be mailed as it is.
+
+    examples:
+      rainproof report rain.csv --prob probability --outcome rained \\
+          -o report.html --open
+      rainproof report rain.csv --prob probability --outcome rained --by city \\
+          --cost-fp 35 --cost-fn 65 -o report.html
+      rainproof report loans.parquet --prob p_default --outcome status \\
+          --pos-label default --weight amount -o report.html --json > numbers.json
+      rainproof report visits.csv --prob risk --outcome died --groups patient \\
+          --preset clinical -o report.html
+
+    Files are read in pieces: they may be larger than memory.
+    """
+    parser = new_command(commands, add_report, "write a report on the probabilities in files: one HTML page")
     add_shared(parser, "file", "--prob", *ROWS, *_ASSESSMENT, guess=True)
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the name of the file)")
     parser.add_argument(
@@ -108,27 +100,18 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "--json", json="print all numbers as JSON instead of the verdict")
 
 
-_DEMO = """\
-Write a report on 2,000 rain forecasts that come with rainproof.
-
-The forecaster is overconfident. The forecasts (rain.csv) and the report
-(report.html) are written to a folder. An umbrella for nothing (a false alarm)
-costs 35, getting wet (a miss) costs 65.
-
-examples:
-  rainproof demo --open
-  rainproof demo build/demo --quiet
-
-The same as
-  rainproof report rainproof-demo/rain.csv --prob probability --outcome rained \\
-      --by city --cost-fp 35 --cost-fn 65 -o rainproof-demo/report.html
-"""
-
-
 def add_demo(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "write a report on forecasts that come with rainproof"
-    parser = new_command(commands, "demo", summary, _DEMO)
+    """Write a report on 2,000 rain forecasts that come with rainproof.
+
+    The forecaster is overconfident. The forecasts (rain.csv) and the report
+    (report.html) are written to a folder. An umbrella for nothing (a false alarm)
+    costs 35, getting wet (a miss) costs 65.
+
+    examples:
+      rainproof demo --open
+      rainproof demo build/demo --quiet
+    """
+    parser = new_command(commands, add_demo, "write a report on forecasts that come with rainproof")
     parser.add_argument(
         "folder",
         metavar="FOLDER",
@@ -141,29 +124,25 @@ def add_demo(commands: Commands) -> None:
     add_shared(parser, "--quiet")
 
 
-_COMPARE = """\
-Compare two forecasts in a measure: the difference on these rows, its confidence
-interval in the population, and the p-value of no difference.
-
-Proper scores (brier_score, log_score) find small differences, as both forecasts
-are scored on the same rows. Measures of miscalibration find clear ones only.
-
-examples:
-  rainproof compare rain.csv --prob p_2025 p_2026 --outcome rained
-  rainproof compare loans.parquet --prob a b --outcome defaulted \\
-      --measure log_score --groups customer --json
-
-In Python: rainproof.compare. 'rainproof assess-many' ranks two or more forecasts
-by your costs; 'rainproof switch' bounds what decisions lose by replacing one.
-All rows are kept in memory, about 20 bytes for each row and forecast.
-Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_compare(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "the difference of two forecasts in a measure, with interval and p-value"
-    parser = new_command(commands, "compare", summary, _COMPARE)
+    """Compare two forecasts in a measure: the difference on these rows, its confidence
+    interval in the population, and the p-value of no difference.
+
+    Proper scores (brier_score, log_score) find small differences, as both forecasts
+    are scored on the same rows. Measures of miscalibration find clear ones only.
+
+    examples:
+      rainproof compare rain.csv --prob p_2025 p_2026 --outcome rained
+      rainproof compare loans.parquet --prob a b --outcome defaulted \\
+          --measure log_score --groups customer --json
+
+    In Python: rainproof.compare. 'rainproof assess-many' ranks two or more forecasts
+    by your costs; 'rainproof switch' bounds what decisions lose by replacing one.
+    All rows are kept in memory, about 20 bytes for each row and forecast.
+    """
+    parser = new_command(
+        commands, add_compare, "the difference of two forecasts in a measure, with interval and p-value"
+    )
     parser.add_argument(
         "--prob", metavar="COL", nargs=2, required=True, help="the two columns of predicted probabilities"
     )
@@ -178,31 +157,24 @@ def add_compare(commands: Commands) -> None:
     add_shared(parser, "--confidence-level", "--seed", "--plot", *RESULT, confidence_level=level)
 
 
-_ASSESS_MANY = """\
-Assess the forecasts in several columns of files: which one for your costs?
-
-With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
-case, with intervals, beside always acting, never acting and perfect foresight.
-Without them, by proven switches: a forecast is better if by switching to it
-some decision gains more than any loses. Proper scores (Brier,
-log), discrimination (AUROC) and the grade of each forecast stand beside. A
-calibration error ranks nothing: a constant can be perfectly calibrated.
-
-examples:
-  rainproof assess-many rain.csv --prob p_2025 p_2026 --outcome rained
-  rainproof assess-many loans.parquet --prob a b c --outcome defaulted \\
-      --cost-fp 1 --cost-fn 20 --groups customer
-
-In Python: rainproof.assess_many.
-All rows are kept in memory, about 20 bytes for each row and forecast.
-Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_assess_many(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "which of several forecasts, for your costs or for all"
-    parser = new_command(commands, "assess-many", summary, _ASSESS_MANY)
+    """Assess the forecasts in several columns of files: which one for your costs?
+
+    With --cost-fp and --cost-fn forecasts are ranked by what your decision costs per
+    case, with intervals, beside always acting, never acting and perfect foresight.
+    Without them, by proven switches: a forecast is better if by switching to it
+    some decision gains more than any loses. Proper scores (Brier,
+    log), discrimination (AUROC) and the grade of each forecast stand beside. A
+    calibration error ranks nothing: a constant can be perfectly calibrated.
+
+    examples:
+      rainproof assess-many rain.csv --prob p_2025 p_2026 --outcome rained
+      rainproof assess-many loans.parquet --prob a b c --outcome defaulted \\
+          --cost-fp 1 --cost-fn 20 --groups customer
+
+    All rows are kept in memory, about 20 bytes for each row and forecast.
+    """
+    parser = new_command(commands, add_assess_many, "which of several forecasts, for your costs or for all")
     level = "confidence level of each forecast's verdict, and of all comparisons together (default: 0.95)"
     parser.add_argument(
         "--prob", metavar="COL", nargs="+", required=True, help="columns of predicted probabilities, two or more"
@@ -211,59 +183,53 @@ def add_assess_many(commands: Commands) -> None:
     add_shared(parser, "--confidence-level", "--seed", *RESULT, confidence_level=level)
 
 
-_SWITCH = """\
-Should a new forecast replace an old one? Print the most that any decision
-loses, and gains, by acting on the new one: on these rows, and with a stated
-confidence in the population that they were drawn from.
-
-Decisions are those whose thresholds are multiples of 1/1024 (all decisions with
---groups or --fractional). The rows, or groups, must be independent, and neither forecast may have
-been fitted on them.
-
-examples:
-  rainproof switch rain.csv --old p_2025 --new p_2026 --outcome rained
-  rainproof switch 'data/*.parquet' --old p --new q --outcome y --plot switch.png
-
-Files are read in pieces: they may be larger than memory, except with --groups
-and --fractional.
-Exit code: 0 if there is a result, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_switch(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "what decisions lose and gain if a new forecast replaces an old one"
-    parser = new_command(commands, "switch", summary, _SWITCH)
+    """Should a new forecast replace an old one? Print the most that any decision
+    loses, and gains, by acting on the new one: on these rows, and with a stated
+    confidence in the population that they were drawn from.
+
+    Decisions are those whose thresholds are multiples of 1/1024 (all decisions with
+    --groups or --fractional). The rows, or groups, must be independent, and neither forecast may have
+    been fitted on them.
+
+    examples:
+      rainproof switch rain.csv --old p_2025 --new p_2026 --outcome rained
+      rainproof switch 'data/*.parquet' --old p --new q --outcome y --plot switch.png
+
+    Files are read in pieces: they may be larger than memory, except with --groups
+    and --fractional.
+    """
+    parser = new_command(commands, add_switch, "what decisions lose and gain if a new forecast replaces an old one")
     level = "confidence level of each of the two bounds (default: 0.95)"
     add_shared(parser, "file", "--old", "--new", *ROWS, "--groups", "--fractional")
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", *RESULT, plot="also draw the loss at each threshold: .png, .svg or .pdf")
 
 
-_MEASURE = """\
-Measure the calibration of the predicted probabilities in files: a quick look,
-without resampling, at these rows only.
-
-Prints the Soft-Binned Calibration Decision Loss (SCDL; 0 is perfect, 0.5 is the
-worst), what it bounds, and all other measures. 'rainproof assess' tests and
-bounds what is true beyond these rows.
-
-examples:
-  rainproof measure rain.csv --prob probability --outcome rained
-  rainproof measure 'data/*.parquet' --prob p --outcome y --by region \\
-      --fail-above 0.03
-
-Files are read in pieces: they may be larger than memory.
-Exit code: 0, or 1 if SCDL is above what --fail-above allows, or 2 if there is an
-error (one line on stderr).
-"""
 FEW_ROWS = 100  # as rainproof.core.segments has it, which imports NumPy
 
 
 def add_measure(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "measure calibration on the rows of files, without resampling"
-    parser = new_command(commands, "measure", summary, _MEASURE)
+    """Measure the calibration of the predicted probabilities in files: a quick look,
+    without resampling, at these rows only.
+
+    Prints the Soft-Binned Calibration Decision Loss (SCDL; 0 is perfect, 0.5 is the
+    worst), what it bounds, and all other measures. 'rainproof assess' tests and
+    bounds what is true beyond these rows.
+
+    examples:
+      rainproof measure rain.csv --prob probability --outcome rained
+      rainproof measure 'data/*.parquet' --prob p --outcome y --by region \\
+          --fail-above 0.03
+
+    Files are read in pieces: they may be larger than memory.
+    """
+    parser = new_command(
+        commands,
+        add_measure,
+        "measure calibration on the rows of files, without resampling",
+        one="if SCDL is above what --fail-above allows",
+    )
     add_shared(parser, "file", "--prob", *ROWS, "--by", guess=True)
     parser.add_argument(
         "--rounding",
@@ -280,53 +246,47 @@ def add_measure(commands: Commands) -> None:
     add_shared(parser, *RESULT)
 
 
-_STORE = """\
-Compress the predictions and outcomes in files to one small Parquet file.
-
-Its size does not depend on the number of rows, and SCDL, the regret curve and
-the guarantee are kept. Stored samples can be merged: store one a day, and
-monitor them.
-
-examples:
-  rainproof store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
-  rainproof monitor days --window 7
-"""
-
-
 def add_store(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "compress files to one small file that can be merged and monitored"
-    parser = new_command(commands, "store", summary, _STORE)
+    """Compress the predictions and outcomes in files to one small Parquet file.
+
+    Its size does not depend on the number of rows, and SCDL, the regret curve and
+    the guarantee are kept. Stored samples can be merged: store one a day, and
+    monitor them.
+
+    examples:
+      rainproof store today.parquet --prob p --outcome y -o days/2026-03-02.parquet
+      rainproof monitor days --window 7
+    """
+    parser = new_command(commands, add_store, "compress files to one small file that can be merged and monitored")
     add_shared(parser, "file", "--prob", *ROWS)
     add_output(parser, "the .parquet file to write; a missing folder is made", ".parquet")
     add_shared(parser, "--quiet")
 
 
-_MONITOR = """\
-Print SCDL and the guaranteed expected loss period by period, and when the
-forecast stopped being calibrated.
-
-A folder holds one stored sample for each period (see 'rainproof store'), ordered
-by name: 2026-03-02.parquet. Of files of rows, --by names the column of periods;
-they are ordered as numbers, or else as text: 2026-03-02. Alarms are raised by a
-sequential test, not by a limit on SCDL: it may run every night. By default the
-rows of a period may all depend on each other.
-
-examples:
-  rainproof monitor days
-  rainproof monitor days --window 28 --plot timeline.png
-  rainproof monitor flights.csv --by day --prob p --outcome late
-
-Exit code: 0, or 1 with --fail-on-change if a change was found, or 2 if there is
-an error (one line on stderr).
-"""
 OF_ROWS = ("--prob", *ROWS)
 
 
 def add_monitor(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "print SCDL and its guarantee over time, and when the forecast changed"
-    parser = new_command(commands, "monitor", summary, _MONITOR)
+    """Print SCDL and the guaranteed expected loss period by period, and when the
+    forecast stopped being calibrated.
+
+    A folder holds one stored sample for each period (see 'rainproof store'), ordered
+    by name: 2026-03-02.parquet. Of files of rows, --by names the column of periods;
+    they are ordered as numbers, or else as text: 2026-03-02. Alarms are raised by a
+    sequential test, not by a limit on SCDL: it may run every night. By default the
+    rows of a period may all depend on each other.
+
+    examples:
+      rainproof monitor days
+      rainproof monitor days --window 28 --plot timeline.png
+      rainproof monitor flights.csv --by day --prob p --outcome late
+    """
+    parser = new_command(
+        commands,
+        add_monitor,
+        "print SCDL and its guarantee over time, and when the forecast changed",
+        one="with --fail-on-change if a change was found",
+    )
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -354,30 +314,26 @@ def add_monitor(commands: Commands) -> None:
     add_shared(parser, *RESULT)
 
 
-_RECALIBRATE = """\
-Recalibrate predicted probabilities: fit a map from past predictions to better
-ones, and prove what it does on rows that it was not fitted to.
-
-Several methods are tried. With --by, a segment gets a map of its own where rows
-held out prove a gain.
-
-examples:
-  rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
-  rainproof recalibrate 'loans/*.parquet' --prob p --outcome status \\
-      --pos-label default --by region -o map.json
-
-'rainproof apply' applies the map to a file; 'rainproof policy --map' acts on it.
-Files are read in pieces: they may be larger than memory, except with --groups.
-Exit code: 0 if there is a map, 2 if there is an error (one line on stderr).
-"""
 # As rainproof.recalibration.methods has them, which imports NumPy.
 METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128", "constant")
 
 
 def add_recalibrate(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "fit a map from predictions to better ones, with a certificate"
-    parser = new_command(commands, "recalibrate", summary, _RECALIBRATE)
+    """Recalibrate predicted probabilities: fit a map from past predictions to better
+    ones, and prove what it does on rows that it was not fitted to.
+
+    Several methods are tried. With --by, a segment gets a map of its own where rows
+    held out prove a gain.
+
+    examples:
+      rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
+      rainproof recalibrate 'loans/*.parquet' --prob p --outcome status \\
+          --pos-label default --by region -o map.json
+
+    'rainproof apply' applies the map to a file; 'rainproof policy --map' acts on it.
+    Files are read in pieces: they may be larger than memory, except with --groups.
+    """
+    parser = new_command(commands, add_recalibrate, "fit a map from predictions to better ones, with a certificate")
     add_shared(parser, "file", "--prob", *ROWS, "--by", "--groups", "--fractional")
     names = ", ".join(METHODS)
     parser.add_argument(
@@ -391,29 +347,16 @@ def add_recalibrate(commands: Commands) -> None:
     add_shared(parser, "--quiet")
 
 
-_APPLY = f"""\
-Apply a map to each row of a file of predicted probabilities.
-
-The file is copied with a column of recalibrated probabilities added.
-
-examples:
-  rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
-  rainproof apply today.csv --map map.json --prob probability -o better.csv
-
-{
-    wrapped(
-        f"Files are {describe_formats()}. They are read in batches, so they may be larger than memory. The output "
-        "appears when it is complete, and never if anything goes wrong."
-    )
-}
-Exit code: 0 if all is done, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_apply(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "apply a map of 'rainproof recalibrate' to each row of a file"
-    parser = new_command(commands, "apply", summary, _APPLY)
+    """Apply a map to each row of a file of predicted probabilities.
+
+    The file is copied with a column of recalibrated probabilities added.
+
+    examples:
+      rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
+      rainproof apply today.csv --map map.json --prob probability -o better.csv
+    """
+    parser = new_command(commands, add_apply, "apply a map of 'rainproof recalibrate' to each row of a file")
     options.add_copied(parser)
     parser.add_argument("--map", metavar="FILE", required=True, help="the map, as written by 'rainproof recalibrate'")
     add_shared(parser, "--by", by="columns of the map's segments (default: the names it was fitted with)")
@@ -424,72 +367,62 @@ def add_apply(commands: Commands) -> None:
         help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
     )
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)")
-    add_output(parser, "the file to write")
+    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong")
     add_shared(parser, "--quiet")
 
 
-_STREAM = """\
-Recalibrate a stream of predictions, one line in, one line out.
-
-Standard input has one JSON object a line: {"id": "a", "p": 0.7} asks for a
-recalibrated prediction, {"id": "a", "y": 1} tells its outcome, however late. The
-answers are {"id": "a", "probability": 0.71875} and {"id": "a", "learnt": true},
-or {"error": ...} for a line that is refused.
-
-The state is in a file, with a journal and a lock beside it. The process may be
-killed at any point: start it again with the same file, and send again the lines
-that were not answered. Nothing is lost, and nothing is learnt twice. Use each id
-once, and one process for each file.
-
-examples:
-  model | rainproof stream state.json | users
-  rainproof stream state.json < lines.jsonl
-
-Exit code: 0, or 1 if a line was refused, or 2 if there is an error (one line on
-stderr).
-"""
-
-
 def add_stream(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "recalibrate a stream of predictions, whatever happens"
-    parser = new_command(commands, "stream", summary, _STREAM)
+    """Recalibrate a stream of predictions, one line in, one line out.
+
+    Standard input has one JSON object a line: {"id": "a", "p": 0.7} asks for a
+    recalibrated prediction, {"id": "a", "y": 1} tells its outcome, however late. The
+    answers are {"id": "a", "probability": 0.71875} and {"id": "a", "learnt": true},
+    or {"error": ...} for a line that is refused.
+
+    The state is in a file, with a journal and a lock beside it. The process may be
+    killed at any point: start it again with the same file, and send again the lines
+    that were not answered. Nothing is lost, and nothing is learnt twice. Use each id
+    once, and one process for each file.
+
+    examples:
+      model | rainproof stream state.json | users
+      rainproof stream state.json < lines.jsonl
+    """
+    parser = new_command(
+        commands, add_stream, "recalibrate a stream of predictions, whatever happens", one="if a line was refused"
+    )
     parser.add_argument("state", metavar="FILE", help="the state file; made if there is none")
     parser.add_argument("--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: 32)")
     parser.add_argument("--seed", metavar="N", type=int, help="the seed of a new state (default: random, and secret)")
 
 
-_POLICY = """\
-Make a policy: how to act on probabilities with a small loss for every decision.
-
-State the decision by two costs, or by the threshold from which to act. The policy
-rounds probabilities to a grid at random, then acts: the grid with the smallest
-loss on the past predictions and outcomes in files. So rows close to the threshold
-may get either action; what that costs on these rows is printed, beside the cost
-of acting on the probabilities as they are. With --map the policy recalibrates
-them first, by a map of 'rainproof recalibrate', which is stored in it.
-
-examples:
-  rainproof policy past.csv --prob probability --outcome rained \\
-      --cost-fp 35 --cost-fn 65 -o policy.json
-  rainproof policy loans.parquet --prob p_default --outcome status \\
-      --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
-  rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
-      --map map.json -o policy.json
-
-'rainproof decide' applies the policy. For decisions with more than two actions
-use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
-A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
---groups is for that grade alone.
-Exit code: 0 if there is a policy, 2 if there is an error (one line on stderr).
-"""
 _GRIDS = [2**k for k in range(1, 17)]  # up to that of rows that were compressed
 
 
 def add_policy(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "make a policy from costs and past predictions, for 'rainproof decide'"
-    parser = new_command(commands, "policy", summary, _POLICY)
+    """Make a policy: how to act on probabilities with a small loss for every decision.
+
+    State the decision by two costs, or by the threshold from which to act. The policy
+    rounds probabilities to a grid at random, then acts: the grid with the smallest
+    loss on the past predictions and outcomes in files. So rows close to the threshold
+    may get either action; what that costs on these rows is printed, beside the cost
+    of acting on the probabilities as they are. With --map the policy recalibrates
+    them first, by a map of 'rainproof recalibrate', which is stored in it.
+
+    examples:
+      rainproof policy past.csv --prob probability --outcome rained \\
+          --cost-fp 35 --cost-fn 65 -o policy.json
+      rainproof policy loans.parquet --prob p_default --outcome status \\
+          --pos-label default --threshold 0.1 --actions lend refuse -o policy.json
+      rainproof policy past.csv --prob probability --outcome rained --threshold 0.3 \\
+          --map map.json -o policy.json
+
+    'rainproof decide' applies the policy. For decisions with more than two actions
+    use Python: rainproof.RoundingPolicy(task, sample=...).save("policy.json").
+    A forecast that 'rainproof assess' grades "avoid" or "recalibrate" gets a warning;
+    --groups is for that grade alone.
+    """
+    parser = new_command(commands, add_policy, "make a policy from costs and past predictions, for 'rainproof decide'")
     add_shared(parser, "file", "--prob", *ROWS, "--groups", *COSTS)
     parser.add_argument(
         "--threshold", metavar="P", type=options.probability, help="instead of costs: act from this probability on"
@@ -520,57 +453,39 @@ def _grid(text: str) -> int:
     return int(text)
 
 
-_DECIDE = f"""\
-Apply a policy to each row of a file of predicted probabilities.
-
-The file is copied with a column 'action' added. Probabilities are rounded to the
-grid of the policy at random, so rows close to a threshold may get either action.
-The same id and probability always get the same one, in any file, order and
-process.
-
-examples:
-  rainproof policy past.csv --prob probability --outcome rained \\
-      --cost-fp 35 --cost-fn 65 -o policy.json
-  rainproof decide today.csv --policy policy.json --prob probability --id city \\
-      -o decided.csv
-
-{
-    wrapped(
-        f"Files are {describe_formats()}. They are read in batches, so they may be larger than memory. The output "
-        "appears when it is complete, and never if anything goes wrong."
-    )
-}
-Exit code: 0 if all is decided, 2 if there is an error (one line on stderr).
-"""
-
-
 def add_decide(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "apply a policy to each row of a file"
-    parser = new_command(commands, "decide", summary, _DECIDE)
+    """Apply a policy to each row of a file of predicted probabilities.
+
+    The file is copied with a column 'action' added. Probabilities are rounded to the
+    grid of the policy at random, so rows close to a threshold may get either action.
+    The same id and probability always get the same one, in any file, order and
+    process.
+
+    examples:
+      rainproof policy past.csv --prob probability --outcome rained \\
+          --cost-fp 35 --cost-fn 65 -o policy.json
+      rainproof decide today.csv --policy policy.json --prob probability --id city \\
+          -o decided.csv
+    """
+    parser = new_command(commands, add_decide, "apply a policy to each row of a file")
     options.add_copied(parser)
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
-    add_output(parser, "the file to write")
+    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong")
     add_shared(parser, "--quiet")
 
 
-_COMPLETION = """\
-Print a script that makes a shell complete rainproof's commands, options and
-files.
-
-examples:
-  source <(rainproof completion bash)                  (in ~/.bashrc)
-  rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
-  rainproof completion fish > ~/.config/fish/completions/rainproof.fish
-
-Needs shtab: pip install shtab. The script itself needs nothing.
-"""
-
-
 def add_completion(commands: Commands) -> None:
-    """Add the command and its options."""
-    summary = "print a completion script for your shell"
-    parser = new_command(commands, "completion", summary, _COMPLETION)
+    """Print a script that makes a shell complete rainproof's commands, options and
+    files.
+
+    examples:
+      source <(rainproof completion bash)                  (in ~/.bashrc)
+      rainproof completion zsh > ~/.zfunc/_rainproof       (a folder in your $fpath)
+      rainproof completion fish > ~/.config/fish/completions/rainproof.fish
+
+    Needs shtab: pip install shtab. The script itself needs nothing.
+    """
+    parser = new_command(commands, add_completion, "print a completion script for your shell")
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="your shell")

@@ -7,13 +7,15 @@ own name: a new one is an entry here and a parameter of `rainproof.scan`.
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rainproof.core.files import check_output
+from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.io.files import describe_formats, expand
 
@@ -151,14 +153,29 @@ _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
 
 
-def new_command(commands: Commands, name: str, summary: str, text: str) -> argparse.ArgumentParser:
-    """Add a command: its name, what the list of commands says of it, and its help text, which ends with examples."""
-    description, examples, epilog = text.partition("\nexamples:\n")
+def new_command(
+    commands: Commands, add: Callable[[Commands], None], summary: str, one: str | None = None
+) -> argparse.ArgumentParser:
+    """Add a command.
+
+    Parameters
+    ----------
+    commands : argparse subparsers
+        Where to add it.
+    add : callable
+        The function ``add_NAME`` of the command: its docstring is the help text, which has examples at its end.
+    summary : str
+        What the list of commands says of it.
+    one : str, optional
+        When its exit code is 1.
+    """
+    description, examples, epilog = inspect.cleandoc(add.__doc__ or "").partition("\nexamples:\n")
+    codes = f"Exit code: 0, {'' if one is None else f'1 {one}, '}2 if there is an error (one line on stderr)."
     parser: argparse.ArgumentParser = commands.add_parser(
-        name,
+        add.__name__.removeprefix("add_").replace("_", "-"),
         help=summary,
         description=description,
-        epilog=f"{examples.lstrip()}{epilog}",
+        epilog=f"{examples.lstrip()}{epilog}\n\n{wrapped(codes)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -196,7 +213,9 @@ def add_output(parser: argparse.ArgumentParser, words: str, *suffixes: str) -> N
 
 def add_copied(parser: argparse.ArgumentParser) -> None:
     """Add the file that is copied with new columns, and how it is read."""
-    words = "the file of predicted probabilities; - is standard input"
+    words = (
+        f"{describe_formats()} file of predicted probabilities, which may be larger than memory; - is standard input"
+    )
     parser.add_argument("file", metavar="FILE", help=words)
     add_shared(parser, "--prob", *VALUES, "--keep-missing")
 
