@@ -169,6 +169,18 @@ def test_groups(rain, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out) == rainproof.assess(y, p, groups=np.arange(400) % 3, rng=0).to_dict()
 
 
+def test_shares_of_the_event_by_segment(rain, capsys):
+    _, p = rain
+    shares, season = np.resize([0.0, 0.5, 1.0], 400), np.resize(["old", "new"], 400)
+    rows = [f"{a},{b},{c}" for a, b, c in zip(p, shares, season, strict=True)]
+    Path("games.csv").write_text("\n".join(["p,y,season", *rows]))
+    assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", "--by", "season", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    expected = rainproof.assess(rainproof.Sample(shares, p, by={"season": season}, fractional=True), rng=0).to_dict()
+    assert {**told, "verdict": None} == {**expected, "verdict": None}  # that of the command names options
+    assert told["segments"]["by"] == ["season"]
+
+
 @pytest.mark.filterwarnings("ignore::rainproof.FewRowsWarning")
 def test_groups_of_several_columns(rain, capsys):
     """What is the same in all of them is one group."""
@@ -180,9 +192,9 @@ def test_groups_of_several_columns(rain, capsys):
     told = json.loads(capsys.readouterr().out)
     k = np.arange(400)
     assert told == rainproof.assess(y, p, groups=k % 4 * 10 + k % 5 * 2 + k // 200, rng=0).to_dict()
-    for command in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
-        options = [*several, *command[1:], "-o", f"{command[0]}.json", "--quiet"]
-        assert main([command[0], "games.csv", *COLUMNS[1:], *options]) == 0
+    for name, *options in (["recalibrate", "--by", "away"], ["policy", "--threshold", "0.3"]):
+        output = ["-o", f"{name}.json", "--quiet"]
+        assert main([name, "games.csv", *COLUMNS[1:], *several, *options, *output]) == 0
     assert main(["switch", "games.csv", "--old", "p", "--new", "away", "--outcome", "y", *several, "--quiet"]) == 0
     assert main(["assess", "games.csv", *COLUMNS[1:], "--fractional", *several, "--quiet"]) == 0
     Path("games.csv").write_text("p,y,season,home\n0.5,1,1,1\n0.5,0,1,\n")

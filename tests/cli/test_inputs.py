@@ -171,7 +171,8 @@ def test_a_label_that_is_almost_there(tmp_path, monkeypatch, capsys, labels, pos
     assert main([*arguments, "--prob", "p", "--outcome", "s"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"rainproof: error: s must hold {pos_label!r} and one other label (")
-    assert said.endswith(f"{meant}\n") if meant else "did you mean" not in said
+    assert said.endswith(f"{meant}\n")
+    assert meant or "did you mean" not in said
 
 
 @pytest.mark.parametrize("option", ["--prob", "--outcome"])

@@ -54,17 +54,9 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
             progress=progress,
         )
     ids = repeated_ids(arguments)
-    chosen = given(arguments, (*SELECTION, "--groups", "--fractional", "--confidence-level", "--seed"))
-    lines = recalibrate_lines(
-        arguments.shown,
-        arguments.prob,
-        arguments.outcome,
-        chosen if ids is None else [*chosen, "--groups", ids[0]],
-        given(arguments, VALUES),
-        missing=arguments.drop_missing,
-    )
     notes = tuple(note for note in (ids and ids[1], fitted_here(arguments)) if note is not None)
-    return in_shell(replace(found, warnings=(*found.warnings, *notes)), lines)
+    found = replace(found, warnings=(*found.warnings, *notes))
+    return in_shell(found, arguments, arguments.prob, [] if ids is None else ["--groups", ids[0]])
 
 
 def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
@@ -123,7 +115,8 @@ def run_demo(arguments: argparse.Namespace) -> int:
             rng=0,
             progress=progress,
         )
-    assessment = in_shell(assessment, recalibrate_lines([str(data)], "probability", "rained"))
+    lines = recalibrate_lines([str(data)], "probability", "rained")
+    assessment = replace(assessment, _voice=words.SHELL._replace(recalibrate=lines))
     _finish(assessment, arguments, page, "Rain forecasts in four cities (rainproof demo)")
     return 0
 
@@ -155,8 +148,17 @@ def as_csv(rows: Sequence[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def in_shell(found: Assessment, lines: tuple[str, ...]) -> Assessment:
-    """Return the assessment with a verdict that names options and command lines, in place of Python."""
+def in_shell(found: Assessment, arguments: argparse.Namespace, prob: str, more: Sequence[str] = ()) -> Assessment:
+    """Return the assessment of a column with a verdict that names options and command lines, in place of Python."""
+    chosen = given(arguments, (*SELECTION, "--groups", "--fractional", "--confidence-level", "--seed"))
+    lines = recalibrate_lines(
+        arguments.shown,
+        prob,
+        arguments.outcome,
+        [*chosen, *more],
+        given(arguments, VALUES),
+        missing=arguments.drop_missing,
+    )
     return replace(found, _voice=words.SHELL._replace(recalibrate=lines))
 
 

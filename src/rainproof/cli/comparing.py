@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 from rainproof import __version__
 from rainproof.assessment.rankings import AssessmentSet, assess_many
+from rainproof.cli.assessing import in_shell
 from rainproof.cli.options import check_outputs, task_of
 from rainproof.cli.output import Progress, coloured, finish, one_line, say, say_paragraphs, without_warnings
 from rainproof.cli.reading import keep, note_repeated_ids, read
@@ -35,6 +37,8 @@ def run_assess_many(arguments: argparse.Namespace) -> int:
             rng=arguments.seed,
             progress=progress,
         )
+    each = tuple(in_shell(one, arguments, str(one.name)) for one in found.assessments)
+    found = replace(found, assessments=each)
     finish(arguments, found.to_dict, lambda: _say(found))
     return 0
 
