@@ -6,8 +6,8 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,13 @@ from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import check_outputs, check_suffix, dest, files_read
 from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs
 from rainproof.cli.reading import prepared, read
-from rainproof.core.cells import Rounding
 from rainproof.core.files import check_replaced, load, write_errors
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.monitoring import DetectedChange, MonitoringResult, monitor
-from rainproof.measures.catalogue import Measurements, measure_all
+from rainproof.measures.catalogue import measure_all
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
 
 ABOVE = 1
@@ -42,9 +41,10 @@ def run_measure(arguments: argparse.Namespace) -> int:
     sample = found.pooled if isinstance(found, Segments) else found
     with collect_warnings() as notes:
         profile, values = soft_binned_profile(sample, rounding=arguments.rounding), measure_all(sample)
+    parts = found if isinstance(found, Segments) else {}
     with collect_warnings():  # segments with few rows are marked
-        parts = _parts(found, arguments.rounding)
-    too_high = [part for part in parts if not part.small and limit is not None and part.profile.value > limit]
+        profiles = {key: soft_binned_profile(part, rounding=arguments.rounding) for key, part in parts.items()}
+    too_high = [one for one in profiles.values() if one.n >= FEW_ROWS and limit is not None and one.value > limit]
     passed = limit is not None and (profile.value > limit or bool(too_high))
 
     def document() -> dict[str, Any]:
@@ -63,13 +63,19 @@ def run_measure(arguments: argparse.Namespace) -> int:
         if limit is not None:
             made |= {"fail_above": limit, "above": passed}
         if arguments.by is not None:
-            made |= {"by": arguments.by, "segments": [part.to_dict(arguments.by) for part in parts]}
+            made |= {"by": arguments.by, "segments": []}
+            for key, one in profiles.items():
+                segment = dict(zip(arguments.by, map(json_key, _labels(key)), strict=True))
+                about = {"segment": segment, "event_rate": parts[key].event_rate, "small": one.n < FEW_ROWS}
+                made["segments"].append({**about, **one.to_dict()})
         return made
 
     def text() -> None:
         first = rows_read(files_read(arguments), sample, arguments.weight)
         say_paragraphs([first, *description(profile), *map(words.note, notes)])
-        say(sys.stdout, measure_table(values) + (segment_table(found.by, parts) if isinstance(found, Segments) else ""))
+        width = max(map(len, values))
+        say(sys.stdout, "\n" + "".join(f"{name:<{width}}  {value:.4f}\n" for name, value in values.items()))
+        say(sys.stdout, segment_table(found, profiles) if isinstance(found, Segments) else "")
         where = ["all rows"] * (limit is not None and profile.value > limit)
         where += [f"{len(too_high):,} of {len(parts):,} segments"] if too_high else []
         if limit is not None:
@@ -93,40 +99,8 @@ def description(profile: SoftBinnedProfile) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """One segment and its profile; small ones are shown, but not held against a limit."""
-
-    key: tuple[Any, ...]
-    event_rate: float
-    profile: SoftBinnedProfile
-    small: bool
-
-    def to_dict(self, by: list[str]) -> dict[str, Any]:
-        """Return the segment in built-in types, ready for JSON; dates and the like as text."""
-        segment = dict(zip(by, map(json_key, self.key), strict=True))
-        return {"segment": segment, "event_rate": self.event_rate, "small": self.small, **self.profile.to_dict()}
-
-
-def _parts(found: Sample | Segments, rounding: Rounding) -> list[Part]:
-    """The profile of each segment, if there are any."""
-    if not isinstance(found, Segments):
-        return []
-    return [
-        Part(
-            key=key if isinstance(key, tuple) else (key,),
-            event_rate=sample.event_rate,
-            profile=soft_binned_profile(sample, rounding=rounding),
-            small=sample.n < FEW_ROWS,
-        )
-        for key, sample in found.items()
-    ]
-
-
-def measure_table(values: Measurements) -> str:
-    """A line for each measure."""
-    width = max(map(len, values))
-    return "\n" + "".join(f"{name:<{width}}  {value:.4f}\n" for name, value in values.items())
+def _labels(key: Any) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
 
 
 def _cell(value: Any) -> str:
@@ -134,22 +108,22 @@ def _cell(value: Any) -> str:
     return "(none)" if value is None else short(one_line(str(value)), _WIDEST)
 
 
-def segment_table(by: tuple[str, ...], parts: list[Part]) -> str:
-    """A line for each segment."""
-    head = (*map(_cell, by), "rows", "event rate", "SCDL", "grid", "loss at most", "")
+def segment_table(found: Segments, profiles: Mapping[Any, SoftBinnedProfile]) -> str:
+    """A line for each segment; small ones are shown, but not held against a limit."""
+    head = (*map(_cell, found.by), "rows", "event rate", "SCDL", "grid", "loss at most", "")
     lines = [
         (
-            *map(_cell, part.key),
-            f"{part.profile.n:,}",
-            f"{100 * part.event_rate:.3g}%",
-            f"{part.profile.value:.3g}",
-            f"1/{part.profile.m_star}",
-            at_most(min(1.0, part.profile.regret_bound)),
-            "few rows" if part.small else "",
+            *map(_cell, _labels(key)),
+            f"{profile.n:,}",
+            f"{100 * found[key].event_rate:.3g}%",
+            f"{profile.value:.3g}",
+            f"1/{profile.m_star}",
+            at_most(min(1.0, profile.regret_bound)),
+            "few rows" if profile.n < FEW_ROWS else "",
         )
-        for part in parts
+        for key, profile in profiles.items()
     ]
-    return "\n".join(["", *aligned([head, *lines], left=len(by)), "", ""])
+    return "\n".join(["", *aligned([head, *lines], left=len(found.by)), "", ""])
 
 
 def run_store(arguments: argparse.Namespace) -> int:
