@@ -133,3 +133,16 @@ def test_errors_are_counted_over_all_files(tmp_path):
         rainproof.InputError, match=r"g must not contain nulls .*; 2 values do, the first is g\[0\] of "
     ):
         keep_rows(str(tmp_path / "*.csv"), "p", "y", groups="g")
+
+
+@pytest.mark.parametrize("by", [None, "r"])
+def test_a_label_that_differs_in_capitals_alone_is_an_error_as_in_python(tmp_path, by):
+    path = tmp_path / "a.csv"
+    path.write_text("p,y,r\n0.5,yes,a\n0.25,yes,b\n")
+    with pytest.raises(rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"):
+        rainproof.scan(path, by=by, pos_label="Yes")
+    with pytest.raises(rainproof.InputError, match="which never occurs"):
+        keep_rows(path, "p", "y", pos_label="Yes")
+    assert rainproof.scan(path, pos_label="no").event_rate == 0
+    path.write_text("p,y,r\n0.5,yes,a\n0.25,Yes,b\n")
+    assert rainproof.scan(path, pos_label="Yes").event_rate == 0.5

@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -91,22 +92,20 @@ class NumberColumn:
             return _from_text(values.cast(pa.string())), None
         if not is_text(kind):
             raise InputError(f"{self.name} must hold numbers; it holds values of type {kind}")
-        if self._words:
-            return self._parsed(self._without_own_words(values), names)
-        if not self._parse:
-            raise self._is_no_number(values)
-        try:
-            return _from_text(values), None
-        except pa.ArrowInvalid:
-            return self._parsed(values, names)
+        if not self._words:
+            if not self._parse:
+                raise self._is_no_number(values)
+            with suppress(pa.ArrowInvalid):
+                return _from_text(values), None
+        return self._parsed(values, names)
 
     def _parsed(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Read text with spaces, words or other text among the numbers."""
         import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
 
         text = pc.utf8_trim_whitespace(values)
-        if self._outcome:
-            text = _without_words(text)
+        if self._outcome or self._words:
+            text = _without_words(text, self._words or _WORDS)
         decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
         if self._unbounded:
             decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)
@@ -127,14 +126,6 @@ class NumberColumn:
                 repr(values[first].as_py()),
             )
         return _from_text(text.filter(matches)), error
-
-    def _without_own_words(self, values: pa.Array) -> pa.Array:
-        """Replace the words of the table by their numbers."""
-        import pyarrow.compute as pc  # here, as it takes long to import and numbers do not need it
-
-        word = pc.utf8_lower(pc.utf8_trim_whitespace(values))
-        at = pc.index_in(word, pa.array(list(self._words), values.type))
-        return pc.coalesce(pa.array(list(self._words.values()), values.type).take(at), values)
 
     def _is_no_number(self, values: pa.Array) -> InputError:
         examples = ", ".join(map(repr, values.unique().slice(0, _SHOWN).to_pylist()))
@@ -168,7 +159,7 @@ class EventColumn:
         self._parse = parse
         self.others: list[Any] = []  # labels besides pos_label that were seen; all but the first are refused
         self._other: Any = None  # the first of them, as it is written
-        self._rule = ""
+        self._occurs = False  # whether the event was seen
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Return the values that can be read, as `NumberColumn.read` does."""
@@ -178,21 +169,28 @@ class EventColumn:
         labels = [self._meaning(value) for value in shown]
         which = as_numpy(encoded.indices)
         event = np.array([value == label for value in labels], np.bool_)[which]
+        self._occurs |= bool(event.any())
         if not self.others and not event.all():
             other = which[np.argmin(event)]
             self.others.append(labels[other])
             self._other = shown[other]
-            self._rule = f"{self.name} must hold {self._pos_label!r} and one other label ({self._other!r})"
         further = ~event & ~np.array([value in self.others[:1] for value in labels], np.bool_)[which]
         error = None
         if further.any():
             first = int(np.argmax(further))
             self.others.append(labels[which[first]])
             place, label = names.at(self.name, first), shown[which[first]]
-            error = InputError.from_offenders(
-                self._rule, int(further.sum()), place, repr(label), labels=(self._other, label)
-            )
+            rule = f"{self.name} must hold {self._pos_label!r} and one other label ({self._other!r})"
+            error = InputError.from_offenders(rule, int(further.sum()), place, repr(label), labels=(self._other, label))
         return event[~further].view(np.uint8), error
+
+    def check_event(self) -> None:
+        """Refuse, after all rows, a column without the event whose one label differs from it in capitals only."""
+        one, other = (str(label).strip().casefold() for label in (self._pos_label, self._other))
+        if one == other and isinstance(self._other, str) and not self._occurs:
+            raise InputError(
+                f"{self.name} must hold {self._pos_label!r}, which never occurs; every label is {self._other!r}"
+            )
 
     def _label(self, kind: pa.DataType) -> Any:
         try:
@@ -295,15 +293,12 @@ def _from_text(values: pa.Array) -> Array:
     return doubles
 
 
-def _without_words(text: pa.Array) -> pa.Array:
-    """Replace the words true and false by 1 and 0."""
+def _without_words(text: pa.Array, words: Mapping[str, str]) -> pa.Array:
+    """Replace words, whatever their capitals, by the numbers that they stand for."""
     import pyarrow.compute as pc
 
-    lower = pc.utf8_lower(text)
-    for word, number in _WORDS.items():
-        old, new = (single(value).cast(text.type)[0] for value in (word, number))
-        text = pc.if_else(pc.equal(lower, old), new, text)
-    return text
+    known, numbers = (pa.concat_arrays(list(map(single, half))).cast(text.type) for half in (words, words.values()))
+    return pc.coalesce(numbers.take(pc.index_in(pc.utf8_lower(text), known)), text)
 
 
 _COMPARISONS = {

@@ -72,9 +72,8 @@ class Database:
     schemes: tuple[str, ...]  # of its addresses, before ://
     drivers: tuple[str, ...]  # the packages that connections to it are from
     connect: Callable[[str], Any]  # opens an address for reading only
-    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: (
-        spec
-    )  # by the types that a driver reports
+    # By the types that a driver reports.
+    adapt: Callable[[ColumnSpec, dict[str, Any]], ColumnSpec] = lambda spec, _: spec
 
 
 def is_database(source: object) -> bool:
@@ -86,8 +85,7 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
     """Return the groups of a table, made by one statement that the database runs."""
     table = source if isinstance(source, Table) else _parse_address(source)
     with _open(table) as (connection, dialect), _database_errors(table):
-        name = dialect.identifier(*table_parts(table.name))
-        types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        _, types = _described(connection, dialect, table)
         check_columns(str(table), spec.all_columns(), list(types))
         for database in DATABASES:
             if database.dialect == dialect.name:
@@ -105,8 +103,7 @@ def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
 
     table = _parse_address(source)
     with _open(table) as (connection, dialect), _database_errors(table):
-        name = dialect.identifier(*table_parts(table.name))
-        types = _types(connection, f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        name, types = _described(connection, dialect, table)
         names = list(types) if columns is None else columns
         check_columns(str(table), names, list(types))
         listed = ", ".join(map(dialect.identifier, names))
@@ -235,11 +232,12 @@ def _cursor(connection: Any, *, stream: bool = False) -> Iterator[Any]:
             yield cursor
 
 
-def _types(connection: Any, query: str) -> dict[str, Any]:
-    """Return the columns of a query, with their types in the driver's terms."""
+def _described(connection: Any, dialect: Dialect, table: Table) -> tuple[str, dict[str, Any]]:
+    """Return the quoted name of a table, and its columns with their types in the driver's terms."""
+    name = dialect.identifier(*table_parts(table.name))
     with _cursor(connection) as cursor:
-        cursor.execute(query)
-        return {column[0]: column[1] for column in cursor.description}
+        cursor.execute(f"SELECT * FROM {name} WHERE 1 = 0")  # noqa: S608 - the name is quoted
+        return name, {column[0]: column[1] for column in cursor.description}
 
 
 DATABASES: tuple[Database, ...] = (

@@ -156,7 +156,9 @@ class Location:
 
         if not self.is_stored:
             return pa.OSFile(os.fsencode(self.path))
-        system, path = _file_system(self.path)
+        from pyarrow import fs
+
+        system, path = fs.FileSystem.from_uri(self.path)
         return system.open_input_file(path)
 
     def stream(self) -> Any:
@@ -209,19 +211,12 @@ def _stored(pattern: str) -> list[str]:
     address, mark, query = pattern.partition("?")
     folder = address[: address.rfind("/", 0, _MAGIC.search(address).start())]  # type: ignore[union-attr]
     try:
-        system, base = _file_system(folder + mark + query)
+        system, base = fs.FileSystem.from_uri(folder + mark + query)
         found = system.get_file_info(fs.FileSelector(base, recursive=True))
     except (OSError, pa.ArrowException) as error:
         raise _error(pattern, error) from None
     names = [folder + one.path[len(base) :] for one in found if one.type == fs.FileType.File]
     return sorted(name + mark + query for name in names if fnmatch.fnmatchcase(name, address))
-
-
-def _file_system(address: str) -> tuple[Any, str]:
-    from pyarrow import fs
-
-    found: tuple[Any, str] = fs.FileSystem.from_uri(address)
-    return found
 
 
 def _scheme(path: str) -> str | None:
@@ -514,8 +509,12 @@ def _write_text(file: IO[bytes], separator: str) -> Iterator[Write]:
 
 
 @contextmanager
-def _write_arrow(file: IO[bytes], make: Callable[[IO[bytes], pa.Schema], Any]) -> Iterator[Write]:
+def _write_arrow(file: IO[bytes], *, feather: bool) -> Iterator[Write]:
     """Write a typed file by one of PyArrow's writers, with the schema of the first batch."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    make = pa.ipc.new_file if feather else parquet.ParquetWriter
     with ExitStack() as stack:
         writer: Any = None
 
@@ -538,12 +537,6 @@ def _read_parquet(file: Location, columns: list[str], others: bool) -> Iterator[
     ):
         check_columns(file.name, columns, table.schema_arrow.names)
         yield from table.iter_batches(_PARQUET_BATCH, columns=None if others else columns)
-
-
-def _make_parquet(file: IO[bytes], schema: pa.Schema) -> Any:
-    from pyarrow import parquet
-
-    return parquet.ParquetWriter(file, schema)
 
 
 def _count_parquet(file: Location) -> int:
@@ -570,12 +563,6 @@ def _read_feather(file: Location, columns: list[str], others: bool) -> Iterator[
                 yield batches.get_batch(at)
 
 
-def _make_feather(file: IO[bytes], schema: pa.Schema) -> Any:
-    import pyarrow as pa
-
-    return pa.ipc.new_file(file, schema)
-
-
 def _text_format(name: str, suffix: str, separators: str) -> FileFormat:
     return FileFormat(
         name=name,
@@ -596,7 +583,7 @@ FORMATS: tuple[FileFormat, ...] = (
         suffixes=(".parquet", ".pq"),
         is_text=False,
         read=_read_parquet,
-        write=partial(_write_arrow, make=_make_parquet),
+        write=partial(_write_arrow, feather=False),
         count=_count_parquet,
     ),
     FileFormat(
@@ -604,7 +591,7 @@ FORMATS: tuple[FileFormat, ...] = (
         suffixes=(".feather", ".arrow"),
         is_text=False,
         read=_read_feather,
-        write=partial(_write_arrow, make=_make_feather),
+        write=partial(_write_arrow, feather=True),
     ),
     FileFormat(
         name="JSON lines",

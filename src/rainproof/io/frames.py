@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import operator
 from collections.abc import Callable
 from functools import reduce
@@ -16,7 +17,6 @@ from rainproof.io.files import check_columns, first_line
 from rainproof.io.where import ColumnSpec, Condition, fold
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
-_INFINITY = float("inf")
 _COMPARE = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -88,23 +88,17 @@ def _check_types(schema: dict[str, Any], spec: ColumnSpec) -> None:
 def _checked(frame: nw.LazyFrame[Any], spec: ColumnSpec, schema: dict[str, Any]) -> nw.LazyFrame[Any]:
     """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
     outcome = nw.col(spec.outcome)
-    columns = [nw.col(str(spec.prob)).cast(nw.Float64).alias("rainproof_p")]
-    if spec.pos_label is None:
-        columns.append(outcome.cast(nw.Float64).alias("rainproof_y"))
-    else:
+    columns = {letter: nw.col(name).cast(nw.Float64) for letter, (_, name) in spec.roles().items() if letter != "y"}
+    columns["y"] = outcome.cast(nw.Float64)
+    if spec.pos_label is not None:
         kind, value = schema[spec.outcome], spec.pos_label
         message = f"pos_label must be a label of {spec.outcome}, which holds values of type {kind}; it is {value!r}"
         label = _converted(value, kind, message)
         # Null for a null label: not every engine returns null for a comparison with null.
-        event = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
-        columns.append(event.alias("rainproof_y"))
+        columns["y"] = nw.when(~outcome.is_null()).then((outcome == label).cast(nw.Float64))
         if spec.has_other_labels:
-            columns.append(nw.when(outcome != label).then(outcome).alias("rainproof_other"))
-    if spec.weight is not None:
-        columns.append(nw.col(spec.weight).cast(nw.Float64).alias("rainproof_w"))
-    if spec.old is not None:
-        columns.append(nw.col(spec.old).cast(nw.Float64).alias("rainproof_q"))
-    return frame.select(*(nw.col(name) for name in spec.by), *columns)
+            columns["other"] = nw.when(outcome != label).then(outcome)
+    return frame.select(*spec.by, *(column.alias(f"rainproof_{name}") for name, column in columns.items()))
 
 
 def _converted(value: Any, kind: Any, message: str) -> Any:
@@ -135,24 +129,18 @@ def _as_type(value: Any, kind: Any) -> Any:
 
 def _bad(spec: ColumnSpec) -> nw.Expr:
     """Return the negative code of the first rule that a row breaks; 0 for a good row."""
-    p, y, w = nw.col("rainproof_p"), nw.col("rainproof_y"), nw.col("rainproof_w")
-    weighted = spec.weight is not None
+    columns = {role: nw.col(f"rainproof_{letter}") for letter, (role, _) in spec.roles().items()}
+    cases = [(column.is_null(), role, "null") for role, column in columns.items()]
     # NaN is tested explicitly: engines sort it differently, and DuckDB decides comparisons by statistics without it.
-    cases = [(p.is_null(), violation_code("prob", "null")), (y.is_null(), violation_code("label", "null"))]
-    if weighted:
-        cases.append((w.is_null(), violation_code("weight", "null")))
-    cases.append((p.is_nan(), violation_code("prob", "nan")))
-    cases.append(((p < 0) | (p > 1), violation_code("prob", "range")))
-    cases.append((y.is_nan() | ~((y == 0) | (y == 1)), violation_code("label", "rule")))
-    if weighted:
-        cases.append((w.is_nan() | (w < 0) | (w == _INFINITY), violation_code("weight", "rule")))
-    if spec.old is not None:
-        q = nw.col("rainproof_q")
-        cases.append((q.is_null(), violation_code("old", "null")))
-        cases += [(q.is_nan(), violation_code("old", "nan")), ((q < 0) | (q > 1), violation_code("old", "range"))]
+    for role, x in columns.items():
+        if role in ("prob", "old"):
+            cases += [(x.is_nan(), role, "nan"), ((x < 0) | (x > 1), role, "range")]
+        else:
+            wrong = ~((x == 0) | (x == 1)) if role == "label" else (x < 0) | (x == math.inf)
+            cases.append((x.is_nan() | wrong, role, "rule"))
     bad = nw.lit(0)
-    for test, code in reversed(cases):
-        bad = nw.when(test).then(nw.lit(code)).otherwise(bad)
+    for test, role, rule in reversed(cases):
+        bad = nw.when(test).then(nw.lit(violation_code(role, rule))).otherwise(bad)
     return bad
 
 

@@ -216,11 +216,12 @@ class BinaryIngest(BatchIngest):
 
     def result(self) -> Sample | Segments:
         """Return the compressed rows."""
+        self._check_event()
         return from_sums(self._spec.group_columns(), *self.sums(), self._spec.names.weight, self._spec.forecasts)
 
-    def violations(self, batch: pa.RecordBatch) -> Iterator[InputError]:
-        """Yield every rule that a batch breaks, to be counted over the batches of other processes too."""
-        return self._violations(batch, self._names)
+    def _check_event(self) -> None:
+        if isinstance(self._outcome, EventColumn):
+            self._outcome.check_event()
 
     def other_labels(self) -> frozenset[Any]:
         """Return the labels besides `pos_label` that were found: one is allowed, two are enough to refuse."""

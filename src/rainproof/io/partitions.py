@@ -68,7 +68,7 @@ def compress_partition(frame: Any, spec: ColumnSpec, m: int) -> PartialSums:
             raise
         counts: Counter[str] = Counter()
         for batch in _batches(frame, spec):
-            counts.update({e.rule or "": e.count for e in ingest.violations(batch)})
+            counts.update({e.rule or "": e.count for e in ingest._violations(batch, spec.names)})
         return PartialSums(keys=[], table=CellTable.empty(m), violations=counts, other_labels=ingest.other_labels())
     keys, sums = ingest.sums()
     table = sums.joined(range(len(keys)))

@@ -141,7 +141,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_LARGEST = "1.7976931348623157E308"  # the largest finite double
+_RULES = {
+    "prob": "{0} >= 0 AND {0} <= 1",
+    "label": "{0} = 0 OR {0} = 1",
+    "weight": "{0} >= 0 AND {0} <= 1.7976931348623157E308",  # the largest finite double
+    "old": "{0} >= 0 AND {0} <= 1",
+}
 
 
 def sql(
@@ -261,63 +266,42 @@ GROUP BY {groups}rainproof_cell, rainproof_outcome"""  # noqa: S608 - names and 
 def _read(spec: ColumnSpec, dialect: Dialect) -> str:
     """Select the columns as doubles; with `pos_label` the outcome is 1 or 0."""
     outcome = dialect.identifier(spec.outcome)
-    columns = {"p": dialect.double.format(dialect.identifier(str(spec.prob)))}
-    columns["y"] = dialect.double.format(outcome)
+    names = {letter: dialect.identifier(name) for letter, (_, name) in spec.roles().items()}
+    columns = {letter: dialect.double.format(name) for letter, name in names.items()}
     if spec.pos_label is not None:
         label = dialect.literal(spec.pos_label)
         columns["y"] = f"CASE WHEN {outcome} = {label} THEN 1 WHEN {outcome} IS NOT NULL THEN 0 END"
         if spec.has_other_labels:
             columns["other"] = f"CASE WHEN {outcome} <> {label} THEN {outcome} END"
-    if spec.weight is not None:
-        columns["w"] = dialect.double.format(dialect.identifier(spec.weight))
-    if spec.old is not None:
-        columns["q"] = dialect.double.format(dialect.identifier(spec.old))
-    if dialect.is_text is not None:
-        columns["text"] = _text(spec, dialect.is_text, dialect)
+    if dialect.is_text is not None:  # the code of the column that holds text instead of a number in this row
+        cases = (
+            f"WHEN {dialect.is_text.format(names[letter])} THEN {violation_code(role, 'text')}"
+            for letter, (role, _) in spec.roles().items()
+            if spec.pos_label is None or role != "label"
+        )
+        columns["text"] = f"CASE {' '.join(cases)} ELSE 0 END"
+    return _named(columns)
+
+
+def _named(columns: dict[str, str]) -> str:
     return ",\n    ".join(f"{value} AS rainproof_{column}" for column, value in columns.items())
-
-
-def _text(spec: ColumnSpec, is_text: str, dialect: Dialect) -> str:
-    """Return the code of the column that holds text instead of a number in this row."""
-    columns = {"prob": spec.prob, "label": spec.outcome if spec.pos_label is None else None, "weight": spec.weight}
-    columns["old"] = spec.old
-    cases = (
-        f"WHEN {is_text.format(dialect.identifier(str(column)))} THEN {violation_code(role, 'text')}"
-        for role, column in columns.items()
-        if column is not None
-    )
-    return f"CASE {' '.join(cases)} ELSE 0 END"
 
 
 def _check(spec: ColumnSpec, dialect: Dialect) -> str:
     """Return the negative code of the first rule that a row breaks; 0 for a good row."""
-    weighted = spec.weight is not None
-    cases: list[tuple[str, int | str]] = [
-        ("rainproof_p IS NULL", violation_code("prob", "null")),
-        ("rainproof_y IS NULL", violation_code("label", "null")),
-    ]
-    if weighted:
-        cases.append(("rainproof_w IS NULL", violation_code("weight", "null")))
-    if spec.old is not None:
-        cases.append(("rainproof_q IS NULL", violation_code("old", "null")))
+    columns = {f"rainproof_{letter}": role for letter, (role, _) in spec.roles().items()}
+    cases = [(f"{column} IS NULL", str(violation_code(role, "null"))) for column, role in columns.items()]
     if dialect.is_text is not None:
         cases.append(("rainproof_text < 0", "rainproof_text"))
-    cases.append(_outside("rainproof_p", "prob", dialect))
-    cases.append((dialect.breaks("rainproof_y", "{0} = 0 OR {0} = 1"), violation_code("label", "rule")))
-    if weighted:
-        rule = f"{{0}} >= 0 AND {{0}} <= {_LARGEST}"
-        cases.append((dialect.breaks("rainproof_w", rule), violation_code("weight", "rule")))
-    if spec.old is not None:
-        cases.append(_outside("rainproof_q", "old", dialect))
+    for column, role in columns.items():
+        if role in ("prob", "old"):
+            codes = violation_code(role, "nan"), violation_code(role, "range")
+            code = f"CASE WHEN {dialect.nan(column)} THEN {codes[0]} ELSE {codes[1]} END"
+        else:
+            code = str(violation_code(role, "rule"))
+        cases.append((dialect.breaks(column, _RULES[role]), code))
     lines = "\n".join(f"      WHEN {test} THEN {code}" for test, code in cases)
     return f"CASE\n{lines}\n      ELSE 0\n    END"
-
-
-def _outside(column: str, role: str, dialect: Dialect) -> tuple[str, str]:
-    """Return the test for predictions that are none, and their code."""
-    codes = violation_code(role, "nan"), violation_code(role, "range")
-    outside = dialect.breaks(column, "{0} >= 0 AND {0} <= 1")
-    return outside, f"CASE WHEN {dialect.nan(column)} THEN {codes[0]} ELSE {codes[1]} END"
 
 
 def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
@@ -335,4 +319,4 @@ def _place(m: int, spec: ColumnSpec, dialect: Dialect) -> str:
         columns["old"] = f"CASE WHEN rainproof_bad < 0 THEN 0 ELSE {dialect.floor.format(f'{m} * rainproof_q')} END"
     if spec.has_other_labels:
         columns["other"] = "rainproof_other"
-    return ",\n    ".join(f"{value} AS rainproof_{column}" for column, value in columns.items())
+    return _named(columns)

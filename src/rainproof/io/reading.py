@@ -18,6 +18,7 @@ Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
 _PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
 GRID = 1 << 16
+_FRAMES = ("dask", "pyspark", "ibis", "sqlframe", "narwhals")  # packages whose frames are not in this process
 
 
 class _Options(TypedDict, total=False):
@@ -226,9 +227,7 @@ def is_remote(source: object) -> bool:
     return isinstance(source, Table) or is_database(source) or _package(source) in _FRAMES
 
 
-def aggregate(
-    source: Any, spec: ColumnSpec, m: int, *, progress: Callable[[int, int], object] | None = None
-) -> Sample | Segments:
+def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | None = None) -> Sample | Segments:
     """Return the compressed rows, grouped by the engine that holds them: only the groups are fetched.
 
     Parameters
@@ -253,19 +252,22 @@ def aggregate(
         raise InputError("prob must be one column for rows of another engine: it does not read several classes")
     if spec.native is not None:
         raise InputError('where must be text for rows of another engine, such as "p is not null"')
-    is_table = isinstance(source, Table) or is_database(source)
-    found = (_read_table if is_table else _FRAMES.get(_package(source), _read_lazy))(source, spec, m)
+    if _package(source) == "dask":
+        from rainproof.io.partitions import read_partitions
+
+        found = read_partitions(source, spec, m)
+    else:
+        read = read_database if isinstance(source, Table) or is_database(source) else _read_lazy
+        groups = read(source, spec, m)
+        by = spec.group_columns()
+        found = from_grouped(groups, by, spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
     if progress is not None:
         rows = found.n if isinstance(found, Sample) else sum(found.counts.values())
         progress(rows, rows)
     return found
 
 
-def _read_table(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
-    return _checked(read_database(source, spec, m), spec)
-
-
-def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
+def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
     name = f"frame of {_package(source)}"
     try:
         import narwhals.stable.v2  # noqa: F401
@@ -273,28 +275,8 @@ def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
         raise MissingExtraError(f"reading a {name}", "narwhals", "narwhals pyarrow") from None
     from rainproof.io.frames import read_frame
 
-    return _checked(read_frame(source, spec, m, f"the {name}"), spec)
-
-
-def _read_dask(source: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
-    from rainproof.io.partitions import read_partitions
-
-    return read_partitions(source, spec, m)
-
-
-def _checked(columns: dict[str, Any], spec: ColumnSpec) -> Sample | Segments:
-    return from_grouped(columns, spec.group_columns(), spec.names, pos_label=spec.pos_label, forecasts=spec.forecasts)
+    return read_frame(source, spec, m, f"the {name}")
 
 
 def _package(source: object) -> str:
     return type(source).__module__.partition(".")[0]
-
-
-_FRAMES: dict[str, Callable[[Any, ColumnSpec, int], Sample | Segments]] = {
-    "dask": _read_dask,
-    "pyspark": _read_lazy,
-    "ibis": _read_lazy,
-    "sqlframe": _read_lazy,
-    "narwhals": _read_lazy,
-}
-"""How to read a frame, by the package that its type is from."""

@@ -163,6 +163,7 @@ class _Keeper(BinaryIngest):
         """All rows, or their sums."""
         if self._compressed:
             return super().result()
+        self._check_event()
 
         def column(name: str) -> Any:
             found = [getattr(part, name) for part in self._parts]

@@ -84,7 +84,7 @@ def fold(
 def parse(text: str) -> Condition:
     """Parse a condition; `not` is moved to the leaves, which are negated."""
     parser = _Parser(text)
-    condition = parser.either(negated=False)
+    condition = parser.either(False)
     parser.end()
     return condition
 
@@ -99,21 +99,21 @@ class _Parser:
         self._kind, self._value = "", ""
         self._next()
 
-    def either(self, *, negated: bool) -> Condition:
-        parts = [self._both(negated)]
-        while self._take("or"):
-            parts.append(self._both(negated))
-        return parts[0] if len(parts) == 1 else Condition("and" if negated else "or", values=tuple(parts))
+    def either(self, negated: bool) -> Condition:
+        return self._joined("or", "and" if negated else "or", self._both, negated)
 
     def end(self) -> None:
         if self._kind:
             raise self._error("'and', 'or' or the end")
 
     def _both(self, negated: bool) -> Condition:
-        parts = [self._one(negated)]
-        while self._take("and"):
-            parts.append(self._one(negated))
-        return parts[0] if len(parts) == 1 else Condition("or" if negated else "and", values=tuple(parts))
+        return self._joined("and", "or" if negated else "and", self._one, negated)
+
+    def _joined(self, word: str, op: str, part: Callable[[bool], Condition], negated: bool) -> Condition:
+        parts = [part(negated)]
+        while self._take(word):
+            parts.append(part(negated))
+        return parts[0] if len(parts) == 1 else Condition(op, values=tuple(parts))
 
     def _one(self, negated: bool) -> Condition:
         while self._take("not"):
@@ -122,7 +122,7 @@ class _Parser:
             self._depth += 1
             if self._depth > _DEEPEST:
                 raise InputError(f"where must not nest more than {_DEEPEST} parentheses")
-            inside = self.either(negated=negated)
+            inside = self.either(negated)
             self._must(")")
             self._depth -= 1
             return inside
@@ -141,20 +141,17 @@ class _Parser:
         if opposite:
             self._must("in")
         if opposite or self._take("in"):
-            return Condition("not in" if negated ^ opposite else "in", column, self._list())
+            self._must("(")
+            values = [self._literal()]
+            while self._take(","):
+                values.append(self._literal())
+            self._must(")")
+            return Condition("not in" if negated ^ opposite else "in", column, tuple(values))
         if self._kind != "op":
             raise self._error("a comparison")
         op = self._next()
         op = _SPELT.get(op, op)
         return Condition(_OPPOSITE[op] if negated else op, column, (self._literal(),))
-
-    def _list(self) -> tuple[Literal, ...]:
-        self._must("(")
-        values = [self._literal()]
-        while self._take(","):
-            values.append(self._literal())
-        self._must(")")
-        return tuple(values)
 
     def _literal(self) -> Literal:
         kind, value = self._kind, self._value
@@ -328,6 +325,12 @@ class ColumnSpec:
         columns = list(dict.fromkeys([*self.value_columns(), *self.by])) if self.drop_missing else []
         tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
         return Condition("and", values=tests) if tests else None
+
+    def roles(self) -> dict[str, tuple[str, str]]:
+        """Return the role and the name of each column of rows that another engine compresses, by its letter there."""
+        named: dict[str, tuple[str, Any]] = {"p": ("prob", self.prob), "y": ("label", self.outcome)}
+        named |= {"w": ("weight", self.weight), "q": ("old", self.old)}
+        return {letter: (role, str(name)) for letter, (role, name) in named.items() if name is not None}
 
     def value_columns(self) -> list[str]:
         """List the columns that sums are made of."""
