@@ -1,7 +1,7 @@
 """Completion after Tab, made from the parser itself."""
 
-import importlib.util
 import subprocess
+import sys
 
 import pytest
 
@@ -53,7 +53,6 @@ def test_a_shell_that_is_not_known(capsys):
 
 
 def test_without_shtab_the_error_names_the_command(capsys, monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr("rainproof.cli.app.find_spec", lambda name: None if name == "shtab" else found(name))
+    monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "bash"]) == 2
     assert capsys.readouterr().err == "rainproof: error: completion needs shtab: pip install shtab\n"

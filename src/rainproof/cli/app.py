@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -27,7 +26,8 @@ from rainproof.cli.options import check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
 from rainproof.core.files import remove_unfinished
-from rainproof.errors import InputError, MissingExtraError, RainproofError
+from rainproof.errors import InputError, RainproofError
+from rainproof.io.files import need
 
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
@@ -249,9 +249,7 @@ def _watch(listener: socket.socket) -> None:
 
 def run_completion(arguments: argparse.Namespace) -> int:
     """Make the script from the parser itself, so that the two cannot differ."""
-    if find_spec("shtab") is None:
-        raise MissingExtraError("completion", "shtab", "shtab")
-    shtab = import_module("shtab")
+    shtab = need("shtab", "completion", "shtab", "shtab")
     _complete_files(arguments.parser, shtab)
     say(sys.stdout, shtab.complete(arguments.parser, arguments.shell))
     return 0

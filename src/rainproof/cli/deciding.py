@@ -194,7 +194,12 @@ class MadePolicy:
     def price(self, grade: str | None) -> list[str]:
         """What rounding costs and buys, the way to round less, and what costs less."""
         extra, least = self.cost.policy - self.cost.unrounded, _ROUNDING * self.task.scale
-        said = self._price(extra) if extra > least else [_no_price(extra, least)]
+        said = ["On these rows rounding costs nothing."]
+        if extra < -least:
+            chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
+            said = [f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"]
+        elif extra > least:
+            said = self._price(extra)
         name, alike = min(self.cost.always.items(), key=lambda item: item[1])
         if alike <= min(self.cost.policy, self.cost.unrounded) + least:
             said.append(f"Always {_quoted(name)} costs no more than either on these rows.")
@@ -227,13 +232,6 @@ class MadePolicy:
     @property
     def _probabilities(self) -> str:
         return "probabilities" if self.policy.recalibration is None else "the recalibrated probabilities"
-
-
-def _no_price(extra: float, least: float) -> str:
-    if extra >= -least:
-        return "On these rows rounding costs nothing."
-    chance = "If the probabilities are calibrated this is chance, as rounding cannot save on average."
-    return f"On these rows rounding costs {-extra:.4g} per case less than no rounding. {chance}"
 
 
 def _quoted(name: str) -> str:

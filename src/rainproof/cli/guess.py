@@ -45,18 +45,15 @@ def guess_columns(arguments: argparse.Namespace) -> str:
         others["--outcome"] = [one for one in outcomes if one != outcome]
     if prob is None:
         probs = _probabilities(columns, outcome, 100.0 if arguments.percent else 1.0)
-        prob = _one(name, "--prob", _newest(probs), _PROB, _scale_hint(columns))
+        # Not a forecast that stands beside its recalibrated form, as 'rainproof apply' writes it.
+        newest = [one for one in probs if f"{one}{RECALIBRATED}" not in probs]
+        prob = _one(name, "--prob", newest, _PROB, _scale_hint(columns))
         others["--prob"] = [one for one in probs if one != prob]
     check_columns(name, [*as_list(prob), outcome], available)  # a column may be there twice
     arguments.prob, arguments.outcome = prob, outcome
     could = [f"{', '.join(map(repr, names))} could be {option} too" for option, names in others.items() if names]
     also = f" ({'; '.join(could)})" if could else ""
     return f"{shlex.join(['--prob', *as_list(prob), '--outcome', outcome])}{also}"
-
-
-def _newest(names: list[str]) -> list[str]:
-    """Leave out a forecast that stands beside its recalibrated form, as 'rainproof apply' writes it."""
-    return [name for name in names if f"{name}{RECALIBRATED}" not in names]
 
 
 def _values(column: pa.Array) -> Any:

@@ -251,7 +251,9 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     if plot is not None and plot.suffix not in _PICTURES:
         raise InputError(f"--plot must name a .png, .svg or .pdf file; it is {str(plot)!r}")
     beside = (getattr(arguments, name, None) for name in _BESIDE)
-    sources = [*local_files(arguments), *(Path(path) for path in beside if path is not None)]
+    named = as_list(getattr(arguments, "file", []))  # a folder of stored samples is none
+    local = expand([name for name in named if "://" not in name])
+    sources = [Path(path) for path in (*local, *beside) if path is not None]
     for path in (output, plot):
         if path is not None:
             check_output(path, *sources)
@@ -264,12 +266,6 @@ def check_suffix(arguments: argparse.Namespace) -> None:
     if output is not None and arguments.suffixes and output.suffix.lower() not in ("", *arguments.suffixes):
         kind = arguments.suffixes[0]
         raise InputError(f"--output must name a {kind} file, as that is what is written; it is {str(output)!r}")
-
-
-def local_files(arguments: argparse.Namespace) -> list[Path]:
-    """List the files to read that are on this machine."""
-    named = getattr(arguments, "file", [])  # a folder of stored samples is none
-    return [Path(path) for path in expand([name for name in as_list(named) if "://" not in name])]
 
 
 def as_list(value: Any) -> list[Any]:

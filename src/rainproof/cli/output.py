@@ -129,14 +129,10 @@ class Progress:
         self._what = what
 
     def __call__(self, rows: int, total: int = 0) -> None:
-        self.say(f"{bar(rows, total)}{rows:,} {self._what}")
-
-    def say(self, text: str) -> None:
-        """Show a text instead of a count."""
         now = time.monotonic()
         if self._stream is not None and now >= self._next:
             self._next = now + _PAUSE
-            self._show(text)
+            self._show(f"{bar(rows, total)}{rows:,} {self._what}")
 
     def __enter__(self) -> Self:
         return self

@@ -140,11 +140,9 @@ class _Recalibrated:
         self.rows = self.unknown = 0
 
     def __call__(self, prob: NDArray[Any], places: Mapping[Any, Ints] | None) -> Floats:
-        from rainproof.recalibration.recalibrator import unseen_text
-
         new = self._recalibrator._unseen(places or {})
         if new and not self._pooled:
-            raise InputError(f"{unseen_text(new)}: --unseen pooled uses the map of all rows for them")
+            raise InputError(f"{recalibrators.unseen_text(new)}: --unseen pooled uses the map of all rows for them")
         value = self._recalibrator._predict(prob, places or {})
         self.rows += len(prob)
         self.before += float(prob.sum(dtype="float64"))

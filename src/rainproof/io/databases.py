@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from rainproof.core.segments import as_columns
-from rainproof.errors import InputError, MissingExtraError, RainproofError
-from rainproof.io.files import check_columns, first_line, hide_password
+from rainproof.errors import InputError, RainproofError
+from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
 from rainproof.io.where import ColumnSpec
 
@@ -99,8 +99,6 @@ def read_database(source: Table | str, spec: ColumnSpec, m: int) -> dict[str, An
 
 def table_rows(source: str, columns: list[str] | None) -> Iterator[Any]:
     """Yield the rows of a table by its address, as record batches: these columns, or all of them."""
-    from rainproof.io.files import as_batch
-
     table = _parse_address(source)
     with _open(table) as (connection, dialect), _database_errors(table):
         name, types = _described(connection, dialect, table)
@@ -150,10 +148,7 @@ def _open(table: Table) -> Iterator[tuple[Any, Dialect]]:
 
 
 def _connect_postgresql(address: str) -> Any:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtraError("reading a PostgreSQL table", "psycopg", "'psycopg[binary]'") from None
+    psycopg = need("psycopg", "reading a PostgreSQL table", "psycopg", "'psycopg[binary]'")
     connection = psycopg.connect(address)
     connection.read_only = True
     return connection
@@ -178,10 +173,7 @@ def _connect_sqlite(address: str) -> Any:
 
 
 def _connect_duckdb(address: str) -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("reading a DuckDB table", "duckdb", "duckdb") from None
+    duckdb = need("duckdb", "reading a DuckDB table", "duckdb", "duckdb")
     return duckdb.connect(str(_file(address)), read_only=True)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -29,12 +30,17 @@ if TYPE_CHECKING:
 _SHOWN_COLUMNS = 10
 
 
+def need(module: str, doing: str, package: str, install: str) -> Any:
+    """Return an optional module, or raise the error that says how to install its package."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(doing, package, install) from None
+
+
 def need_pyarrow() -> None:
     """Raise the error that says how to install PyArrow, if it is missing."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("reading data frames and files", "PyArrow", "pyarrow") from None
+    need("pyarrow", "reading data frames and files", "PyArrow", "pyarrow")
 
 
 def check_columns(source: str, columns: list[str], available: list[str]) -> None:
@@ -297,14 +303,11 @@ def _write_json(file: IO[bytes], *, array: bool) -> Iterator[Write]:
 
 def _read_spreadsheet(file: Location, columns: list[str], others: bool) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the first sheet, whose first row has the names of the columns; empty rows are no rows."""
-    try:
-        import python_calamine
-    except ImportError:
-        raise MissingExtraError("reading a spreadsheet", "python-calamine", "python-calamine") from None
+    calamine = need("python_calamine", "reading a spreadsheet", "python-calamine", "python-calamine")
     try:
         with file.open() as stream:
-            rows = python_calamine.load_workbook(stream).get_sheet_by_index(0).to_python()
-    except python_calamine.CalamineError as error:
+            rows = calamine.load_workbook(stream).get_sheet_by_index(0).to_python()
+    except calamine.CalamineError as error:
         raise InputError(f"cannot read {file.name}: {error}") from None
     filled = [row for row in rows if any(value != "" for value in row)]
     if not filled:

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from rainproof.core.cells import check_grid
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments, from_grouped
-from rainproof.errors import InputError, MissingExtraError
+from rainproof.errors import InputError
 from rainproof.io.databases import Table, is_database, read_database
-from rainproof.io.files import need_pyarrow
+from rainproof.io.files import need, need_pyarrow
 from rainproof.io.where import ColumnSpec
 
 Progress = Callable[[int, int], object]
@@ -269,10 +269,7 @@ def aggregate(source: Any, spec: ColumnSpec, m: int, *, progress: Progress | Non
 
 def _read_lazy(source: Any, spec: ColumnSpec, m: int) -> dict[str, Any]:
     name = f"frame of {_package(source)}"
-    try:
-        import narwhals.stable.v2  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(f"reading a {name}", "narwhals", "narwhals pyarrow") from None
+    need("narwhals.stable.v2", f"reading a {name}", "narwhals", "narwhals pyarrow")
     from rainproof.io.frames import read_frame
 
     return read_frame(source, spec, m, f"the {name}")
