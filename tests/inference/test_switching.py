@@ -60,13 +60,13 @@ def test_the_curve_and_its_standard_error_are_those_of_their_definition(seed):
     w = w if seed % 4 > 1 else np.ones(len(y))
     band, v = found.band(), w / w.sum()
     together = v if groups is None else np.array([v[groups == g].sum() for g in groups])
-    for k, mu in enumerate(band.threshold):
+    for k, mu in enumerate(band["threshold"]):
         side = k % 2 == 1  # the end of a piece: predictions equal to it act
-        assert band.loss[k] == pytest.approx(difference(y, a, b, w, mu, side), abs=1e-12)
+        assert band["loss"][k] == pytest.approx(difference(y, a, b, w, mu, side), abs=1e-12)
         act = (((p >= mu) if side else (p > mu)).astype(float) for p in (a, b))
         lost = (y - mu) * (next(act) - next(act))
-        error = np.sqrt(np.sum(v * together * (lost - band.loss[k]) ** 2))
-        assert (band.high[k] - band.low[k]) / 2 == pytest.approx(1.959964 * error, abs=1e-6)
+        error = np.sqrt(np.sum(v * together * (lost - band["loss"][k]) ** 2))
+        assert (band["high"][k] - band["low"][k]) / 2 == pytest.approx(1.959964 * error, abs=1e-6)
     at = np.r_[0.0, 1.0, rng.random(5), a, b]
     expected = [difference(y, a, b, w, mu, True) for mu in at]
     assert found.curve(at) == pytest.approx(expected, abs=1e-12)

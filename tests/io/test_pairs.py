@@ -158,7 +158,7 @@ def test_predictions_on_the_grid_give_the_bounds_of_their_rows():
     assert pair.harm <= plain.harm + 1e-12
     assert pair.harm_bound <= plain.harm_bound + 1e-12
     assert pair.curve(np.arange(65) / 64) == pytest.approx(plain.curve(np.arange(65) / 64), abs=1e-12)
-    assert pair.band().loss == pytest.approx(plain.curve(np.arange(65) / 64), abs=1e-12)
+    assert pair.band()["loss"] == pytest.approx(plain.curve(np.arange(65) / 64), abs=1e-12)
     assert 0.5 * plain.gain_at_least < pair.gain_at_least < plain.gain
     assert "no decision whose thresholds are multiples of 1/64 loses more than" in str(pair)
 

@@ -300,9 +300,11 @@ def test_decision_curve_draws_the_forecast_and_what_it_competes_with():
 def test_switch_draws_the_loss_its_band_and_who_loses_and_gains():
     found = results()["switch"]
     ax, shown = found.plot(), found.band()
-    assert_array_equal(line(ax, "loss by the switch").get_xydata(), np.column_stack([shown.threshold, shown.loss]))
-    for end in (shown.low, shown.high):
-        assert {*zip(shown.threshold, end, strict=True)} <= band(ax)
+    assert_array_equal(
+        line(ax, "loss by the switch").get_xydata(), np.column_stack([shown["threshold"], shown["loss"]])
+    )
+    for end in (shown["low"], shown["high"]):
+        assert {*zip(shown["threshold"], end, strict=True)} <= band(ax)
     for name, task in (("largest loss", found.worst_task), ("largest gain", found.best_task)):
         (drawn,) = [x for x in ax.get_lines() if str(x.get_label()).startswith(name)]
         assert_array_equal(drawn.get_xdata(), task.thresholds)

@@ -20,8 +20,7 @@ from rainproof.assessment import words as verdict_text
 from rainproof.assessment.words import PYTHON, segments
 from rainproof.core.text import at_most
 from rainproof.errors import InputError
-from rainproof.report import to_html
-from rainproof.report.html import embedded
+from rainproof.report import embedded, to_html
 from rainproof.report.tables import count, number, percent
 
 LIMIT = 3_000_000  # bytes of a page

@@ -15,6 +15,7 @@ from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, percent, rows
 from rainproof.inference.intervals import Influence
+from rainproof.inference.options import Seed, check_share
 from rainproof.inference.performance import (
     NetBenefit,
     auroc_estimate,
@@ -24,7 +25,6 @@ from rainproof.inference.performance import (
     decision_curves,
     observed_expected,
 )
-from rainproof.inference.resampling import Seed, check_share
 
 _LOW = 0.4  # of the area under the ROC curve; noise can be below 1/2, but 1 - p is not far better then
 _QUANTILE = 3.09  # of the normal distribution: noise is called reversed once in a thousand times

@@ -34,8 +34,8 @@ from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.core.version import VERSION
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import InputError, RainproofWarning
+from rainproof.inference.options import Progress, Seed, as_seed
 from rainproof.inference.performance import auroc
-from rainproof.inference.resampling import Progress, Seed, as_seed
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
 

@@ -22,7 +22,7 @@ from rainproof.inference.segments import adjusted, segment_tests
 from rainproof.inference.tests import grouped_p_value
 from rainproof.measures.scdl import soft_binned_cdl
 
-_INTERVALS = 50  # segments that get an interval: as many as anyone looks at
+_INTERVALS = 50  # segments that get an interval: as many as a reader looks at
 _BOUNDED = 500  # segments that get a guarantee
 
 

@@ -15,7 +15,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.policies import GridChoice, choose_grid
 from rainproof.inference.bands import NullBand, SoftBins, null_band, soft_bins
-from rainproof.inference.resampling import Seed
+from rainproof.inference.options import Seed
 from rainproof.measures.catalogue import CATALOGUE, Measure
 
 BARS = 64

@@ -119,25 +119,25 @@ def interval(cost: Interval) -> str:
 
 # The verdict.
 
+_HEADLINES = {
+    "use": "Use these probabilities as they are.",
+    "recalibrate": "Recalibrate these probabilities before you use them.",
+    "avoid": "Do not use these probabilities: they say little that the event rate does not say.",
+}
+
 
 def headline(e: Evidence) -> str:
     """The verdict in a sentence."""
     if e.is_reversed:
         return "Check which outcome is the event: higher probabilities go with fewer events."
-    if e.grade == "use":
-        return "Use these probabilities as they are."
-    if e.grade == "recalibrate":
-        return "Recalibrate these probabilities before you use them."
-    if e.grade == "avoid":
-        return "Do not use these probabilities: they say little that the event rate does not say."
+    if e.grade != "unknown":
+        return _HEADLINES[e.grade]
     if e.foresight == 0:
         return "There is one outcome only: no verdict."
     if e.useful and e.safe:
         return "These rows do not tell whether to recalibrate these probabilities first."
     few = "few rows" if e.rarer is None else f"few {rarer(e, 2)} ({e.rarer:,})"
-    return (
-        f"Miscalibrated probabilities, and too {few} for a verdict." if e.miscalibrated else f"Too {few} for a verdict."
-    )
+    return f"{'Miscalibrated probabilities, and too' if e.miscalibrated else 'Too'} {few} for a verdict."
 
 
 def reason(e: Evidence) -> str:
@@ -199,17 +199,13 @@ def at_threshold(threshold: float | None) -> str:
 def worth(e: Evidence) -> str:
     """What the forecast is worth, as it is and recalibrated."""
     if e.worth is None:
-        return "What the forecast is worth was not computed: compressed rows of unequal weight cannot be divided."
-    level = percent(e.confidence_level)
-    if not e.worth.proven:
+        return f"What the forecast is worth was not computed: {_INDIVISIBLE}"
+    over = "the better of always and never acting"
+    found = f"These rows do not prove that this forecast gains over {over} at any threshold."
+    if e.worth.proven:
         found = (
-            "These rows do not prove that this forecast gains over the better of always and never acting at any "
-            "threshold."
-        )
-    else:
-        found = (
-            f"With {level} confidence, this forecast gains at least {at_least(e.worth.relative_at_least)} of what "
-            "perfect foresight would gain over no forecast (the better of always and never acting), "
+            f"With {percent(e.confidence_level)} confidence, this forecast gains at least "
+            f"{at_least(e.worth.relative_at_least)} of what perfect foresight would gain over no forecast ({over}), "
             f"{at_threshold(e.worth.relative_threshold)}, in expectation."
         )
     better = e.worth_recalibrated
@@ -233,20 +229,17 @@ def as_is(e: Evidence) -> str:
 
 def rounded(e: Evidence) -> str:
     """The guarantee for acting on rounded probabilities, against all changes of actions."""
-    g = e.rounded
-    if g.bound >= 1:
-        return f"Rounded at random to multiples of 1/{g.grid}, they have no guarantee either."
-    return (
-        f"Rounded at random to multiples of 1/{g.grid}, the expected loss is at most {at_most(g.bound)}, "
-        f"{FIXED_CHANGE}, monotone or not."
-    )
+    g, what = e.rounded, "they have no guarantee either"
+    if g.bound < 1:
+        what = f"the expected loss is at most {at_most(g.bound)}, {FIXED_CHANGE}, monotone or not"
+    return f"Rounded at random to multiples of 1/{g.grid}, {what}."
 
 
 def recalibration(e: Evidence) -> str:
     """What recalibration would gain, and cost."""
     c = e.certificate
     if c is None:
-        return "Recalibration was not tried: compressed rows of unequal weight cannot be divided."
+        return f"Recalibration was not tried: {_INDIVISIBLE}"
     if e.method == "none":
         return "Recalibration: no map did better in cross-validation than the probabilities as they are."
     gain = f"it gains at least {at_least(c.gain_at_least)} of what is at stake in some decision"
@@ -272,29 +265,31 @@ def calibration(e: Evidence) -> str:
     assert e.p_value is not None
     p = p_value(e.p_value)
     groups = "" if e.test is not None else ", whatever the dependence within groups"
-    if e.miscalibrated:
-        return (
-            f"The test rejects perfect calibration (p = {p}{groups}): if the probabilities were right, chance would "
-            f"produce a mismatch as large as on these rows with probability {p} at most."
-        )
-    return (
-        f"The test does not reject perfect calibration (p = {p}{groups}): chance alone can explain the mismatch on "
-        "these rows. That does not prove that the probabilities are right."
+    rejects, meaning = (
+        "does not reject",
+        ("chance alone can explain the mismatch on these rows. That does not prove that the probabilities are right."),
     )
+    if e.miscalibrated:
+        rejects, meaning = (
+            "rejects",
+            (
+                "if the probabilities were right, chance would produce a mismatch as large as on these rows with "
+                f"probability {p} at most."
+            ),
+        )
+    return f"The test {rejects} perfect calibration (p = {p}{groups}): {meaning}"
 
 
 def limits(e: Evidence) -> str:
     """What the statements rest on, and how they hold."""
-    level = percent(e.confidence_level)
-    drawn = (
-        f"the {rows(e.n)}"
-        if e.groups is None
-        else f"the {e.groups:,} groups of rows (the intervals and bands of the charts treat rows as independent)"
+    drawn = rows(e.n)
+    if e.groups is not None:
+        drawn = f"{e.groups:,} groups of rows (the intervals and bands of the charts treat rows as independent)"
+    same = f"All outcomes on {these_rows(e.n)} are the same: nothing is known about the other outcome. "
+    return (
+        f"{same * (e.foresight == 0)}Each statement holds with {percent(e.confidence_level)} confidence by itself, "
+        f"if the {drawn} were drawn independently."
     )
-    single = f"Each statement holds with {level} confidence by itself, if {drawn} were drawn independently."
-    if e.foresight == 0:
-        return f"All outcomes on {these_rows(e.n)} are the same: nothing is known about the other outcome. {single}"
-    return single
 
 
 def details(
@@ -359,10 +354,11 @@ def advice(found: ThresholdAdvice) -> str:
 
 
 def _range(swap: PredictionSwap, threshold: float) -> str:
-    where = f"For predictions from {swap.low:.3g} to {swap.high:.3g}"
-    if swap.do == "wait":
-        return f"{where} do not act, although the forecast says to: the event rate there is below {threshold:.3g}."
-    return f"{where} act, although the forecast says not to: the event rate there is above {threshold:.3g}."
+    do, says, side = ("do not act", "to", "below") if swap.do == "wait" else ("act", "not to", "above")
+    return (
+        f"For predictions from {swap.low:.3g} to {swap.high:.3g} {do}, although the forecast says {says}: the event "
+        f"rate there is {side} {threshold:.3g}."
+    )
 
 
 # SCDL by itself.
@@ -492,10 +488,10 @@ def _share(share: float) -> str:
 
 
 _RULES = {  # of equals, the simplest comes first
-    Rule.ALWAYS: "always acting costs least, {} per case: the forecast gains you nothing",
-    Rule.NEVER: "never acting costs least, {} per case: the forecast gains you nothing",
-    Rule.AS_IS: "acting on the probabilities as they are costs least, {} per case",
-    Rule.RECALIBRATED: "acting on the recalibrated probabilities costs least, {} per case",
+    Rule.ALWAYS: "always acting",
+    Rule.NEVER: "never acting",
+    Rule.AS_IS: "acting on the probabilities as they are",
+    Rule.RECALIBRATED: "acting on the recalibrated probabilities",
 }
 _THRESHOLD = "false-alarm cost / (false-alarm + miss cost)"
 _MEANWHILE = {
@@ -515,11 +511,16 @@ def next_step(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> st
     if e.grade == "use":
         return _use(task, own)
     if e.grade == "recalibrate":
-        return f"Next: apply the map ({e.method}), as below{_with_map(e, task, own)}"
+        apply, act = f"Next: apply the map ({e.method}), as below", _act(task, ", and ", recalibrated=True)
+        if task is None or own is None:
+            return f"{apply}{act}."
+        if own[0] is Rule.RECALIBRATED:
+            return f"{apply}{act}. {_own_costs(e, task, own[0])}"
+        return f"{apply}. For your costs {own[1]}"
     if e.grade == "avoid":
         return f"Next: use another forecast. Without one, {_simple(e)}.{_without(task)}"
     rule = meanwhile(e, task)
-    act = _and(_act(task, recalibrated=rule is Rule.RECALIBRATED))
+    act = _act(task, ", and ", recalibrated=rule is Rule.RECALIBRATED)
     do = _MEANWHILE[rule].format(method=e.method, act=act, simple=f": {_simple(e)}" * (e.foresight > 0))
     if not e.useful and rule is not Rule.RECALIBRATED and not _priced(e, task):  # a guess: data come first
         return f"Next: get more data. {_more_data(e)} Until then {do}{_why(e, task, rule)}"
@@ -528,10 +529,8 @@ def next_step(e: Evidence, task: TaskResult | None, voice: Voice = PYTHON) -> st
 
 def check_event(auroc: float | None, voice: Voice) -> str:
     """What to say about a forecast that is reversed (`is_reversed`)."""
-    return (
-        f"check which outcome is the event: higher predictions go with fewer events (AUROC {auroc:.2g}). "
-        f"{other_event(voice)}"
-    )
+    fewer = f"higher predictions go with fewer events (AUROC {auroc:.2g})"
+    return f"check which outcome is the event: {fewer}. {other_event(voice)}"
 
 
 def other_event(voice: Voice) -> str:
@@ -566,31 +565,18 @@ def meanwhile(e: Evidence, task: TaskResult | None) -> Rule | None:
     return Rule.AS_IS if e.useful or e.brier_score < e.brier_without else None
 
 
-def _act(task: TaskResult | None, *, recalibrated: bool = False) -> str:
-    """From which probability on to act: the one threshold of the task, or the rule for it."""
+def _act(task: TaskResult | None, before: str = "", *, recalibrated: bool = False) -> str:
+    """From which probability on to act, if one says it: the one threshold of the task, or the rule for it."""
     if task is not None and len(task.task.thresholds) != 1:
         return ""
     threshold = _THRESHOLD if task is None else f"{task.task.thresholds[0]:.3g}"
-    return f"act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
-
-
-def _and(what: str) -> str:
-    """What follows in a sentence, if there is something."""
-    return f", and {what}" if what else ""
+    return f"{before}act on cases with a {'recalibrated ' * recalibrated}probability of at least {threshold}"
 
 
 def _simple(e: Evidence) -> str:
     """What to do without a forecast."""
     rate = f"{100 * e.event_rate:.3g}% (the event rate)"
     return f"always act if your threshold ({_THRESHOLD}) is below {rate}, otherwise never"
-
-
-def _with_map(e: Evidence, task: TaskResult | None, own: tuple[Rule, str] | None) -> str:
-    """What the user's costs say where recalibration is proven to gain."""
-    act = _and(_act(task, recalibrated=True))
-    if task is None or own is None:
-        return f"{act}."
-    return f"{act}. {_own_costs(e, task, own[0])}" if own[0] is Rule.RECALIBRATED else f". For your costs {own[1]}"
 
 
 def _why(e: Evidence, task: TaskResult | None, rule: Rule | None) -> str:
@@ -631,18 +617,13 @@ def _own_costs(e: Evidence, task: TaskResult, rule: Rule) -> str:
     # An interval above 0 can stand beside a verdict that nothing is proven.
     about = ", for these costs; a verdict must hold for all" if e.grade == "unknown" and saved.low > 0 else ""
     doubt = "" if saved.low > 0 else ", so perhaps nothing"
+    also, plain, over = "", task.simplest, task.saved_over_simple
+    if rule is Rule.RECALIBRATED and plain is not None and over is not None and over.low <= 0:
+        also = f" Recalibrated is not proven cheaper than {_DOING[plain]}."
     return (
         f"Your cost per case: {costs}. That saves {saved.low:.3g} to {saved.high:.3g} over as it is (approximate"
-        f"{about}){doubt}.{_not_cheaper(task, rule)}"
+        f"{about}){doubt}.{also}"
     )
-
-
-def _not_cheaper(task: TaskResult, rule: Rule) -> str:
-    """That recalibration may cost as much as the better of always and never acting."""
-    saved, plain = task.saved_over_simple, task.simplest
-    if rule is not Rule.RECALIBRATED or plain is None or saved is None or saved.low > 0:
-        return ""
-    return f" Recalibrated is not proven cheaper than {_DOING[plain]}."
 
 
 def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[Rule, str] | None:
@@ -658,7 +639,8 @@ def cheapest(task: TaskResult | None, *, recalibrated: bool) -> tuple[Rule, str]
     if rule is Rule.RECALIBRATED and not recalibrated and _helps(known) and not _clearly_saves(task, rule):
         both = f"{known[Rule.AS_IS]:.4g} per case as they are, {known[rule]:.4g} recalibrated"
         return Rule.AS_IS, f"acting on the probabilities costs {both} (estimates that do not tell which is less)."
-    return rule, f"{_RULES[rule].format(f'{known[rule]:.4g}')} (an estimate)."
+    nothing = ": the forecast gains you nothing" * (rule in (Rule.ALWAYS, Rule.NEVER))
+    return rule, f"{_RULES[rule]} costs least, {known[rule]:.4g} per case{nothing} (an estimate)."
 
 
 def _priced(e: Evidence, task: TaskResult | None) -> bool:
@@ -741,21 +723,17 @@ def pair(found: PairwiseComparison) -> str:
 
 def _difference(found: PairwiseComparison, cost: Interval) -> str:
     if found.better is None:
-        return (
-            f"{found.a} and {found.b} do not differ in cost beyond chance: the difference is {cost.value:.4g} per "
-            f"case ({cost.low:.4g} to {cost.high:.4g})."
-        )
+        difference = f"the difference is {cost.value:.4g} per case ({cost.low:.4g} to {cost.high:.4g})"
+        return f"{found.a} and {found.b} do not differ in cost beyond chance: {difference}."
     more = found.b if found.better == found.a else found.a
     low, high = sorted((abs(cost.low), abs(cost.high)))
     return f"{found.better} costs {abs(cost.value):.4g} less per case than {more} ({low:.4g} to {high:.4g})."
 
 
 def _switch(old: str, new: str, found: SwitchGuarantee) -> str:
-    gain = (
-        f"some decision gains at least {at_least(found.gain_at_least)} of what is at stake"
-        if found.gain_at_least
-        else "no gain is proven"
-    )
+    gain = "no gain is proven"
+    if found.gain_at_least:
+        gain = f"some decision gains at least {at_least(found.gain_at_least)} of what is at stake"
     return f"From {old} to {new}: {gain}, none loses more than {at_most(found.harm_bound)}."
 
 
@@ -803,9 +781,8 @@ def best_forecast(found: AssessmentSet) -> str:
             return f"For your costs the best of {many} forecasts is {found.best}: {cost}."
         return f"No forecast is proven to cost least; on these rows it is {first.name}, {cost}."
     if found.best is not None:
-        return (
-            f"{found.best} is the best of {many} forecasts: by switching to it some decision gains more than any loses."
-        )
+        gains = "by switching to it some decision gains more than any loses"
+        return f"{found.best} is the best of {many} forecasts: {gains}."
     rest = "the other" if many == 2 else "all others"
     return f"No forecast is proven better than {rest} for all costs: state your costs to rank them."
 

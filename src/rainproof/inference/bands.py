@@ -16,19 +16,10 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.decisions.values import value_at
 from rainproof.errors import InputError
-from rainproof.inference.resampling import (
-    Progress,
-    Resampler,
-    Rng,
-    Seed,
-    as_resampler,
-    as_seed,
-    check_resamples,
-    check_share,
-    draw_batches,
-    spawned,
-)
-from rainproof.inference.statistics import Places, drawn_table
+from rainproof.inference._soft_sums import placed
+from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.resampling import Resampler, as_resampler, draw_batches
+from rainproof.inference.statistics import drawn_table, on_grid
 
 _FINE = 64  # cells of the compression per soft bin: within one the hat weight hardly changes
 
@@ -321,23 +312,19 @@ def _curves(
 ) -> Callable[[Rng, int], NDArray[np.float64]]:
     """Return a function that redraws outcomes and evaluates everything: one resample a row."""
     prob, weight, coin = atoms.distinct, atoms.weight, atoms.coin(atoms.prob)
-    on_bins = Places(prob, weight, bins)
-    on_grid = None if grid is None else Places(prob, weight, grid)
+    bin_places, grid_places = (placed(prob, None, m, True) for m in (bins, grid or bins))
+    bin_weight, grid_weight = (on_grid(places, weight[None])[0] for places in (bin_places, grid_places))
     multiples = np.arange((grid or 0) + 1) / (grid or 1)
 
     def some(stream: Rng, times: int) -> Floats:
         positive = np.stack([atoms.redraw(stream, coin).positive for _ in range(times)])
         rows = rounded = [drawn_table(prob, weight, events) for events in positive]
-        if on_grid is not None:
-            rounded = [drawn_table(multiples, on_grid.weight, events) for events in on_grid.sums(positive)]
+        if grid is not None:
+            rounded = [drawn_table(multiples, grid_weight, events) for events in on_grid(grid_places, positive)]
         regret = [np.maximum(*SwapCurve.from_table(table, swaps)._sweep(mu)[1:]) for table in rounded]
         value = [value_at(table, mu) for table in rows]
-        return np.concatenate([regret, value, event_rates(on_bins.weight, on_bins.sums(positive))], axis=1)
+        with np.errstate(invalid="ignore"):  # there are no rows in some bins
+            rates = np.where(bin_weight > 0, on_grid(bin_places, positive) / bin_weight, np.nan)
+        return np.concatenate([regret, value, rates], axis=1)
 
     return some
-
-
-def event_rates(weight: Floats, positive: Floats) -> Floats:
-    """Return the event rate in each soft bin, for each row of weights of events; NaN where there are no rows."""
-    with np.errstate(invalid="ignore"):
-        return np.where(weight > 0, positive / weight, np.nan)

@@ -17,19 +17,17 @@ from rainproof.errors import InputError
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.intervals import ENOUGH_ROWS, Ends, basic_ends, confidence_interval, no_ends, repeats_often
-from rainproof.inference.resampling import (
+from rainproof.inference.options import (
     Progress,
     Rng,
     Seed,
-    as_resampler,
     as_seed,
     check_resamples,
     check_share,
-    draw_many,
-    drawn_together,
     interval_resamples,
     shifted,
 )
+from rainproof.inference.resampling import as_resampler, draw_many, drawn_together
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
 
@@ -187,7 +185,11 @@ def compare(
         a, b = (both[name] for name in both.forecasts)
     value_a, value_b = float(statistic.function(a)), float(statistic.function(b))
     if statistic.bounded:
-        _check_testable(statistic, a, b)
+        if statistic.pools and not all(repeats_often(sample, as_resampler(sample)) for sample in (a, b)):
+            raise InputError(  # the value on a sample need not come close to that of the population
+                f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
+                "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
+            )
         size = interval_resamples(n_resamples, (1 - confidence_level) / 4)
         smallest = 4 / (size + 1)
     else:
@@ -234,15 +236,6 @@ def _independent(
     if any(option is not None for option in rows):
         raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
     return first, second
-
-
-def _check_testable(statistic: Statistic, *samples: Sample) -> None:
-    """Refuse measures whose value on a sample need not come close to that of the population."""
-    if statistic.pools and not all(repeats_often(sample, as_resampler(sample)) for sample in samples):
-        raise InputError(
-            f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
-            "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
-        )
 
 
 def _both(

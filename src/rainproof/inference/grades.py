@@ -15,7 +15,7 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
-from rainproof.inference.resampling import check_share
+from rainproof.inference.options import check_share
 
 _RED = 0.1  # of the error that is allowed
 

@@ -19,7 +19,7 @@ from rainproof.core.text import at_most, html_rows, html_text, percent
 from rainproof.decisions.tasks import is_number
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, loss_at_most
-from rainproof.inference.resampling import check_share
+from rainproof.inference.options import check_share
 
 Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]

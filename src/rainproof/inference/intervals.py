@@ -18,19 +18,8 @@ from rainproof.core.cells import split
 from rainproof.core.result import Interval
 from rainproof.core.sample import Sample, as_sample
 from rainproof.errors import FewRowsWarning, InputError
-from rainproof.inference.resampling import (
-    Draw,
-    Progress,
-    Resampler,
-    Rng,
-    Seed,
-    as_resampler,
-    as_seed,
-    check_share,
-    draw_many,
-    interval_resamples,
-    quantile,
-)
+from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_share, interval_resamples
+from rainproof.inference.resampling import Draw, Resampler, as_resampler, draw_many, quantile
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
 

@@ -17,7 +17,7 @@ from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.guarantees import guarantee
-from rainproof.inference.resampling import Progress, Seed, as_seed, check_resamples, check_share
+from rainproof.inference.options import Progress, Seed, as_seed, check_resamples, check_share
 from rainproof.inference.sequential import Bet, Detector, batch_bets, bet, e_value, independent_bets, log_mean
 from rainproof.measures.scdl import soft_binned_profile
 
@@ -211,15 +211,27 @@ def monitor(
                 bound=bound,
                 grid=grid,
                 evidence=math.exp(detector.log_mean) if alarm is None else alarm[0],
-                e_value=e_value(log_mean(wealth)),
+                e_value=e_value(float(log_mean(wealth))),
             )
             lines.append(line)
-            if alarm is not None and at - last_alarm <= calm:
-                changes[-1] = replace(changes[-1], alarms=changes[-1].alarms + 1, last_alarm=label)
-            elif alarm is not None:
-                changes.append(_change(labels, at, *alarm))
-                since = None
-            last_alarm = last_alarm if alarm is None else at
+            if alarm is not None:
+                if at - last_alarm <= calm:
+                    changes[-1] = replace(changes[-1], alarms=changes[-1].alarms + 1, last_alarm=label)
+                else:
+                    evidence, lasting, won = alarm
+                    change = DetectedChange(
+                        label=labels[at + 1 - lasting],
+                        index=at + 1 - lasting,
+                        alarm=label,
+                        alarm_index=at,
+                        alarms=1,
+                        last_alarm=label,
+                        evidence=evidence,
+                        bet=bet(won),
+                    )
+                    changes.append(change)
+                    since = None
+                last_alarm = at
             if progress is not None:
                 progress(at + 1, len(labels))
     return MonitoringResult(
@@ -229,21 +241,6 @@ def monitor(
         confidence_level=confidence_level,
         alpha=alpha,
         independent_rows=independent_rows,
-    )
-
-
-def _change(labels: Sequence[str], at: int, evidence: float, periods: int, won: int) -> DetectedChange:
-    """The change of an alarm in the period `at`, which began so many periods ago."""
-    start = at + 1 - periods
-    return DetectedChange(
-        label=labels[start],
-        index=start,
-        alarm=labels[at],
-        alarm_index=at,
-        alarms=1,
-        last_alarm=labels[at],
-        evidence=evidence,
-        bet=bet(won),
     )
 
 
@@ -384,21 +381,16 @@ def find_changes(
         raise InputError(f"n_resamples must be at least {1 / alpha - 1:.0f} for a test at alpha = {alpha}")
     block = _block(shuffle)
     labels, compressed = as_periods(samples)
-    counts, events, sums = _by_period(compressed)
-    generator, _ = as_seed(rng)
+    (counts, events, sums), (generator, _) = _by_period(compressed), as_seed(rng)
     found: list[Change] = []
     stretches = [(0, len(labels))]
     while stretches:
         start, stop = stretches.pop()
         part = slice(start, stop)
-        stretch = _Stretch(counts[part], events[part], sums[part])
-        split = stretch.split()
-        if split is None:
-            continue
-        p_value = stretch.p_value(block, n_resamples, generator, progress)
-        if p_value <= alpha:
-            middle = start + split
-            found.append(Change(label=labels[middle], index=middle, p_value=p_value))
+        divided = _divide(counts[part], events[part], sums[part], block, n_resamples, generator, progress)
+        if divided is not None and divided[1] <= alpha:
+            middle = start + divided[0]
+            found.append(Change(label=labels[middle], index=middle, p_value=divided[1]))
             stretches += [(middle, stop), (start, middle)]
     return tuple(sorted(found, key=lambda change: change.index))
 
@@ -443,71 +435,62 @@ def _by_period(samples: Sequence[Sample]) -> tuple[Ints, Ints, Floats]:
     return counts, events, sums
 
 
-class _Stretch:
-    """Consecutive periods, and the date that divides them best."""
+def _divide(
+    counts: Ints, events: Ints, sums: Floats, block: int, n: int, rng: np.random.Generator, progress: Progress | None
+) -> tuple[int, float] | None:
+    """The period before which a stretch is best divided, and the share of random orders that are divided as clearly.
 
-    def __init__(self, counts: Ints, events: Ints, sums: Floats) -> None:
-        busy = counts.sum(0) > 0
-        self._counts, self._events = counts[:, busy], events[:, busy]
-        self._rows = self._counts.sum(0)
-        self._total = self._events.sum(0)
-        self._rate = self._total / self._rows
-        mean = sums[:, busy].sum(0) / self._rows
-        # A period whose predictions are higher within the cell has more events. If the odds of the cell are off by one
-        # factor, the rate rises with the prediction at this slope.
-        certain = mean * (1 - mean)
-        slope = np.divide(self._rate * (1 - self._rate), certain, out=np.zeros_like(mean), where=certain > 0)
-        self._drift = slope * (sums[:, busy] - self._counts * mean)
-        self._variance = self._variances(self._counts)
+    None if its outcomes do not vary.
+    """
+    busy = counts.sum(0) > 0
+    counts, events, sums = counts[:, busy], events[:, busy], sums[:, busy]
+    rows, total = counts.sum(0), events.sum(0)
+    rate, mean = total / rows, sums.sum(0) / rows
+    # A period whose predictions are higher within the cell has more events. If the odds of the cell are off by one
+    # factor, the rate rises with the prediction at this slope.
+    certain = mean * (1 - mean)
+    slope = np.divide(rate * (1 - rate), certain, out=np.zeros_like(mean), where=certain > 0)
+    excess = events - slope * (sums - counts * mean) - counts * rate  # beyond what the rate of the cell explains
 
-    def _variances(self, counts: Ints) -> Floats:
+    def variances(counts: Ints) -> Floats:
         """For each date the variance of the events up to it, if all orders of the rows are equally likely."""
         before = np.cumsum(counts, -2)[..., :-1, :]
-        spread = self._rate * (1 - self._rate) / np.maximum(self._rows - 1, 1)
-        return np.asarray((before * (self._rows - before) * spread).sum(-1))
+        spread = rate * (1 - rate) / np.maximum(rows - 1, 1)
+        return np.asarray((before * (rows - before) * spread).sum(-1))
 
-    def split(self) -> int | None:
-        """The period before which the stretch is best divided; None if its outcomes do not vary."""
-        if not (self._variance > 0).any():
-            return None
-        return int(np.argmax(self._observed())) + 1
+    variance = variances(counts)
+    if not (variance > 0).any():
+        return None
 
-    def _observed(self) -> Floats:
-        return _statistics(self._excess(self._events - self._drift), self._variance)
+    def reorder(size: int) -> Floats:
+        """The statistics of blocks of periods in random orders."""
+        order = _orders(len(counts), block, size, rng)
+        return _statistics(excess[order], variances(counts[order]))
 
-    def _excess(self, events: Floats) -> Floats:
-        """Events less those that the rate of the cell explains."""
-        return np.asarray(events - self._counts * self._rate)
-
-    def _reorder(self, block: int, size: int, rng: np.random.Generator) -> Floats:
-        """The statistics of blocks of periods in random orders; a block that is short comes first in time."""
-        periods = len(self._counts)
-        number = (np.arange(periods) + -periods % block) // block
-        drawn = rng.permuted(np.tile(np.arange(number[-1] + 1), (size, 1)), axis=1)
-        order = np.argsort(np.argsort(drawn, axis=1)[:, number], axis=1, kind="stable")
-        variance = self._variances(self._counts[order])
-        return _statistics(self._excess(self._events - self._drift)[order], variance)
-
-    def p_value(self, block: int, n: int, rng: np.random.Generator, progress: Progress | None) -> float:
-        """The share of random orders that are divided as clearly."""
-        observed = self._observed().max()
-        exceeding = 0
-        for done in range(0, n, _BATCH):
-            size = min(_BATCH, n - done)
-            drawn = (self._reorder(block, size, rng) if block else self._deal(size, rng)).max(-1)
-            exceeding += int((drawn >= observed * (1 - 1e-12)).sum())  # a tie broken by rounding counts as one
-            if progress is not None:
-                progress(done + size, n)
-        return (1 + exceeding) / (1 + n)
-
-    def _deal(self, size: int, rng: np.random.Generator) -> Floats:
+    def deal(size: int) -> Floats:
         """The statistics with the events of each cell distributed at random among its rows."""
-        drawn = np.empty((size, *self._counts.shape))
-        for cell, total in enumerate(self._total):
-            parts = -(-int(self._rows[cell]) // _MOST)  # packs of several rows only add variance
-            packs = self._counts[:, cell] // parts
-            drawn[:, :, cell] = parts * rng.multivariate_hypergeometric(packs, min(total // parts, packs.sum()), size)
-        return _statistics(self._excess(drawn), self._variance)
+        drawn = np.empty((size, *counts.shape))
+        for cell, many in enumerate(total):
+            parts = -(-int(rows[cell]) // _MOST)  # packs of several rows only add variance
+            packs = counts[:, cell] // parts
+            drawn[:, :, cell] = parts * rng.multivariate_hypergeometric(packs, min(many // parts, packs.sum()), size)
+        return _statistics(drawn - counts * rate, variance)
+
+    observed, exceeding = _statistics(excess, variance), 0
+    for done in range(0, n, _BATCH):
+        size = min(_BATCH, n - done)
+        drawn = (reorder(size) if block else deal(size)).max(-1)
+        exceeding += int((drawn >= observed.max() * (1 - 1e-12)).sum())  # a tie broken by rounding counts as one
+        if progress is not None:
+            progress(done + size, n)
+    return int(np.argmax(observed)) + 1, (1 + exceeding) / (1 + n)
+
+
+def _orders(periods: int, block: int, size: int, rng: np.random.Generator) -> Ints:
+    """Random orders of blocks of periods; a block that is short comes first in time."""
+    number = (np.arange(periods) + -periods % block) // block
+    drawn = rng.permuted(np.tile(np.arange(number[-1] + 1), (size, 1)), axis=1)
+    return np.argsort(np.argsort(drawn, axis=1)[:, number], axis=1, kind="stable")
 
 
 def _statistics(excess: Floats, variance: Floats) -> Floats:

@@ -18,7 +18,7 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, percent, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.intervals import Influence, on_scale
-from rainproof.inference.resampling import check_share
+from rainproof.inference.options import check_share
 
 _STEPS, _PRECISION = 100, 1e-12
 _SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,24 +18,14 @@ from rainproof.core.text import percent
 from rainproof.errors import InputError
 from rainproof.inference.bounds import BoundInputs, extremes, hoeffding, loss_at_most
 from rainproof.inference.guarantees import default_grids
-from rainproof.inference.resampling import (
-    Progress,
-    Seed,
-    as_resampler,
-    as_seed,
-    check_resamples,
-    check_share,
-    draw_many,
-    is_share,
-    shifted,
-)
+from rainproof.inference.options import Progress, Seed, as_seed, check_resamples, check_share, is_share, shifted
+from rainproof.inference.resampling import as_resampler, draw_many
 from rainproof.inference.statistics import Measuring, as_statistic, as_test_statistic
 
 Alternative = Literal["overconfident", "underconfident", "too_high", "too_low"]
 
 _STEPS = 12  # halvings of the strength looked for
 _STRONGEST = 0.999
-_FAMILIES = ("overconfident", "underconfident", "too_high", "too_low")
 
 
 def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, float]:
@@ -172,8 +162,8 @@ def minimum_detectable(
     sample._refuse_draws("minimum_detectable")
     tested, shown, size = as_test_statistic(statistic), as_statistic(measure), check_resamples(n_resamples)
     power, alpha = check_share(power, "power"), check_share(alpha, "alpha")
-    if alternative not in _FAMILIES:
-        raise InputError(f"alternative must be one of {', '.join(_FAMILIES)}; it is {alternative!r}")
+    if alternative not in (families := get_args(Alternative)):
+        raise InputError(f"alternative must be one of {', '.join(families)}; it is {alternative!r}")
     largest = math.floor(alpha * (size + 1) * (1 + 1e-12))
     if largest < 1:
         raise InputError(f"n_resamples must be at least {math.ceil(1 / alpha) - 1} for a test at alpha = {alpha:g}")
@@ -195,12 +185,14 @@ def minimum_detectable(
     def found(strength: float) -> bool:
         return float((draws(distorted(atoms.prob, alternative, strength)[0]) > critical).mean()) >= power
 
-    strength = _smallest(found)
-    chance, parameter = distorted(atoms.prob, alternative, min(strength, _STRONGEST))
+    low, high, reached = 0.0, _STRONGEST, found(_STRONGEST)
+    for _ in range(_STEPS if reached else 0):
+        middle = (low + high) / 2
+        low, high = (low, middle) if found(middle) else (middle, high)
+    chance, parameter = distorted(atoms.prob, alternative, high)
     population = atoms.expected(chance)
     weight = atoms.weight
     shift = np.abs(population.positive - weight * atoms.distinct).sum() / weight.sum()
-    reached = strength <= _STRONGEST
     return MinimumDetectable(
         value=shown.on(atoms)(population) if reached else math.inf,
         parameter=parameter if reached else math.inf,
@@ -215,17 +207,6 @@ def minimum_detectable(
         n=sample.n,
         seed=seed,
     )
-
-
-def _smallest(found: Callable[[float], bool]) -> float:
-    """The smallest strength that is detected often enough; infinite if none is."""
-    if not found(_STRONGEST):
-        return math.inf
-    low, high = 0.0, _STRONGEST
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return high
 
 
 _MOST = 4**20  # rows
@@ -331,7 +312,7 @@ def sample_size(
         raise InputError(f"loss must lie in [0, 1); it is {loss!r}")
     if like is not None:
         like._refuse_several()
-        loss = _loss(like)
+        loss = min(like.on_grid(m).loss for m in _grids(like))
     if not is_share(target) or not loss < target:
         raise InputError(f"target must lie above the loss of the rows, {loss:.6g}, and below 1; it is {target!r}")
     delta = 1 - confidence_level
@@ -355,24 +336,19 @@ def sample_size(
 
 def _projection(sample: Sample, delta: float) -> Callable[[int], float]:
     """The bound on n rows like these, as a function of n."""
-    inputs = cache(partial(BoundInputs.rounded, sample))
+    inputs, finest = cache(partial(BoundInputs.rounded, sample)), _grids(sample)[-1]
 
     def bound(n: int) -> float:
         grids = default_grids(n)
-        found = (replace(inputs(m), n=n, effective_n=float(n)) for m in grids if m <= _finest(sample))
+        found = (replace(inputs(m), n=n, effective_n=float(n)) for m in grids if m <= finest)
         return min(loss_at_most(evidence, delta / len(grids)) for evidence in found)
 
     return bound
 
 
-def _finest(sample: Sample) -> int:
-    """The finest grid tried on these rows; finer ones would show single rows, which more rows will not repeat."""
-    return default_grids(sample.effective_n, sample.grid or _MOST)[-1]
-
-
-def _loss(sample: Sample) -> float:
-    grids = default_grids(sample.effective_n, sample.grid or _MOST)
-    return min(sample.on_grid(m).loss for m in grids)
+def _grids(sample: Sample) -> list[int]:
+    """The grids tried on these rows; finer ones would show single rows, which more rows will not repeat."""
+    return default_grids(sample.effective_n, sample.grid or _MOST)
 
 
 def _segments() -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
 from rainproof.inference.bounds import one_way_curve
 from rainproof.inference.guarantees import check_max_weight
-from rainproof.inference.resampling import Seed, as_seed, check_share
+from rainproof.inference.options import Seed, as_seed, check_share
 
 BETS: Floats = 2.0 ** -np.arange(1.0, 11.0)  # at most 1/2, so that no factor of the martingale is negative
 _FINEST = 1 << 10
@@ -168,16 +168,16 @@ def loss_at_least(
     generator, seed = as_seed(rng)
     (coins,) = generator.spawn(1)  # not the generator itself: rows simulated with the same seed would decide their coin
     finest = min(_FINEST, sample.grid or _FINEST)
-    draws = _draws(sample, finest, max_weight)
-    halves = _halves(draws, coins)
+    rows, count = _rows_by_slot(sample, finest, max_weight)
+    halves = _halves(rows, count, coins)
     doubt = (1 - confidence_level) / 2
     bound, task, changes = 0.0, None, tuple[ActionChange, ...]()
     for first, second in (halves, halves[::-1]):
-        rule = _choose(first, finest, doubt, coins)
+        rule = _choose(rows, first, doubt, coins)
         if rule is None:
             continue
         chord, swap, bet = rule
-        proven = at_least(*second.gains(chord, swap), doubt, bets=np.array([bet]))
+        proven = at_least(*_gains(rows, second, chord, swap), doubt, bets=np.array([bet]))
         if proven > bound:
             bound, task = proven, worst_task(chord)
             changes = () if task is None else _changes(chord, swap, task)
@@ -195,75 +195,70 @@ def loss_at_least(
 _Rule = tuple[Chord, Ints, float]  # a task by its chord, a change of actions by cell, and how much to bet on it
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Draws:
-    """Rows by slot (cell, outcome) of a grid: how many alike, the weight of each over the largest one, its group."""
-
-    grid: int
-    slot: Ints
-    count: Ints
-    weight: Floats
-    group: Ints | None
-
-    def at(self, grid: int) -> Ints:
-        """The slots on a coarser grid; predictions of 1 are in the last cell."""
-        coarse: Ints = 2 * np.minimum((self.slot >> 1) * grid // self.grid, grid - 1) + (self.slot & 1)
-        return coarse
-
-    def gains(self, chord: Chord, swap: Ints) -> tuple[Floats, Floats]:
-        """The weight of every draw, and what it gains by a change of actions for the task of a chord."""
-        ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
-        by_slot = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
-        gain, weight = by_slot.ravel()[self.at(len(swap))], self.count * self.weight
-        if self.group is None:
-            return weight, gain
-        return _by_group(self.group, weight, gain)
+# A grid; and by entry its slot (cell, outcome), the weight of each of its rows over the largest one, and its group.
+_Rows = tuple[int, Ints, Floats, Ints | None]
 
 
-def _draws(sample: Sample, grid: int, max_weight: float | None) -> _Draws:
+def _rows_by_slot(sample: Sample, grid: int, max_weight: float | None) -> tuple[_Rows, Ints]:
+    """The rows by slot of a grid, and how many are alike in each entry."""
     table = sample._cell_table(grid).coarsen(grid)
     each = table.weight[0] / table.count
     if sample._group is None and table.has_equal_weights:  # counts say it all
-        largest = check_max_weight(max_weight, float(each.max()))
-        return _Draws(grid=grid, slot=table.slot, count=table.count, weight=each / largest, group=None)
+        return (grid, table.slot, each / check_max_weight(max_weight, float(each.max())), None), table.count
     if sample.grid is not None:
         raise InputError("unequal weights and groups need rows: a compressed sample cannot be split row by row")
     weight, group = sample.mass, sample._group
     largest = check_max_weight(max_weight, float((weight if group is None else sample._draw_weight).max()))
     slot = 2 * split(sample.prob, grid)[0] + sample.event
-    return _Draws(grid=grid, slot=slot, count=np.ones(len(slot), np.int64), weight=weight / largest, group=group)
+    return (grid, slot, weight / largest, group), np.ones(len(slot), np.int64)
 
 
-def _halves(draws: _Draws, rng: np.random.Generator) -> tuple[_Draws, _Draws]:
-    """Toss a coin for each row, or for each group."""
-    if draws.group is None:
-        first: Ints = rng.binomial(draws.count, 0.5)
+def _on_grid(rows: _Rows, grid: int) -> Ints:
+    """The slots on a coarser grid; predictions of 1 are in the last cell."""
+    finest, slot, *_ = rows
+    coarse: Ints = 2 * np.minimum((slot >> 1) * grid // finest, grid - 1) + (slot & 1)
+    return coarse
+
+
+def _gains(rows: _Rows, count: Ints, chord: Chord, swap: Ints) -> tuple[Floats, Floats]:
+    """The weight of every draw, and what it gains by a change of actions for the task of a chord."""
+    ends, mass = np.array([chord.mu_a, chord.mu_b]), 2 * np.array([chord.share, 1 - chord.share])
+    by_slot = np.stack([(swap * mass * (y - ends)).sum(axis=1) for y in (0, 1)], axis=1)
+    gain, weight, group = by_slot.ravel()[_on_grid(rows, len(swap))], count * rows[2], rows[3]
+    return (weight, gain) if group is None else _by_group(group, weight, gain)
+
+
+def _halves(rows: _Rows, count: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Toss a coin for each row, or for each group; how many of each entry are in either half."""
+    group = rows[3]
+    if group is None:
+        first: Ints = rng.binomial(count, 0.5)
     else:
-        first = draws.count * rng.integers(0, 2, int(draws.group.max()) + 1)[draws.group]
-    return replace(draws, count=first), replace(draws, count=draws.count - first)
+        first = count * rng.integers(0, 2, int(group.max()) + 1)[group]
+    return first, count - first
 
 
-def _choose(half: _Draws, finest: int, doubt: float, rng: np.random.Generator) -> _Rule | None:
+def _choose(rows: _Rows, count: Ints, doubt: float, rng: np.random.Generator) -> _Rule | None:
     """The rule on the most promising grid. Nothing here needs a proof: it only must not see the other half."""
-    fit, check = _halves(half, rng)
-    grids = [2**k for k in range(3, finest.bit_length())] or [finest]
+    fit, check = _halves(rows, count, rng)
+    grids = [2**k for k in range(3, rows[0].bit_length())] or [rows[0]]
     scores = []
     for grid in grids:
         scores.append(-math.inf)
-        if (rule := _rule(fit, grid, doubt)) is not None:
+        if (rule := _rule(rows, fit, grid, doubt)) is not None:
             chord, swap, bet = rule
-            weight, gain = check.gains(chord, swap)
+            weight, gain = _gains(rows, check, chord, swap)
             scores[-1] = float(weight @ (gain - bet / 2 * gain**2))
-    return _rule(half, grids[int(np.argmax(scores))], doubt)
+    return _rule(rows, count, grids[int(np.argmax(scores))], doubt)
 
 
-def _rule(half: _Draws, grid: int, doubt: float) -> _Rule | None:
+def _rule(rows: _Rows, count: Ints, grid: int, doubt: float) -> _Rule | None:
     """The task and the change with the largest loss, where gains count ``1 - bet/2`` times and losses ``1 + bet/2``."""
-    weight = half.count * half.weight
+    weight = count * rows[2]
     total = float(weight.sum())
     if total == 0:
         return None
-    shares = np.bincount(half.at(grid), weight, 2 * grid).reshape(-1, 2) / total
+    shares = np.bincount(_on_grid(rows, grid), weight, 2 * grid).reshape(-1, 2) / total
     prob, edges = (np.arange(grid) + 0.5) / grid, np.arange(grid + 1) / grid
     found = [(*_discounted(shares, prob, edges, bet), bet) for bet in BETS.tolist()]
     return max(found, key=lambda one: 2 * one[0].value - math.log(1 / doubt) / (total * one[2]))
@@ -333,7 +328,10 @@ def gain_at_least(sample: Sample, delta: float, rng: np.random.Generator) -> flo
     (coins,) = rng.spawn(1)  # not `rng` itself: rows simulated with the same seed would decide their own coin
     if not sample._divisible:
         return None
-    one, other = _with_weight(sample)._halves(coins)
+    weight = None if sample.grid is not None else sample.sample_weight
+    if weight is not None and not (weight > 0).all():  # rows of weight zero are no draws
+        sample = sample._at(weight > 0)
+    one, other = sample._halves(coins)
     return max(gain_of_choice(a, b, delta / 2)[1] for a, b in ((one, other), (other, one)))
 
 
@@ -342,12 +340,12 @@ def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> tuple[float,
 
     Returns the mean gain, an estimate without bias, and its lower bound.
     """
-    (m, old, new, weight), (_, *judged, mass) = _pairs(chooser), _pairs(judge)
+    (m, first, second, weight), (_, *judged, mass) = _pairs(chooser), _pairs(judge)
     total, group = float(weight.sum()), judge._group
     if total == 0 or not mass.any():
         return 0.0, 0.0
     largest = 1.0 if judge.counts is not None else float((mass if group is None else np.bincount(group, mass)).max())
-    curve = SwitchCurve._from_cells(old, new, chooser.event, weight, m)
+    curve = SwitchCurve._from_cells(first, second, chooser.event, weight, m)
     price = math.log(1 / delta) * largest / total
     # Gains count 1 - bet/2 times and losses 1 + bet/2 times, as in the logarithm of the bet to second order.
     found = [(curve.chord(-bet / 2, back=True), bet) for bet in BETS.tolist()]
@@ -355,19 +353,15 @@ def gain_of_choice(chooser: Sample, judge: Sample, delta: float) -> tuple[float,
     ends = [round(m * mu) for mu in (chord.mu_a, chord.mu_b)]
     acts = [(cell >= ends[0]).view(np.uint8) + (cell >= ends[1]) for cell in judged]
     kind = 6 * acts[0] + 2 * acts[1] + judge.event  # how many thresholds each prediction reaches, and the outcome
-    gain = _gains_by_kind(chord)
+    old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
+    stake = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
+    gain: Floats = (stake * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)  # of the new forecast, by kind
     if group is None:
         weight = np.bincount(kind, mass, 18).astype(np.float64)
     else:
         weight, gain = _by_group(group, mass, gain[kind])
     estimate = float(weight @ gain) / float(weight.sum())
     return estimate, at_least(weight / largest, gain, delta, bets=np.array([bet]))
-
-
-def _with_weight(sample: Sample) -> Sample:
-    """The sample without rows of weight zero, which are no draws."""
-    weight = None if sample.grid is not None else sample.sample_weight
-    return sample if weight is None or (weight > 0).all() else sample._at(weight > 0)
 
 
 def _pairs(sample: Sample) -> tuple[int, NDArray[np.int32], NDArray[np.int32], Floats]:
@@ -379,14 +373,6 @@ def _pairs(sample: Sample) -> tuple[int, NDArray[np.int32], NDArray[np.int32], F
         return sample.grid, *sample._pair_cells(), sample._cells.count.astype(np.float64)
     old, new = ((_GRID * sample._predictions(name)).astype(np.int32) for name in sample.forecasts)
     return _GRID, old, new, sample.mass
-
-
-def _gains_by_kind(chord: Chord) -> Floats:
-    """What the new forecast gains for the task of a chord: by thresholds that the old reaches, the new, and outcome."""
-    old, new, event = (part.reshape(-1, 1) for part in np.unravel_index(np.arange(18), (3, 3, 2)))
-    mass = 2 * np.array([chord.share, 1 - chord.share]) * (event - np.array([chord.mu_a, chord.mu_b]))
-    gain: Floats = (mass * ((new > [0, 1]) * 1.0 - (old > [0, 1]))).sum(axis=1)
-    return gain
 
 
 def _by_group(group: Ints, weight: Floats, gain: Floats) -> tuple[Floats, Floats]:

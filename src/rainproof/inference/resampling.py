@@ -1,8 +1,7 @@
-"""Resampling: seeds, draws in blocks, and the units that are drawn."""
+"""Resampling: draws in blocks, and the units that are drawn."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -17,64 +16,13 @@ from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._draws import added_up, binomials, compared, multinomial, repeats, tosses
 from rainproof.inference._soft_sums import run_sums
-
-Seed = int | np.random.Generator | None
-Rng = np.random.Generator
-Progress = Callable[[int, int], None]
-
-BLOCK = 32  # draws that share a stream of random numbers
-_INTERVAL_DRAWS = 199
-
-
-def as_seed(rng: Seed) -> tuple[np.random.Generator, int | None]:
-    """Return the generator, and the seed if `rng` is one."""
-    if isinstance(rng, np.random.Generator):
-        return rng, None
-    if rng is None:
-        return np.random.default_rng(), None
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(f"rng must be None, a non-negative integer or a numpy.random.Generator; it is {rng!r}")
-    return np.random.default_rng(int(rng)), int(rng)
-
-
-def check_resamples(n_resamples: int, minimum: int = 19) -> int:
-    """Return a valid number of draws."""
-    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
-    if not whole or not minimum <= n_resamples <= 10**7:
-        raise InputError(f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}")
-    return int(n_resamples)
-
-
-def interval_resamples(n_resamples: int | None, tail: float) -> int:
-    """Return the number of draws for an interval: 199 by default, more if needed for one draw in a tail that small."""
-    if n_resamples is None:
-        return max(_INTERVAL_DRAWS, math.ceil((1 - 1e-9) / tail) - 1)
-    return check_resamples(n_resamples)
-
-
-def is_share(value: object) -> bool:
-    """Return whether a value is a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
-        return False
-    return bool(0 < value < 1)
-
-
-def check_share(value: float, name: str) -> float:
-    """Return a number strictly between 0 and 1."""
-    if not is_share(value):
-        raise InputError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}")
-    return float(value)
-
-
-def spawned(rng: Rng, size: int) -> list[Rng]:
-    """A stream of random numbers for each block of so many draws."""
-    return rng.spawn(len(range(0, size, BLOCK)))
+from rainproof.inference.options import BLOCK, Progress, Rng, spawned
 
 
 def draw_many(
-    one: Callable[[np.random.Generator], Sequence[float] | Floats],
+    one: Callable[[Rng], Sequence[float] | Floats],
     size: int,
-    rng: np.random.Generator,
+    rng: Rng,
     progress: Progress | None = None,
     *,
     width: int = 1,
@@ -82,14 +30,14 @@ def draw_many(
 ) -> Floats:
     """Call `one` `size` times, each block of calls with its own stream of random numbers; one row per call."""
 
-    def some(stream: np.random.Generator, times: int) -> list[Sequence[float] | Floats]:
+    def some(stream: Rng, times: int) -> list[Sequence[float] | Floats]:
         return [one(stream) for _ in range(times)]
 
     return draw_batches(some, size, rng, progress, width=width, threads=threads)
 
 
 def draw_batches(
-    some: Callable[[np.random.Generator, int], Sequence[Sequence[float] | Floats] | Floats],
+    some: Callable[[Rng, int], Sequence[Sequence[float] | Floats] | Floats],
     size: int,
     rng: Rng | list[Rng],
     progress: Progress | None = None,
@@ -153,11 +101,6 @@ class DrawnLater:
         values = self._draw()
         freeze(values)
         return values
-
-
-def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
-    """Report the progress of one part of several."""
-    progress(before + done, total)
 
 
 def quantile(sorted_draws: Floats, share: float) -> float:
@@ -319,9 +262,8 @@ class Resampler:
     def resample(self, rng: Rng) -> Draw:
         """Draw rows (or whole clusters) with replacement, as many as there are: the bootstrap."""
         if self.group is not None:
-            clusters = int(self.group.max()) + 1
-            times = np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[self.group]
-            return self.times(times)
+            clusters = self.units
+            return self.times(np.bincount(rng.integers(0, clusters, clusters), minlength=clusters)[self.group])
         if self.single is not None:
             return self.times(self.repeat(rng))
         slots = np.concatenate([self.count - self.events, self.events])

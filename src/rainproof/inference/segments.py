@@ -19,18 +19,8 @@ from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, json_key, short
 from rainproof.errors import InputError, RainproofWarning, ResolutionWarning
 from rainproof.inference.intervals import confidence_interval
-from rainproof.inference.resampling import (
-    BLOCK,
-    DrawnLater,
-    Progress,
-    Rng,
-    Seed,
-    as_resampler,
-    as_seed,
-    check_resamples,
-    check_share,
-    spawned,
-)
+from rainproof.inference.options import BLOCK, Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.resampling import DrawnLater, as_resampler
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, sequential_p_value, with_fewer_cells
 from rainproof.inference.tests import redrawn, too_coarse
 

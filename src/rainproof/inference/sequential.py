@@ -24,7 +24,7 @@ from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import html_text, percent, rows
 from rainproof.errors import InputError
-from rainproof.inference.resampling import check_share
+from rainproof.inference.options import check_share
 
 SLOPES = (0.4, 0.6, 0.8, 1.0, 1.25, 1.67, 2.5)
 INTERCEPTS = (-0.8, -0.3, 0.0, 0.3, 0.8)
@@ -164,10 +164,11 @@ def _directions(m: int) -> Floats:
 _KNOWN: dict[int, Floats] = {}
 
 
-def log_mean(each: Floats) -> float:
-    """Return the logarithm of the mean wealth of the bets, from the logarithm of each."""
-    top = float(each.max())
-    return top + math.log(float(np.exp(each - top).mean()))
+def log_mean(each: Floats) -> Floats:
+    """Return the logarithm of the mean wealth of the bets, from the logarithm of each, which are the last axis."""
+    top = each.max(axis=-1)
+    found: Floats = top + np.log(np.exp(each - top[..., None]).mean(axis=-1))
+    return found
 
 
 def e_value(log_wealth: float) -> float:
@@ -199,7 +200,7 @@ class Detector:
         """
         self._each = np.maximum(0.0, self._each) + factors
         self._factors.append(factors)
-        self.log_mean = log_mean(self._each)
+        self.log_mean = float(log_mean(self._each))
         if self.log_mean < self._limit:
             return None
         best, found = int(self._each.argmax()), math.exp(min(self.log_mean, 700.0))
@@ -319,7 +320,7 @@ class SequentialTest:
         factors[0] += self._each  # one sum after the other, so that pieces of a series give the same bits
         each = np.cumsum(factors, axis=0)
         self._each = each[-1].copy()
-        wealth = np.where(self._over | np.maximum.accumulate(impossible), math.inf, _log_mean(each))
+        wealth = np.where(self._over | np.maximum.accumulate(impossible), math.inf, log_mean(each))
         self._over |= bool(impossible.any())
         self._path.frombytes(wealth.tobytes())
         self._highest = max(self._highest, float(wealth.max()))
@@ -379,13 +380,6 @@ class SequentialTest:
             f"(p-value {self.p_value:.2g}, valid whenever one looks; at {percent(_SHOWN)} it takes a factor of "
             f"{1 / _SHOWN:g}).\n{best}"
         )
-
-
-def _log_mean(each: Floats) -> Floats:
-    """The logarithm of the mean wealth of the bets, for each row."""
-    top = each.max(axis=1)
-    found: Floats = top + np.log(np.exp(each - top[:, None]).mean(axis=1))
-    return found
 
 
 def _worth(log_wealth: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from rainproof.core.sample import Sample
 from rainproof.errors import InputError
 from rainproof.inference._combined import evidence, functions, until
 from rainproof.inference._soft_sums import balance, balance_repeated, placed, soft_sums, soft_sums_with, weighted_sums
-from rainproof.inference.resampling import Draw, Resampler, Rng, as_resampler
+from rainproof.inference.options import Rng
+from rainproof.inference.resampling import Draw, Resampler, as_resampler
 from rainproof.measures.catalogue import CATALOGUE, Measure
 from rainproof.measures.scdl import balancing_loss, soft_binned_cdl
 from rainproof.measures.scores import LOSSES
@@ -26,16 +27,47 @@ ENOUGH = 10  # draws that reach the observed value, after which a sequential tes
 _AT_ONCE = 1 << 20  # predictions that are redrawn at a time
 _ANGLES = 2048  # predictions as close as that share a pool: the variance of its events differs by less than 1e-6
 
+Measuring = Callable[[Sample], float]
+
 
 class Evaluate:
-    """A statistic of resamples: a function that was prepared for the units that are drawn."""
+    """A statistic of resamples, prepared for the units that are drawn.
 
-    def many(self, draw: Draw) -> Floats:
-        """Return the statistic of each row of ``draw.positive``."""
-        raise NotImplementedError
+    This one is of any measure, which gets each resample pooled and in order, so that nothing is sorted again.
+    """
+
+    def __init__(self, atoms: Resampler, measure: Measuring) -> None:
+        self._prob, self._weight, self._n, self._function = atoms.distinct, atoms.weight, atoms.n, measure
+        self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
 
     def __call__(self, draw: Draw) -> float:
         return float(self.many(Draw(draw.weight, draw.positive[None]))[0])
+
+    def many(self, draw: Draw) -> Floats:
+        """Return the statistic of each row of ``draw.positive``."""
+        return self.of(self.samples(draw))
+
+    def of(self, samples: list[Sample]) -> Floats:
+        """The statistic of each sample."""
+        return np.array([float(self._function(sample)) for sample in samples])
+
+    def samples(self, draw: Draw) -> list[Sample]:
+        """Each row of ``draw.positive`` as a `Sample`, which several statistics can share."""
+        return [self._sample(draw.weight, positive) for positive in draw.spread()]
+
+    def _sample(self, weight: NDArray[Any] | None, events: NDArray[Any]) -> Sample:
+        if self._rows and weight is None and events.dtype == np.uint8:  # no two rows have one prediction
+            positive = events.astype(np.float64)
+            return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, events)
+        weight = self._weight if weight is None else weight.astype(np.float64)
+        return Sample._from_distinct(drawn_table(self._prob, weight, events), self._n)
+
+
+def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctTable:
+    """Return the table of a resample: predictions with their weight and that of their events."""
+    positive, some = events.astype(np.float64), weight > 0
+    negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
+    return DistinctTable(prob[some], negative[some], positive[some])
 
 
 class Combined(Evaluate):
@@ -108,8 +140,6 @@ def with_fewer_cells(atoms: Resampler) -> Resampler:
     return atoms.merged(np.cumsum(new) - 1)
 
 
-Measuring = Callable[[Sample], float]
-
 _CELLS_A_PREDICTION = 256
 _COARSEST, _FINEST = 1 << 6, 1 << 18  # dense grids on which resamples are evaluated
 
@@ -156,7 +186,7 @@ def as_statistic(measure: str | Measuring, parameter: str = "measure") -> Statis
     name = str(getattr(measure, "name", getattr(measure, "__name__", "measure")))
     if known is not None and known.function in FAST:
         return Statistic(name, measure, known, partial(FAST[known.function], measure=known), available_threads())
-    return Statistic(name, measure, known, partial(Pooled, function=measure))
+    return Statistic(name, measure, known, partial(Evaluate, measure=measure))
 
 
 def as_test_statistic(statistic: str | Measuring) -> Statistic:
@@ -178,47 +208,13 @@ def bootstrapped(evaluate: Evaluate, atoms: Resampler) -> Callable[[Rng], float]
     return by_outcome or (lambda rng: evaluate(atoms.resample(rng)))
 
 
-class Pooled(Evaluate):
-    """Any measure: it gets the resample pooled and in order, so that nothing is sorted again."""
-
-    def __init__(self, atoms: Resampler, function: Measuring) -> None:
-        self._function, self._n = function, atoms.n
-        self._prob, self._weight = atoms.distinct, atoms.weight
-        self._rows = atoms.single is not None and atoms.unit is None and atoms.start is None
-
-    def many(self, draw: Draw) -> Floats:
-        return self.of(self.samples(draw))
-
-    def of(self, samples: list[Sample]) -> Floats:
-        """The statistic of each sample."""
-        return np.array([float(self._function(sample)) for sample in samples])
-
-    def samples(self, draw: Draw) -> list[Sample]:
-        """Each row of ``draw.positive`` as a `Sample`, which several statistics can share."""
-        return [self._sample(draw.weight, positive) for positive in draw.spread()]
-
-    def _sample(self, weight: NDArray[Any] | None, events: NDArray[Any]) -> Sample:
-        if self._rows and weight is None and events.dtype == np.uint8:  # no two rows have one prediction
-            positive = events.astype(np.float64)
-            return Sample._from_distinct(DistinctTable(self._prob, 1.0 - positive, positive), self._n, events)
-        weight = self._weight if weight is None else weight.astype(np.float64)
-        return Sample._from_distinct(drawn_table(self._prob, weight, events), self._n)
-
-
-def drawn_table(prob: Floats, weight: Floats, events: NDArray[Any]) -> DistinctTable:
-    """Return the table of a resample: predictions with their weight and that of their events."""
-    positive, some = events.astype(np.float64), weight > 0
-    negative = np.maximum(weight - positive, 0.0)  # two sums, rounded apart
-    return DistinctTable(prob[some], negative[some], positive[some])
-
-
 class Score(Evaluate):
     """A score: the sum of losses, which are computed once for each prediction and outcome."""
 
     def __init__(self, atoms: Resampler, measure: Measure) -> None:
-        prob = atoms.distinct
-        losses = [LOSSES[measure.function](prob, np.full(len(prob), event)) for event in (False, True)]
-        self._weight = atoms.weight
+        super().__init__(atoms, measure)
+        every = (np.full(len(self._prob), event) for event in (False, True))
+        losses = [LOSSES[measure.function](self._prob, outcome) for outcome in every]
         self._impossible = [np.flatnonzero(np.isinf(loss)) for loss in losses]
         self._without, with_event = (np.where(np.isinf(loss), 0.0, loss) for loss in losses)
         self._more = with_event - self._without
@@ -244,8 +240,8 @@ class SoftBinned(Evaluate):
     """
 
     def __init__(self, atoms: Resampler, measure: Measure) -> None:
-        self._prob, self._weight, self._soft = atoms.distinct, atoms.weight, measure.options.get("rounding") != "hard"
-        self._atoms, self._pooled = atoms, Pooled(atoms, measure)
+        super().__init__(atoms, measure)
+        self._atoms, self._soft = atoms, measure.options.get("rounding") != "hard"
         total = float(self._weight.sum())
         # The standard deviation of sums over the rows under calibration; SCDL balances at a grid of a few times 1/it.
         variance = float(weighted_sums((self._weight * self._prob)[None], 1 - self._prob)[0])
@@ -254,7 +250,7 @@ class SoftBinned(Evaluate):
         # With few predictions a fine grid has mostly empty cells: the pooled table costs less.
         dense = _CELLS_A_PREDICTION * len(self._prob)
         self._grids = [m for m in sorted({min(k * first, _FINEST) for k in (1, 2, 16, _FINEST)}) if m <= dense]
-        self._places: dict[int, Places] = {}
+        self._place = cache(self._placed)
 
     def many(self, draw: Draw) -> Floats:
         value = np.empty(len(draw.positive) if draw.outcome is None else draw.outcome.shape[1])
@@ -266,7 +262,7 @@ class SoftBinned(Evaluate):
             left = left[~some]
             if not len(left):
                 return value
-        value[left] = self._pooled.many(Draw(draw.weight, draw.spread()[left]))
+        value[left] = super().many(Draw(draw.weight, draw.spread()[left]))
         return value
 
     def by_outcome(self) -> Callable[[Rng], float] | None:
@@ -297,16 +293,20 @@ class SoftBinned(Evaluate):
 
     def _sums(self, draw: Draw, left: NDArray[np.int64], m: int) -> tuple[Floats, Floats]:
         """The weight, and the weight of events for each of the resamples `left`, on the grid m."""
-        if m not in self._places:
-            self._places[m] = Places(self._prob, self._weight, m, soft=self._soft)
-        places = self._places[m]
-        weight = places.weight if draw.weight is None else places.sums(draw.weight[None])[0]
+        places, cell, weight = self._place(m)
+        weight = weight if draw.weight is None else on_grid(places, draw.weight[None])[0]
         if draw.row is None or draw.outcome is None:
             every = len(left) == len(draw.positive)
-            return weight, places.sums(draw.positive if every else draw.positive[left])
-        shared, outcome = places.sums(draw.positive[None])[0], draw.outcome
+            return weight, on_grid(places, draw.positive if every else draw.positive[left])
+        shared, outcome = on_grid(places, draw.positive[None])[0], draw.outcome
         outcome = outcome if len(left) == outcome.shape[1] else np.ascontiguousarray(outcome[:, left])
-        return weight, soft_sums_with(places.cell, places.rise, shared, draw.row, outcome)
+        return weight, soft_sums_with(cell, places[1], shared, draw.row, outcome)
+
+    def _placed(self, m: int) -> tuple[tuple[Ints, Floats], Ints, Floats]:
+        """Where the predictions are on the grid m, the cell of each, and their observed weight on it."""
+        places = placed(self._prob, None, m, self._soft)
+        cell = np.repeat(np.arange(len(places[0]) - 1), np.diff(places[0]))
+        return places, cell, on_grid(places, self._weight[None])[0]
 
     def _balance(self, weight: Floats, positive: Floats) -> tuple[NDArray[np.int64], Floats]:
         """For each resample the exponent of m* (0 if it is not below the grid), and SCDL on the grid m*."""
@@ -321,23 +321,11 @@ def _bars(m: int, total: float) -> Floats:
     return bars
 
 
-class Places:
-    """Where predictions, which are increasing, are on a grid, and the sums of their observed weight."""
-
-    def __init__(self, prob: Floats, weight: Floats, m: int, *, soft: bool = True) -> None:
-        self._start, self.rise = placed(prob, None, m, soft)
-        self.weight = self.sums(weight[None])[0]
-
-    @cached_property
-    def cell(self) -> Ints:
-        """The cell of each prediction."""
-        return np.repeat(np.arange(len(self._start) - 1), np.diff(self._start))
-
-    def sums(self, amount: NDArray[Any]) -> Floats:
-        """Each row of amounts on the grid."""
-        found = np.empty((len(amount), len(self._start) - 1))
-        soft_sums(self._start, self.rise, amount, found)
-        return found
+def on_grid(places: tuple[Ints, Floats], amount: NDArray[Any]) -> Floats:
+    """Sum each row of amounts on a grid, by where the predictions, which are increasing, are on it (`placed`)."""
+    found = np.empty((len(amount), len(places[0]) - 1))
+    soft_sums(*places, amount, found)
+    return found
 
 
 FAST: dict[Callable[..., float], Callable[..., Evaluate]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +18,8 @@ from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask, decision_with
 from rainproof.errors import InputError
 from rainproof.inference import bounds
+from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.inference.proofs import gain_at_least
-from rainproof.inference.resampling import Seed, as_seed, check_share
-
-
-class SwitchBand(NamedTuple):
-    """The loss by the switch and its interval; between the thresholds it is linear, at a jump they occur twice."""
-
-    threshold: Floats
-    loss: Floats
-    low: Floats
-    high: Floats
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
@@ -83,18 +74,20 @@ class SwitchGuarantee(Result):
     seed: int | None
     anytime: bool = False
 
-    def band(self) -> SwitchBand:
-        """Return the loss at each threshold with an interval: an estimate, for each threshold by itself.
+    def band(self) -> dict[str, Floats]:
+        """Return ``threshold``, ``loss``, ``low`` and ``high``: an interval for each threshold by itself, an estimate.
 
-        The interval is that of the normal approximation, at `confidence_level`. It proves nothing; the bounds do.
+        Between the thresholds the loss is linear; at a jump they occur twice. The interval is that of the normal
+        approximation, at `confidence_level`. It proves nothing; the bounds do.
         """
         curve = self.curve
         loss, error = curve.limits(), curve.standard_error(self.effective_n)
         reach = -NormalDist().inv_cdf((1 - self.confidence_level) / 2) * error
-        columns = (loss, loss - reach, loss + reach)
+        columns = {"loss": loss, "low": loss - reach, "high": loss + reach}
         if curve.closed:  # exact at the ends of the pieces; at 0 both forecasts lead to the action
-            return SwitchBand(curve.edges, *(np.insert(part[1], 0, 0.0) for part in columns))
-        return SwitchBand(np.repeat(curve.edges, 2)[1:-1], *(part.T.ravel() for part in columns))
+            return {"threshold": curve.edges} | {name: np.insert(part[1], 0, 0.0) for name, part in columns.items()}
+        threshold = np.repeat(curve.edges, 2)[1:-1]
+        return {"threshold": threshold} | {name: part.T.ravel() for name, part in columns.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON: the curve by the points of `band`."""

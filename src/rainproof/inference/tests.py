@@ -19,24 +19,12 @@ from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import rows
 from rainproof.errors import InputError, ResolutionWarning
-from rainproof.inference.resampling import (
-    Draw,
-    DrawnLater,
-    Progress,
-    Rng,
-    Seed,
-    as_resampler,
-    as_seed,
-    check_resamples,
-    check_share,
-    draw_batches,
-    quantile,
-    spawned,
-)
+from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_resamples, check_share, spawned
+from rainproof.inference.resampling import Draw, DrawnLater, as_resampler, draw_batches, quantile
 from rainproof.inference.statistics import (
     STATISTICS,
+    Evaluate,
     Measuring,
-    Pooled,
     Statistic,
     as_statistic,
     as_test_statistic,
@@ -292,14 +280,10 @@ def quick_test(sample: Sample, n_resamples: int, rng: Rng) -> CalibrationTest:
     """`calibration_test` by the default statistic; SCDL of calibrated forecasters is drawn when it is asked for."""
     size, tested, beside = check_resamples(n_resamples), as_test_statistic("combined"), as_statistic("soft_binned_cdl")
     streams = spawned(rng, size)
-    null = DrawnLater(partial(_redrawn_later, sample, beside, size, deepcopy(streams)))
+    fresh = deepcopy(streams)
+    null = DrawnLater(lambda: np.sort(redrawn(sample, [beside], size, deepcopy(fresh))[1][:, 0]))
     observed, draws = redrawn(sample, [tested], size, streams)
     return _result(sample, _p_value(observed[0], draws[:, 0]), tested, beside, null, size, None)
-
-
-def _redrawn_later(sample: Sample, statistic: Statistic, size: int, streams: list[Rng]) -> Floats:
-    """The statistic of calibrated forecasters, from the random numbers of these streams, which stay as they are."""
-    return np.sort(redrawn(sample, [statistic], size, deepcopy(streams))[1][:, 0])
 
 
 def _result(
@@ -337,11 +321,11 @@ def redrawn(
         atoms = with_fewer_cells(atoms)
     functions, coin = [statistic.on(atoms) for statistic in statistics], atoms.coin(atoms.prob)
 
-    pooled = next((function for function in functions if isinstance(function, Pooled)), None)
+    pooled = [function for function in functions if type(function) is Evaluate]
 
     def values(draw: Draw) -> Floats:
-        shared = [] if pooled is None else pooled.samples(draw)
-        columns = [each.of(shared) if isinstance(each, Pooled) else each.many(draw) for each in functions]
+        shared = pooled[0].samples(draw) if pooled else []
+        columns = [each.of(shared) if each in pooled else each.many(draw) for each in functions]
         return np.stack(columns, axis=1)
 
     draws = draw_batches(

@@ -108,10 +108,10 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
     """
     ax = style.as_axes(ax)
     band, curve = result.band(), result.curve
-    shown = slice(None, None, 1 + len(band.threshold) // _POINTS)
-    mu, loss = band.threshold[shown], band.loss[shown]
+    shown = slice(None, None, 1 + len(band["threshold"]) // _POINTS)
+    mu, loss, low, high = (part[shown] for part in band.values())
     label = f"{100 * result.confidence_level:.4g}% for each threshold (estimate)"
-    ax.fill_between(mu, band.low[shown], band.high[shown], color=style.PALE, linewidth=0, label=label)
+    ax.fill_between(mu, low, high, color=style.PALE, linewidth=0, label=label)
     ax.axhline(0, color=style.GREY, linestyle="-.", linewidth=1)
     ax.plot(mu, loss, color=style.BLUE, linewidth=1.5, label="loss by the switch")
     tasks = (
@@ -125,8 +125,8 @@ def switch(result: SwitchGuarantee, ax: Axes | None = None) -> Axes:
             ax.plot(at, curve(at), marker=marker, color=color, linestyle="none", clip_on=False, label=label)
     last = float(curve.edges[1:][curve.only.any(axis=0)].max(initial=0.0))  # beyond it both forecasts say the same
     ax.set(xlim=(0, min(1.0, 1.05 * last) or 1.0), xlabel="threshold", ylabel="loss per row")
-    low, high = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + style.LEAST)
-    ax.set_ylim(low - 0.05 * (high - low), high + (style.HEADROOM - 0.9) * (high - low))
+    bottom, top = ax.dataLim.ymin, max(ax.dataLim.ymax, ax.dataLim.ymin + style.LEAST)
+    ax.set_ylim(bottom - 0.05 * (top - bottom), top + (style.HEADROOM - 0.9) * (top - bottom))
     ax.set_title("Switching to the new forecast")
     style.legend(ax, "upper left")
     return ax

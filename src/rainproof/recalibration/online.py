@@ -12,7 +12,7 @@ from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
 from rainproof.core.door import ColumnNames, as_rows
 from rainproof.core.files import Saved, check_document, document
 from rainproof.errors import InputError
-from rainproof.inference.resampling import Seed, as_seed
+from rainproof.inference.options import Seed, as_seed
 from rainproof.recalibration._online import Walk
 
 _VERSION = 1

@@ -17,7 +17,7 @@ from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, at_least, at_most, short, wrapped
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError
-from rainproof.inference.resampling import Seed, as_seed, check_share
+from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
 from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, record_of, segment_of
 from rainproof.recalibration.methods import IDENTITY, METHODS

@@ -27,7 +27,7 @@ from rainproof.core.files import (
     write_errors,
 )
 from rainproof.errors import InputError
-from rainproof.inference.resampling import Seed
+from rainproof.inference.options import Seed
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
 
 _VERSION = 1

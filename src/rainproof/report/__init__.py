@@ -1,5 +1,221 @@
-"""The report: one self-contained HTML page on an assessment."""
+"""The report: an assessment as one HTML page that needs no network, no other file and no program but a browser."""
 
-from rainproof.report.html import to_html
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from html import escape
+from importlib.resources import files
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from string import Template
+from typing import Any, Literal
+
+from rainproof.assessment.costs import LABELS
+from rainproof.assessment.rankings import AssessmentSet
+from rainproof.assessment.result import Assessment
+from rainproof.assessment.summaries import Estimate
+from rainproof.core.files import write_atomic
+from rainproof.core.result import Interval
+from rainproof.core.text import short
+from rainproof.errors import InputError
+from rainproof.report import pages, tables
+from rainproof.report.tables import Column, folded, items, number, percent, table
 
 __all__ = ["to_html"]
+
+_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "page.js")
+_DECISION_CURVES = (
+    '<div class="chart" data-chart="all-value"></div><figcaption><strong>Decision curves</strong>: gain per case over '
+    "no forecast, by the probability from which you act. Higher is better.</figcaption>"
+)
+_LONGEST_NAME = 500  # characters of a name on the page: more would take the browser seconds to lay out
+
+
+def to_html(
+    assessment: Assessment | AssessmentSet,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    preset: Literal["clinical"] | None = None,
+) -> str:
+    """Return the report as the text of one HTML page, and write it to `path` if one is given.
+
+    The page opens without a network: a Content-Security-Policy allows nothing but the scripts and styles that it was
+    written with. Names of columns, segments and forecasts are shown as text.
+
+    Parameters
+    ----------
+    assessment : Assessment or AssessmentSet
+        What to show.
+    path : path-like, optional
+        The file to write, completely or not at all.
+    title : str, optional
+        The title of the page, such as the name of the forecast or of the file.
+    preset : {None, "clinical"}
+        "clinical": after the verdict come the measures and plots that reports on clinical prediction models give, in
+        the order of the STRATOS core set, and a table of the items of TRIPOD+AI that they serve.
+
+    Returns
+    -------
+    str
+        The page. It shows at most 500 segments: those flagged first, then those with the largest loss.
+
+    Notes
+    -----
+    Nothing is estimated here or in the page. The slider looks up the nearest threshold that the assessment holds advice
+    for; costs are scaled to the user's units.
+    """
+    if preset not in (None, "clinical"):
+        raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
+    if isinstance(assessment, AssessmentSet):
+        models = tuple(map(_with_few_segments, assessment.assessments))
+        data, top = replace(assessment, assessments=models).to_dict(), _comparison(assessment, preset)
+        hidden = [_segments(a) - _segments(b) for a, b in zip(assessment.assessments, models, strict=True)]
+    else:
+        models = (_with_few_segments(assessment),)
+        data, top, hidden = models[0].to_dict(), "", [_segments(assessment) - _segments(models[0])]
+    articles = (
+        _article(a, index, preset, alone=not top, hidden_segments=more)
+        for index, (a, more) in enumerate(zip(models, hidden, strict=True))
+    )
+    style, names = _read("page.css"), list(_SCRIPTS)
+    if preset == "clinical":
+        style, names[-1:] = style + _read("clinical.css"), ["clinical.js", names[-1]]
+        for one, a in zip(data["assessments"] if top else [data], models, strict=True):
+            one["clinical"] = a.clinical.to_dict()
+    scripts = [_read(name) for name in names]
+    page = Template(_read("page.html")).substitute(
+        policy=_policy(style, scripts),
+        version=escape(data["rainproof"]),
+        title=escape(title or "Can these probabilities be acted on?"),
+        style=style,
+        main=top + "".join(articles),
+        licences=escape(_read("vendor/LICENCES.txt")),
+        data=embedded(data),
+        more=embedded([{"files": pages.downloads(a), "costs": tables.values_at_thresholds(a)} for a in models]),
+        scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+    )
+    text = page.encode("utf-8", "replace").decode()  # a name may hold half a character, which no file can
+    if path is not None:
+        write_atomic(Path(path), text)
+    return text
+
+
+def _article(a: Assessment, index: int, preset: str | None, **options: Any) -> str:
+    """The part of the page on one assessment; the preset decides what comes after the verdict."""
+    found = pages.fields(a, index, **options)
+    clinical = preset == "clinical"
+    first = Template(_read("clinical.html" if clinical else "overview.html"))
+    notes = f'<div class="asides">{found["notes"]}</div>' if clinical and found["notes"] else ""
+    found["first"] = notes + first.substitute(pages.clinical_fields(a, index) if clinical else found)
+    return Template(_read("article.html")).substitute(found)
+
+
+def embedded(data: Any) -> str:
+    """Return JSON that can stand in a script element: nothing in it ends the element or means anything to HTML."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text.encode("utf-8", "backslashreplace").decode()  # a lone surrogate becomes \udc80, as JSON writes it
+
+
+@cache
+def _read(name: str) -> str:
+    return files("rainproof.report").joinpath(name).read_text("utf-8")
+
+
+def _policy(style: str, scripts: list[str]) -> str:
+    """Allow these scripts and this style by their hashes, and no connection, frame, form or plug-in."""
+    hashes = " ".join(map(_hash, scripts))
+    allowed = f"script-src {hashes}; style-src {_hash(style)}; img-src data:"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _with_few_segments(a: Assessment) -> Assessment:
+    """The assessment with no more segments than a page can show, nor longer names."""
+    if a.segments is None:
+        return a
+    rows = a.segments.rows
+    if len(rows) > tables.MAX_SEGMENTS:
+        rows = tuple(sorted(rows, key=tables.flagged_first)[: tables.MAX_SEGMENTS])
+    shown = [replace(row, key=tuple(short(part, _LONGEST_NAME) for part in row.key)) for row in rows]
+    return replace(a, segments=replace(a.segments, rows=tuple(shown)))
+
+
+def _segments(a: Assessment) -> int:
+    return 0 if a.segments is None else len(a.segments.rows)
+
+
+def _comparison(found: AssessmentSet, preset: str | None) -> str:
+    """The part of the page above the single assessments where there are several."""
+    clinical = preset == "clinical"
+    return Template(_read("comparison.html")).substitute(
+        headline=escape(found.headline),
+        next_step="" if found.next_step is None else f'<p class="next">{escape(found.next_step)}</p>',
+        forecasts=_forecasts_table(found) + (pages.comparison(found) if clinical else ""),
+        decision_curves=pages.DECISION_CURVES if clinical else _DECISION_CURVES,
+        measures=folded("All measures of all forecasts", _measures_table(found)),
+        pairs=folded("Pairs of forecasts", f"<ul>{items(found.sentences)}</ul>{_pairs_table(found)}"),
+        options="".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(found)),
+    )
+
+
+def _forecasts_table(found: AssessmentSet) -> str:
+    """One row per forecast, best first: its grade, what it costs, and the answers; then rules without a forecast."""
+    priced = any(one.cost is not None for one in found.standings)
+    rows: list[tuple[Any, ...]] = []
+    for one, a in zip(found.standings, found.assessments, strict=True):
+        costs = (*_ends(one.cost), one.cost_recalibrated and one.cost_recalibrated.value) if priced else ()
+        worth = a.evidence.worth and a.evidence.worth.relative_at_least
+        grade, scores = pages.GRADES[one.grade][1], (one.brier_score, one.auroc)
+        rows.append((one.name, grade, *costs, worth, a.guarantee.bound, *scores))
+    rows += [(LABELS[rule].lower(), "", *_ends(cost), *[None] * 5) for rule, cost in found.references.items()]
+    costs_of = ("Cost per case", "Low", "High", "Recalibrated") if priced else ()
+    heads = [("Worth at least", percent), ("Loss at most", percent), ("Brier score", number), ("AUROC", number)]
+    columns = [
+        Column("Forecast", itemgetter(0), short),
+        Column("Verdict", itemgetter(1)),
+        *tables.numbered(*((head, number) for head in costs_of), *heads, start=2),
+    ]
+    names = list(found)
+    order = [*map(names.index, found.ranking), *range(len(names), len(rows))]
+    return table("Forecasts, best first", "models", columns, rows, order=order)
+
+
+def _ends(cost: Interval | None) -> tuple[float | None, ...]:
+    """A cost and the ends of its interval."""
+    return (None, None, None) if cost is None else (cost.value, cost.low, cost.high)
+
+
+def _measures_table(found: AssessmentSet) -> str:
+    """One row per measure, one column per forecast."""
+
+    def column(index: int, name: str) -> Column:
+        return Column(name, lambda row: row[index].value, number)
+
+    columns = [Column("Measure", lambda row: row[0].symbol), *(column(i, name) for i, name in enumerate(found))]
+    rows: Sequence[tuple[Estimate, ...]] = list(zip(*(a.measures for a in found.assessments), strict=True))
+    return table("All measures", "forecasts", columns, rows)
+
+
+def _pairs_table(found: AssessmentSet) -> str:
+    columns = [
+        Column("a", attrgetter("a")),
+        Column("b", attrgetter("b")),
+        Column("Cost of a minus b", lambda pair: pair.cost_difference and pair.cost_difference.value, number),
+        Column("From a to b: gain at least", lambda pair: pair.to_b and pair.to_b.gain_at_least, percent),
+        Column("loss at most", lambda pair: pair.to_b and pair.to_b.harm_bound, percent),
+        Column("From b to a: gain at least", lambda pair: pair.to_a and pair.to_a.gain_at_least, percent),
+        Column("loss at most ", lambda pair: pair.to_a and pair.to_a.harm_bound, percent),
+    ]
+    return table("Pairs of forecasts (gains and losses as shares of what is at stake)", "pairs", columns, found.pairs)

@@ -44,7 +44,6 @@ from rainproof.inference.proofs import ActionChange as ActionChange
 from rainproof.inference.proofs import LossAtLeast as LossAtLeast
 from rainproof.inference.proofs import ProvenGain as ProvenGain
 from rainproof.inference.segments import SegmentTests as SegmentTests
-from rainproof.inference.switches import SwitchBand as SwitchBand
 from rainproof.inference.switches import SwitchGuarantee as SwitchGuarantee
 from rainproof.inference.tests import CalibrationTest as CalibrationTest
 from rainproof.measures.catalogue import Measurements as Measurements

@@ -1,0 +1,67 @@
+"""Options that the functions share: seeds and their streams, numbers of draws, levels, progress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from rainproof.errors import InputError
+
+Rng = np.random.Generator
+Seed = int | Rng | None
+Progress = Callable[[int, int], None]
+
+BLOCK = 32  # draws that share a stream of random numbers
+_INTERVAL_DRAWS = 199
+
+
+def as_seed(rng: Seed) -> tuple[Rng, int | None]:
+    """Return the generator, and the seed if `rng` is one."""
+    if isinstance(rng, np.random.Generator):
+        return rng, None
+    if rng is None:
+        return np.random.default_rng(), None
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise InputError(f"rng must be None, a non-negative integer or a numpy.random.Generator; it is {rng!r}")
+    return np.random.default_rng(int(rng)), int(rng)
+
+
+def check_resamples(n_resamples: int, minimum: int = 19) -> int:
+    """Return a valid number of draws."""
+    whole = isinstance(n_resamples, int | np.integer) and not isinstance(n_resamples, bool)
+    if not whole or not minimum <= n_resamples <= 10**7:
+        raise InputError(f"n_resamples must be an integer from {minimum} to 10,000,000; it is {n_resamples!r}")
+    return int(n_resamples)
+
+
+def interval_resamples(n_resamples: int | None, tail: float) -> int:
+    """Return the number of draws for an interval: 199 by default, more if needed for one draw in a tail that small."""
+    if n_resamples is None:
+        return max(_INTERVAL_DRAWS, math.ceil((1 - 1e-9) / tail) - 1)
+    return check_resamples(n_resamples)
+
+
+def is_share(value: object) -> bool:
+    """Return whether a value is a number strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating):
+        return False
+    return bool(0 < value < 1)
+
+
+def check_share(value: float, name: str) -> float:
+    """Return a number strictly between 0 and 1."""
+    if not is_share(value):
+        raise InputError(f"{name} must be a number between 0 and 1, both excluded; it is {value!r}")
+    return float(value)
+
+
+def spawned(rng: Rng, size: int) -> list[Rng]:
+    """A stream of random numbers for each block of `size` draws."""
+    return rng.spawn(len(range(0, size, BLOCK)))
+
+
+def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    """Report the progress of one part of several."""
+    progress(before + done, total)
