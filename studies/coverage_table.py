@@ -38,6 +38,42 @@ def totals() -> str:
     )
 
 
+SHORT = {"observed_expected": "O : E", "calibration_intercept": "intercept", "calibration_slope": "slope"}
+ENOUGH = 9.5  # draws of the rarer outcome, on average over the samples
+
+
+def few_events() -> str:
+    """The lowest coverage over all numbers of rows: of rows by population, of others by kind and number of events."""
+    lines, cells = read("intervals.csv"), dict[tuple[str, str], float]()
+    for x in lines:
+        name = x["population"]
+        if x["rows"] != "rows":
+            fewer = "" if float(x["few"]) >= ENOUGH else ", fewer than 10 of the rarer outcome"
+            name = f"{x['rows'].replace('groups ', 'groups: ').replace(' unequal', ', unequal')}{fewer}"
+        key = name, x["interval"]
+        cells[key] = min(cells.get(key, 100.0), 100 * int(x["covered"]) / int(x["simulations"]))
+    names, intervals = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 1))
+    head = ["population", *(SHORT.get(x, x.replace("_", " ")) for x in intervals)]
+    return markdown(head, [[name, *(f"{cells[name, x]:.0f}" for x in intervals)] for name in names])
+
+
+def few_totals() -> str:
+    """How many intervals contained the value, over all simulations, with enough events and without."""
+    said = []
+    for enough, where in ((True, "Where at least 10 rows or groups have the rarer outcome"), (False, "With fewer")):
+        lines = [x for x in read("intervals.csv") if (float(x["few"]) >= ENOUGH) == enough]
+        total = sum(int(x["simulations"]) for x in lines)
+        least = min(lines, key=lambda x: int(x["covered"]) / int(x["simulations"]))
+        held = 100 * sum(int(x["covered"]) for x in lines) / total
+        what = f"{SHORT.get(least['interval'], least['interval'].replace('_', ' '))}, *{least['population']}*"
+        lowest = 100 * int(least["covered"]) / int(least["simulations"])
+        said.append(
+            f"{where} {held:.1f}% of {total:,} intervals contained the population's value; the lowest share of a cell "
+            f"is {lowest:.1f}% ({what}, {least['rows']}, n = {int(least['n']):,})."
+        )
+    return " ".join(said)
+
+
 def power() -> str:
     """Power in percent, by alternative and statistic, and the best of all statistics."""
     lines = [x for x in read("power.csv") if float(x["strength"]) == STRENGTH]
@@ -53,7 +89,7 @@ def _percent(line: dict[str, str]) -> str:
     return f"{100 * int(line['covered_95']) / int(line['simulations']):.0f}"
 
 
-TABLES = (power, coverage, totals)
+TABLES = (power, coverage, totals, few_events, few_totals)
 
 
 def main() -> None:

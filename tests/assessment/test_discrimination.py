@@ -7,7 +7,7 @@ import pytest
 
 import rainproof
 from rainproof.assessment.clinical import is_reversed
-from rainproof.inference.performance import auroc
+from rainproof.inference.estimates import auroc
 
 
 def by_pairs(y, p, w):

@@ -25,9 +25,9 @@ from rainproof.decisions.policies import choose_grid
 from rainproof.decisions.swaps import regret_curve
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError, RainproofWarning
+from rainproof.inference.estimates import auroc
 from rainproof.inference.guarantees import Guarantee, guarantee
 from rainproof.inference.options import Progress, Seed, as_seed, spawned
-from rainproof.inference.performance import auroc
 from rainproof.inference.proofs import worth, worth_of_choice
 from rainproof.inference.switches import harm_bound
 from rainproof.inference.tests import grouped_p_value, quick_test

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import stdtrit
 
 from rainproof.core.arrays import Floats
 from rainproof.core.distinct import DistinctTable
@@ -20,6 +18,7 @@ from rainproof.core.text import aligned
 from rainproof.core.text import rows as count_rows
 from rainproof.decisions.swaps import SwapRegret, swap_regret
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
+from rainproof.inference.estimates import Influence
 from rainproof.recalibration.selection import Division
 
 
@@ -63,7 +62,7 @@ class TaskResult(Result):
     grid : int
         The grid of the guarantee.
     costs : dict of Rule to Interval
-        The cost per case, in the units of the task, with an approximate interval (Student): of acting on the forecast
+        The cost per case, in the units of the task, with an approximate interval: of acting on the forecast
         "as is", on the "recalibrated" forecast, from the best single "cut-off" on, "always" (the action for the highest
         probabilities), "never" (that for the lowest), and with "perfect" foresight. Empty for tasks without a list of
         actions; without "recalibrated" and "cut-off" where the rows cannot be divided, and without "cut-off" for tasks
@@ -125,10 +124,7 @@ class TaskResult(Result):
         rows = sample._floor()
         actions = simple_actions(task, rows)
         together = 1 - (1 - confidence_level) / 3  # the savings
-        costs = {
-            rule: mean_cost(paid(task, action, rows), -task.matrix, rows, confidence_level)
-            for rule, action in actions.items()
-        }
+        costs = {rule: rule_cost(task, rule, action, rows, confidence_level) for rule, action in actions.items()}
         saved = {rule: _saved(task, rows, actions[rule], together) for rule in _WITHOUT}
         held, cutoff, over_simple = None, None, None
         if split is not None:
@@ -261,16 +257,20 @@ def paid(task: FiniteTask, action: Any, rows: Sample) -> Floats:
 
 
 def mean_cost(cost: Floats, possible: Floats, rows: Sample, confidence_level: float) -> Interval | None:
-    """The mean and a Student interval; draws are rows or groups. None from a single one.
+    """The mean with an interval; draws are rows or groups. None from a single one.
 
     `possible` holds the costs that a case can have.
     """
-    (mean,), square, n = _spread(rows, cost)
-    if n < 2:
+    if rows.n_draws < 2:
         return None
-    # One more case at the far end of the costs: without an event among the rows the interval would have no width.
-    square += (np.abs(possible - mean).max() / n) ** 2
-    return _interval(mean, square[0, 0] * n / (n - 1), n - 1, possible, confidence_level)
+    return _plain(Influence.of(rows, pool=False).mean(cost, possible.min(), possible.max(), confidence_level))
+
+
+def rule_cost(task: FiniteTask, rule: Rule, action: Any, rows: Sample, confidence_level: float) -> Interval | None:
+    """The cost of a rule that is not fitted; a case can cost what its actions can cost."""
+    possible = {Rule.ALWAYS: task.matrix[task.order[-1]], Rule.NEVER: task.matrix[task.order[0]]}
+    possible[Rule.PERFECT] = task.matrix.max(axis=0)
+    return mean_cost(paid(task, action, rows), -possible.get(rule, task.matrix), rows, confidence_level)
 
 
 def _saved_over_simple(
@@ -294,36 +294,27 @@ def _changed_cost(
     task: FiniteTask, rows: Sample, held: Sample, action: Any, confidence_level: float
 ) -> Interval | None:
     """The cost of a fitted rule on rows held out, by regression on that of the forecast, which all rows show."""
-    possible = -task.matrix
-    (mean,), square, n = _spread(rows, paid(task, task.best_index(rows.prob), rows))
-    old, new = paid(task, task.best_index(held.prob), held), paid(task, action, held)
-    _, product, k = _spread(held, old, new)
-    if k < 2:
+    if held.n_draws < 2:
         return None
-    slope = float(np.clip(product[0, 1] / product[0, 0], 0.0, 1.0)) if product[0, 0] > 0 else 1.0
-    (_, rest), product, k = _spread(held, old, new - slope * old)
+    everything, part = Influence.of(rows, pool=False), Influence.of(held, pool=False)
+    paid_by_all, old = (paid(task, task.best_index(some.prob), some) for some in (rows, held))
+    new = paid(task, action, held)
+    mean, mean_old, mean_new = float(everything.share @ paid_by_all), float(part.share @ old), float(part.share @ new)
+    spread, apart = part.moments(old - mean_old)[0], part.moments(old - mean_old - new + mean_new)[0]
+    both = part.moments(old - mean_old + new - mean_new)[0]
+    slope = float(np.clip((both - apart) / (4 * spread), 0.0, 1.0)) if 0 < spread < np.inf else 1.0
+    # A row held out adds to both means; what it adds to that of all rows is taken out there.
     share = held.mass.sum() / rows.mass.sum()
-    most = np.ptp(task.matrix, axis=0).max()
-    variance = slope**2 * square[0, 0] * n / (n - 1) + (product[1, 1] + 2 * slope * share * product[0, 1]) * k / (k - 1)
-    variance += (np.abs(possible - mean).max() / n) ** 2 + (most / k) ** 2  # one more case, as in `mean_cost`
-    return _interval(slope * mean + rest, max(variance, 0.0), k - 1, possible, confidence_level)
+    known, rest = slope * (paid_by_all - mean), new - mean_new - slope * (old - mean_old)
+    shared = share * slope * (old - mean)
+    most = float(np.ptp(task.matrix, axis=0).max())
+    moments = np.array(everything.moments(known)) - part.moments(shared) + part.moments(shared + rest, (-most, most))
+    value = slope * mean + mean_new - slope * mean_old
+    low, high = part.ends(max(moments[0], 0.0), moments[1], confidence_level)
+    found = Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
+    return _plain(found.within(-task.matrix.max(), -task.matrix.min()))
 
 
-def _interval(mean: float, variance: float, freedom: int, possible: Floats, confidence_level: float) -> Interval:
-    half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * math.sqrt(variance)
-    low, mean, high = np.clip([mean - half, mean, mean + half], possible.min(), possible.max()).tolist()
-    value, low, high = (end + 0.0 for end in (mean, low, high))  # no -0
-    return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
-
-
-def _spread(rows: Sample, *columns: Floats) -> tuple[list[float], Floats, int]:
-    """The means of columns, the sums over draws of products of their deviations, and the number of draws."""
-    weight = rows.mass
-    means = [float(weight @ column) / float(weight.sum()) for column in columns]
-    parts = np.array([weight * (x - mean) / weight.sum() for x, mean in zip(columns, means, strict=True)])
-    if rows.counts is not None:
-        return means, (parts / weight) @ parts.T, rows.n
-    if rows._group is not None:
-        group = np.unique(rows._group, return_inverse=True)[1]
-        parts = np.array([np.bincount(group, part) for part in parts])
-    return means, parts @ parts.T, parts.shape[1]
+def _plain(found: Interval) -> Interval:
+    """The same without -0."""
+    return replace(found, value=found.value + 0.0, low=found.low + 0.0, high=found.high + 0.0)

@@ -24,7 +24,7 @@ from rainproof.assessment.assessing import (
     segments_of,
     steps,
 )
-from rainproof.assessment.costs import Rule, mean_cost, paid, simple_actions
+from rainproof.assessment.costs import Rule, mean_cost, paid, rule_cost, simple_actions
 from rainproof.assessment.result import SCHEMA, Assessment, Reported
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result, plain
@@ -34,8 +34,8 @@ from rainproof.core.text import aligned, html_rows, wrapped
 from rainproof.core.version import VERSION
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import InputError, RainproofWarning
+from rainproof.inference.estimates import auroc
 from rainproof.inference.options import Progress, Seed, as_seed
-from rainproof.inference.performance import auroc
 from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
 
@@ -91,9 +91,7 @@ def references(task: DecisionTask | None, rows: Sample, confidence_level: float)
     if not isinstance(task, FiniteTask):
         return {}
     actions = simple_actions(task, rows)
-    costs = {
-        rule: mean_cost(paid(task, actions[rule], rows), -task.matrix, rows, confidence_level) for rule in _REFERENCES
-    }
+    costs = {rule: rule_cost(task, rule, actions[rule], rows, confidence_level) for rule in _REFERENCES}
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
 
@@ -164,8 +162,9 @@ def cost_difference(
     if first is None or second is None:
         return None
     value = first.value - second.value
-    half = math.hypot(*(max(cost.high - cost.value, cost.value - cost.low) for cost in (first, second)))
-    return Interval(value=value, low=value - half, high=value + half, confidence_level=confidence_level)
+    low = value - math.hypot(first.value - first.low, second.high - second.value)
+    high = value + math.hypot(first.high - first.value, second.value - second.low)
+    return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
 
 
 def _costs(task: FiniteTask, rows: Sample) -> Floats:
@@ -336,7 +335,7 @@ def assess_many(
     Notes
     -----
     With a task a forecast is better than another if it costs less: an interval of the difference on all rows (none was
-    fitted on them), approximate (Student). Without one it is better if by a switch to it some decision provably gains
+    fitted on them), approximate. Without one it is better if by a switch to it some decision provably gains
     more than any loses (`switch_guarantee`). k forecasts make k (k - 1) / 2 pairs, of one interval and four bounds on
     switches each; every one has a higher confidence level, so that all intervals hold at once at the one asked for,
     and so do all bounds (Bonferroni).

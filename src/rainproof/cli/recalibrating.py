@@ -23,7 +23,7 @@ from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
-from rainproof.inference.performance import auroc
+from rainproof.inference.estimates import auroc
 from rainproof.io.files import need_pyarrow
 from rainproof.recalibration import recalibrator as recalibrators
 from rainproof.recalibration.export import columns_of

@@ -1,4 +1,4 @@
-"""Estimates with approximate intervals, from what each row adds to an estimate (its influence)."""
+"""Confidence intervals for measures, by resampling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from rainproof.core.arrays import Floats, Ints
 from rainproof.core.cells import split
@@ -22,75 +21,7 @@ from rainproof.inference.options import Progress, Rng, Seed, as_seed, check_shar
 from rainproof.inference.resampling import Draw, Resampler, as_resampler, draw_many, quantile
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic, bootstrapped
 
-
-def on_scale(
-    value: float,
-    error: float,
-    confidence_level: float,
-    scale: Callable[[float], float] = float,
-    back: Callable[[float], float] = float,
-) -> Interval:
-    """Return the value plus and minus a multiple of its standard error on a scale, and back from it."""
-    half, middle = float(ndtri((1 + confidence_level) / 2)) * error, scale(value)
-    low, high = float(back(middle - half)), float(back(middle + half))
-    return Interval(value=value, low=low, high=high, confidence_level=confidence_level)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Influence:
-    """What a standard error needs of rows: prediction, outcome, share of the weight, its square, and the draw."""
-
-    prob: Floats
-    event: NDArray[np.bool_]
-    share: Floats
-    square: Floats
-    group: Ints | None = None
-    groups: int | None = None
-
-    @classmethod
-    def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
-        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
-
-        A compressed sample does not keep the weights of its rows: their squares are those of `effective_n` equal ones.
-        """
-        group = sample._group
-        if group is None and (sample.grid is not None or (pool and not sample._weighted)):
-            table = sample.distinct()
-            share = np.concatenate([table.negative, table.positive]) / sample.total_weight
-            event = np.repeat([False, True], len(table.prob))
-            some = share > 0
-            prob, event, share = np.concatenate([table.prob, table.prob])[some], event[some], share[some]
-            return cls(prob=prob, event=event, share=share, square=share / sample.effective_n)
-        share = sample.mass / sample.total_weight
-        return cls(
-            prob=sample.prob, event=sample.event, share=share, square=share**2, group=group, groups=sample.groups
-        )
-
-    @property
-    def one_class(self) -> bool:
-        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to rounding."""
-        event = self.event[self.share > 0]
-        return bool(event.all() or not event.any())
-
-    def standard_error(self, influence: Floats) -> float:
-        """Return the standard error of an estimate to which a row adds its share times its influence (mean 0)."""
-        if self.group is None:
-            return math.sqrt(float(self.square @ influence**2))
-        sums, draws = np.bincount(self.group, self.share * influence), self.draws or 0
-        return math.sqrt(float(sums @ sums) * draws / (draws - 1)) if draws > 1 else math.inf
-
-    @property
-    def draws(self) -> int | None:
-        """The number of groups with some weight; None without groups."""
-        return None if self.group is None else int(np.count_nonzero(np.bincount(self.group, self.share)))
-
-    def effective(self, rows: NDArray[np.bool_]) -> float:
-        """Return how many rows of equal weight have the same spread as some of these."""
-        square = float(self.square[rows].sum())
-        return float(self.share[rows].sum()) ** 2 / square if square else 0.0
-
-
-_STEPS = 9  # populations from calibrated to far beyond the estimate
+_STEPS, _FINE_STEPS = 9, 33  # populations from calibrated to far beyond the estimate; the more for few predictions
 _PILOTS = 12  # samples of the farthest population that must all have more than was observed; it is then doubled
 _FARTHEST = 2.0**12
 
@@ -144,8 +75,10 @@ def _inversion(sample: Sample, atoms: Resampler, statistic: Statistic, rng: Rng,
         if all(sampler(pilot)[0] > path.observed for _ in range(_PILOTS)):
             break
         farthest *= 2
-    steps = (2 * farthest * np.linspace(0.0, 1.0, _STEPS) ** 1.5).tolist()
-    draws = np.sort(draw(path.sampler(*steps), width=_STEPS).T, axis=1)
+    # Of few distinct predictions the measure has plateaus, where quantiles are far from straight between populations.
+    many = _FINE_STEPS if repeats_often(sample, atoms) else _STEPS
+    steps = (2 * farthest * np.linspace(0.0, 1.0, many) ** 1.5).tolist()
+    draws = np.sort(draw(path.sampler(*steps), width=many).T, axis=1)
     values = np.maximum.accumulate([path.value(step) for step in steps])
     # corrected: the value of the population whose samples have more than was observed half of the time
     return where_observed(path.observed, values, draws, 0.5), partial(inversion_ends, path.observed, values, draws)
@@ -432,7 +365,8 @@ class ConfidenceInterval(Interval):
         lines = [
             f"{self.measure} is between {self.low:.4g} and {self.high:.4g} in the population, with "
             f"{100 * self.confidence_level:.4g}% confidence ({self.method}).",
-            f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}.",
+            f"The sample has {self.estimate:.4g}, of which chance explains about {self.bias:.2g}"
+            + (": it lies above the interval, as chance adds to it." if self.estimate > self.high else "."),
             *(f"Note: {note}." for note in self.warnings),
         ]
         return "\n".join(lines)
@@ -478,7 +412,8 @@ def confidence_interval(
     method : {"auto", "inversion", "percentile", "basic"}
         "auto" is "percentile" for scores and "inversion" for all other measures.
     n_resamples : int, optional
-        The number of samples drawn; by "inversion" from each of nine populations. Default: 199, or as many as leave one
+        The number of samples drawn; by "inversion" from each of nine populations (33 where predictions have
+        20 rows each). Default: 199, or as many as leave one
         in each tail.
     rng : None, int or numpy.random.Generator
         The source of randomness; the same seed gives the same result.

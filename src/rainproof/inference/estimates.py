@@ -1,0 +1,407 @@
+r"""Estimates with approximate intervals that hold where events are few, from what each row adds to an estimate.
+
+An estimate is a mean of what rows add to it (their influence), so its variance V is a sum of squares over draws. Where
+events are few, V is itself uncertain, and it is small together with the estimate. With the third power sum K the
+variance at another value t of the quantity is about :math:`V + (t - \hat t) K / V`, and the interval has all t with
+:math:`(t - \hat t)^2 \le q^2 (V + (t - \hat t) K / V)`. For a count of events this is the score interval of Poisson's
+law, for a rate nearly Wilson's; q is Student's quantile for the effective number of draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, stdtrit
+
+from rainproof.core.arrays import Floats, Ints
+from rainproof.core.result import Interval
+from rainproof.core.sample import Sample
+
+_UNSEEN = 0.5  # cases at either end of what is possible, added to those seen: without an event V would be 0
+_LEAST_FREEDOM = 0.1
+_STEPS, _PRECISION = 100, 1e-12
+_PASSES = 2  # the variance at an end of the intercept is that of the end before
+_SINGULAR = 1e15  # the condition number of a matrix that cannot be told from one without inverse
+_FAR = 30.0  # coefficients beyond this are those of outcomes that the predictions separate
+_TINY = 1e-100  # a variance of outcomes, of weights that differ by such a factor
+_TRUST = 20.0  # rows of the rarer outcome at which the variance of the rows counts as much as that of the model
+
+
+def skewed_ends(second: Any, third: Any, quantile: float) -> tuple[Floats, Floats]:
+    """The lowest and highest distance from an estimate, from sums of squares and of third powers over draws."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shift = quantile**2 / 2 * np.where((second > 0) & (second < np.inf), third / second, 0.0)
+    half = np.sqrt(shift**2 + quantile**2 * second)
+    return shift - half, shift + half
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Influence:
+    """What an interval needs of rows: prediction, outcome, share of the weight, that of a single row, and the draw."""
+
+    prob: Floats
+    event: NDArray[np.bool_]
+    share: Floats
+    unit: Floats  # of one row: an entry may stand for many
+    group: Ints | None = None
+    groups: int | None = None
+
+    @classmethod
+    def of(cls, sample: Sample, *, pool: bool = True) -> Influence:
+        """Pool equal predictions where rows have no weights and no groups, which sorts them; not if `pool` is False.
+
+        A compressed sample does not keep the weights of its rows: they count as `effective_n` equal ones.
+        """
+        prob, event, mass, group = sample.prob, sample.event, sample.mass, sample._group
+        equal = group is None and (sample.counts is not None or not sample._weighted)
+        if equal and pool:
+            table = sample.distinct()
+            mass, event = np.concatenate([table.negative, table.positive]), np.repeat([False, True], len(table.prob))
+            prob, event, mass = np.tile(table.prob, 2)[mass > 0], event[mass > 0], mass[mass > 0]
+        share = mass / sample.total_weight
+        unit = np.full(len(share), 1 / sample.effective_n) if equal else share
+        return cls(prob=prob, event=event, share=share, unit=unit, group=group, groups=sample.groups)
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all outcomes are the same. The event rate does not tell: it may be 1 up to rounding."""
+        event = self.event[self.share > 0]
+        return bool(event.all() or not event.any())
+
+    @cached_property
+    def draws(self) -> int | None:
+        """The number of groups with some weight; None without groups."""
+        return None if self.group is None else int(np.count_nonzero(np.bincount(self.group, self.share)))
+
+    @cached_property
+    def _sizes(self) -> tuple[float, float]:
+        """The sums of squares and of third powers of the draws' shares."""
+        share = self.share if self.group is None else np.bincount(self.group, self.share)
+        unit = self.unit if self.group is None else share
+        return float(share @ unit), float((share * unit) @ unit)
+
+    def effective(self, outcome: bool) -> float:
+        """How many draws of equal weight with an outcome are as many as these: rows, or groups where it occurs."""
+        share, unit, group = self._of(outcome)
+        if group is not None:
+            share = unit = np.bincount(group, share).astype(np.float64)
+        return 1 / float(share @ unit) if len(share) else 0.0
+
+    @property
+    def fewest(self) -> float:
+        """How many draws of equal weight have the rarer outcome."""
+        return min(self.effective(False), self.effective(True))
+
+    def _of(self, outcome: bool) -> tuple[Floats, Floats, Ints | None]:
+        """The shares among rows with an outcome, those of single rows, and the groups."""
+        some = (self.event == outcome) & (self.share > 0)
+        share = self.share[some]
+        total = share.sum()
+        return share / total, self.unit[some] / total, None if self.group is None else self.group[some]
+
+    def quantile(self, confidence_level: float) -> float:
+        """Student's quantile for the effective number of draws."""
+        freedom = max(1 / self._sizes[0] - 1, _LEAST_FREEDOM)
+        return float(stdtrit(freedom, (1 + confidence_level) / 2))
+
+    def inflated(self, second: Any) -> Any:
+        """Squares of deviations from the mean of the rows, which are too small: n / (n - 1) for n equal draws."""
+        squares, cubes = self._sizes
+        left = squares - 2 * cubes + squares**2
+        return second * squares / left if left > 1e-12 * squares else math.inf
+
+    def moments(self, influence: Floats, unseen: tuple[float, ...] = ()) -> tuple[float, float]:
+        """The variance and third moment of an estimate, from what each row adds to it (of mean about 0).
+
+        `unseen` has what rows could add that are not among these.
+        """
+        centred = influence - float(self.share @ influence)
+        square = self.share * self.unit
+        second, third = float(square @ influence**2), float((square * self.unit) @ (centred * centred * centred))
+        alone = second
+        if self.group is not None:
+            second = float((np.bincount(self.group, self.share * influence) ** 2).sum())
+            third = float((np.bincount(self.group, self.share * centred) ** 3).sum())
+        far = np.array(unseen) * self.unseen_share(second, alone, max(map(abs, unseen), default=0.0))
+        return (
+            self.inflated(second) + _UNSEEN * float((far**2).sum()),
+            third + _UNSEEN * float((far**3).sum()),
+        )
+
+    def unseen_share(self, second: Any, alone: Any, reach: Any) -> Any:
+        """The share of a case that is not among the rows: that of a row, and more the more alike rows of a group are.
+
+        `second` and `alone` are the sums of squares over draws and over rows, of what reaches to `reach` at most. Where
+        they are 0 up to rounding, the case is a whole draw.
+        """
+        row, draw = float(self.share @ self.unit), self._sizes[0]
+        some = np.asarray(alone) > 1e-24 * row * reach**2
+        ratio = np.divide(second, alone, out=np.full(np.shape(alone), np.inf), where=some)
+        return np.clip(row * ratio, row, max(row, draw))
+
+    def ends(self, second: float, third: float, confidence_level: float) -> tuple[float, float]:
+        """The lowest and highest distance from an estimate, from its moments."""
+        low, high = skewed_ends(np.float64(second), np.float64(third), self.quantile(confidence_level))
+        return float(low), float(high)
+
+    def interval(self, value: float, influence: Floats, unseen: tuple[float, ...], confidence_level: float) -> Interval:
+        """The interval of an estimate, from what each row adds to it, and could add."""
+        low, high = self.ends(*self.moments(influence, unseen), confidence_level)
+        return Interval(value=value, low=value + low, high=value + high, confidence_level=confidence_level)
+
+    def of_outcomes(self, without: Floats, among: Floats) -> tuple[Floats, tuple[float, float]]:
+        """What each row adds, from what it adds without the event and with it; and the ends of what one could add."""
+        seen: Any = self.share > 0
+        least = min(float(x.min(where=seen, initial=np.inf)) for x in (without, among))
+        most = max(float(x.max(where=seen, initial=-np.inf)) for x in (without, among))
+        return np.where(self.event, among, without), (least, most)
+
+    def mean(self, column: Floats, least: float, most: float, confidence_level: float) -> Interval:
+        """The mean of a column whose values lie between two numbers."""
+        mean = float(self.share @ column)
+        found = self.interval(mean, column - mean, (least - mean, most - mean), confidence_level)
+        return found.within(least, most)
+
+
+def observed_expected(rows: Influence, confidence_level: float) -> Interval | None:
+    """The number of events over the sum of the predictions; None if all predictions are 0."""
+    expected, rate = float(rows.share @ rows.prob), float(rows.share @ rows.event)
+    if expected == 0:
+        return None
+    ratio = rate / expected
+    found = rows.interval(rate, *rows.of_outcomes(-ratio * rows.prob, 1 - ratio * rows.prob), confidence_level)
+    low, high = max(found.low, 0.0) / expected, found.high / expected
+    return Interval(value=ratio, low=low, high=high, confidence_level=confidence_level)
+
+
+def brier(rows: Influence, confidence_level: float) -> tuple[Interval, Interval | None]:
+    """The Brier score, and its skill: the share by which it is below that of the event rate as a forecast.
+
+    The skill is a mean over events mostly, so squares are those of deviations from the mean of each outcome. Its
+    interval has all values that are in the skewed interval or in the symmetric one.
+    """
+    event = rows.event.astype(np.float64)
+    loss = (event - rows.prob) ** 2
+    score = rows.mean(loss, 0.0, 1.0, confidence_level)
+    rate = float(rows.share @ event)
+    spread = float(rows.share @ (event - rate) ** 2)
+    if rows.one_class or spread < _TINY:
+        return score, None
+    both = [
+        (score.value - (y - rows.prob) ** 2 + score.value / spread * (1 - 2 * rate) * (y - rate)) / spread
+        for y in (0, 1)
+    ]
+    influence, unseen = rows.of_outcomes(*both)
+    for outcome in (False, True):
+        some = rows.event == outcome
+        mean = float(rows.share[some] @ influence[some] / rows.share[some].sum())
+        influence[some] = mean + (influence[some] - mean) * math.sqrt(_few(rows.effective(outcome)))
+    skill = rows.interval(1 - score.value / spread, influence, unseen, confidence_level)
+    half = rows.quantile(confidence_level) * math.sqrt(rows.moments(influence, unseen)[0])
+    low, high = min(skill.low, skill.value - half), max(skill.high, skill.value + half)
+    return score, Interval(value=skill.value, low=low, high=min(high, 1.0), confidence_level=confidence_level)
+
+
+def _few(n: float) -> float:
+    """n / (n - 1), and 2 for fewer than two."""
+    return max(n, 2.0) / (max(n, 2.0) - 1)
+
+
+def calibration_line(rows: Influence, confidence_level: float) -> tuple[Interval, Interval | None] | None:
+    """The calibration intercept (at slope 1) and the slope of a logistic regression on the logit of the predictions.
+
+    The ends of the intercept are those at which the mean prediction would be an end of the interval of the event rate,
+    as the residuals give it. The slope's variance is the larger of the model's and of that of the residuals.
+
+    None if a prediction with weight is 0 or 1, if all outcomes are the same, or if the intercept is too far from 0 to
+    be computed, as it is for predictions of 1e-300. The slope is None where there is none:
+    if all predictions are equal, or if they separate the outcomes.
+    """
+    prob, some = rows.prob, rows.share > 0
+    if rows.one_class or ((prob[some] <= 0) | (prob[some] >= 1)).any():
+        return None
+    prob = np.where(some, prob, 0.5)
+    log_odds = np.log(prob) - np.log1p(-prob)
+    ones, event = np.ones((1, len(prob))), rows.event.astype(np.float64)
+    observed = float(rows.share @ event)
+    fitted = _fit(rows, ones, log_odds, event)
+    if fitted is None:
+        return None
+    ends = []
+    for name, beyond in (("low", -math.inf), ("high", math.inf)):
+        at: tuple[Floats, Floats] | None = fitted
+        for _ in range(_PASSES):
+            if at is not None:
+                rate = rows.interval(observed, *rows.of_outcomes(-at[1], 1 - at[1]), confidence_level)
+                end = getattr(rate, name)
+                at = _fit(rows, ones, log_odds, end, at[0]) if 0 < end < 1 else None
+        ends.append(beyond if at is None else float(at[0][0]))
+    intercept = Interval(value=float(fitted[0][0]), low=ends[0], high=ends[1], confidence_level=confidence_level)
+    both = np.stack([log_odds, ones[0]])
+    slope = _fit(rows, both, np.zeros(len(prob)), event) if np.ptp(log_odds[some]) > 0 else None
+    return intercept, None if slope is None else _slope(rows, both, *slope, confidence_level)
+
+
+def _fit(
+    rows: Influence, x: Floats, offset: Floats, target: Floats | float, start: Floats | None = None
+) -> tuple[Floats, Floats] | None:
+    """The coefficients of a logistic regression, and the fitted rates; None if there are none, or far ones."""
+    beta = np.zeros(len(x)) if start is None else start
+    for _ in range(_STEPS):
+        rate = expit(beta @ x + offset)
+        curvature = _curvature(x, rows.share, rate)
+        if not np.linalg.cond(curvature) < _SINGULAR or np.abs(beta).max() > _FAR:
+            return None
+        step = np.linalg.solve(curvature, x @ (rows.share * (target - rate)))
+        longest = float(np.abs(step @ x).max())
+        beta = beta + (step * 2.0 / longest if longest > _FAR else step)
+        if float(np.abs(step).max()) <= _PRECISION * (1 + float(np.abs(beta).max())):
+            return beta, rate
+    return None
+
+
+def _slope(rows: Influence, x: Floats, beta: Floats, rate: Floats, confidence_level: float) -> Interval:
+    """The first coefficient, with residuals as they would be on draws that were left out of the fit (HC3)."""
+    inverse = np.linalg.inv(_curvature(x, rows.share, rate))
+    leverage = rows.unit * rate * (1 - rate) * (x * (inverse @ x)).sum(axis=0)
+    if rows.group is not None:
+        leverage = np.bincount(rows.group, leverage)[rows.group]
+    influence = (inverse @ x)[0] * (rows.event - rate) / (1 - np.minimum(leverage, 0.9))
+    model = float((inverse @ _curvature(x, rows.share * rows.unit, rate) @ inverse)[0, 0])
+    half = rows.quantile(confidence_level) * math.sqrt(max(rows.moments(influence)[0], model))
+    value = float(beta[0])
+    return Interval(value=value, low=value - half, high=value + half, confidence_level=confidence_level)
+
+
+def _curvature(x: Floats, share: Floats, rate: Floats) -> NDArray[np.float64]:
+    return (x * (share * rate * (1 - rate))) @ x.T
+
+
+def auroc(sample: Sample) -> float | None:
+    """The area under the ROC curve; None if all outcomes are the same."""
+    negative, positive = sample.distinct().negative, sample.distinct().positive
+    others, events = np.flatnonzero(negative), np.flatnonzero(positive)
+    if not len(others) or not len(events):
+        return None
+    if others[-1] < events[0] or events[-1] < others[0]:  # exactly: sums of weights are so up to rounding
+        return float(others[-1] < events[0])
+    negative, positive = negative / negative.sum(), positive / positive.sum()
+    return min(float(positive @ (negative.cumsum() - negative / 2)), 1.0)
+
+
+def auroc_interval(sample: Sample, rows: Influence, confidence_level: float) -> Interval | None:
+    """The area under the ROC curve with its interval; None if all outcomes are the same.
+
+    The interval has all values that are in DeLong's, symmetric on the logit scale, or in the score interval of Hanley
+    and McNeil's variance, which is scaled to DeLong's the more, the more rows have the rarer outcome.
+    """
+    area, table = auroc(sample), sample.distinct()
+    if area is None:
+        return None
+    few = rows.fewest
+    if area in (0.0, 1.0):
+        pairs = few if rows.group is None else min(few, 1 / rows._sizes[0] / 2)
+        low = ((1 - confidence_level) / 2) ** (1 / max(pairs, 1.0))
+        ends = (low, 1.0) if area else (0.0, 1 - low)
+        return Interval(value=area, low=ends[0], high=ends[1], confidence_level=confidence_level)
+    negative, positive = table.negative / table.negative.sum(), table.positive / table.positive.sum()
+    beside = np.cumsum(positive[::-1])[::-1] - positive / 2, np.cumsum(negative) - negative / 2
+    added, variance, counts = np.zeros(len(rows.prob)), 0.0, []
+    for outcome in (False, True):
+        some = (rows.event == outcome) & (rows.share > 0)
+        share, unit, _ = rows._of(outcome)
+        side = beside[outcome][np.searchsorted(table.prob, rows.prob[some])]  # the share that a row is right of
+        part = (side - area) * math.sqrt(_few(rows.effective(outcome)))
+        variance += float((share * unit) @ part**2)
+        added[some] = share * part
+        counts.append(1 / float(share @ unit))
+    if rows.group is not None:
+        sums = np.bincount(rows.group, added)
+        variance = float(sums @ sums)
+    quantile = rows.quantile(confidence_level)
+    middle, half = logit(area), quantile * math.sqrt(variance) / (area * (1 - area))
+    scale = (variance / _pairs_variance(area, *counts)) ** (few / (few + _TRUST))
+
+    def outside(t: float) -> bool:
+        return bool((t - area) ** 2 > quantile**2 * scale * _pairs_variance(t, *counts))
+
+    low = min(expit(middle - half), _edge(outside, area, 0.0))
+    high = max(expit(middle + half), _edge(outside, area, 1.0))
+    return Interval(value=area, low=float(low), high=float(high), confidence_level=confidence_level)
+
+
+def _pairs_variance(t: float, n: float, m: float) -> float:
+    """The variance of the area t for n and m rows of exponential scores (Hanley and McNeil; Newcombe's method 5)."""
+    return t * (1 - t) * (1 + ((n + m) / 2 - 1) * ((1 - t) / (2 - t) + t / (1 + t))) / (n * m)
+
+
+def _edge(outside: Callable[[float], bool], inside: float, end: float) -> float:
+    """Where a condition begins to hold, between a number and an end."""
+    for _ in range(40):
+        middle = (inside + end) / 2
+        inside, end = (inside, middle) if outside(middle) else (middle, end)
+    return end
+
+
+def net_benefits(rows: Influence, mu: Floats, confidence_level: float) -> tuple[Floats, Floats, Floats]:
+    """The net benefit at each threshold, and the ends of its interval.
+
+    O(rows), and with groups thresholds times groups more.
+    """
+    up, place = np.unique(mu, return_inverse=True)
+    odds = up / (1 - up)
+    cell = np.searchsorted(up, rows.prob, side="right")  # a row is treated at this many thresholds, from the lowest
+
+    def treated(each: Floats) -> list[Floats]:
+        """Sums over rows without the event and with it, from each threshold on."""
+        cells = len(up) + 1
+        sums = np.bincount(cell + cells * rows.event, each, 2 * cells).reshape(2, cells)
+        return list(sums[:, ::-1].cumsum(axis=1)[:, -2::-1])
+
+    alarms, hits = treated(rows.share)
+    value = hits - odds * alarms
+    square = rows.share * rows.unit
+    cube = square * rows.unit
+    (alarms2, hits2), (alarms3, hits3) = treated(square), treated(cube)
+    second = hits2 + odds**2 * alarms2 - 2 * value * (hits2 - odds * alarms2) + value**2 * square.sum()
+    third = hits3 - odds**3 * alarms3 - 3 * value * (hits3 + odds**2 * alarms3)
+    third += 3 * value**2 * (hits3 - odds * alarms3) - value**3 * cube.sum()
+    second = alone = np.maximum(second, 0.0)
+    if rows.group is not None:
+        second, third = _powers_of_groups(rows, cell, odds, value)
+    far = np.stack([1 - value, -odds - value]) * rows.unseen_share(second, alone, 1 + odds)
+    second = rows.inflated(second) + _UNSEEN * (far**2).sum(axis=0)
+    low, high = skewed_ends(second, third + _UNSEEN * (far**3).sum(axis=0), rows.quantile(confidence_level))
+    return value[place], np.maximum(value + low, -odds)[place], np.minimum(value + high, 1.0)[place]
+
+
+def _powers_of_groups(rows: Influence, cell: Ints, odds: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """The sums over groups of squares and third powers at each threshold.
+
+    From the highest threshold on, rows that are treated there are added to their groups.
+    """
+    group = rows.group
+    assert group is not None
+    count = int(group.max()) + 1
+    order = np.argsort(cell, kind="stable")
+    first = np.searchsorted(cell[order], np.arange(len(odds) + 2))
+    hits, alarms, sums, spare = np.zeros((4, count))
+    second, third = np.zeros((2, len(odds)))
+    weight = np.bincount(group, rows.share, count)
+    for k in range(len(odds) - 1, -1, -1):
+        at = order[first[k + 1] : first[k + 2]]
+        share, event = rows.share[at], rows.event[at]
+        np.add.at(hits, group[at], share * event)
+        np.add.at(alarms, group[at], share * ~event)
+        np.multiply(weight, -value[k], out=sums)  # in place: new arrays for each threshold cost more than the sums
+        sums += hits
+        sums -= np.multiply(alarms, odds[k], out=spare)
+        second[k] = sums @ sums
+        third[k] = np.multiply(sums, sums, out=spare) @ sums
+    return second, third
