@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.enumeration import all_samples
 from helpers.regret_oracle import by_menus, exact_loss, exact_pooled, solve
 from helpers.strategies import probabilities, samples
 from hypothesis import given
@@ -131,13 +132,12 @@ def atoms_of(prob, mass, rate):
 @pytest.mark.parametrize(("prob", "mass", "rate"), SMALL)
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """Over all samples of four rows, with their chances: what the proof needs, and how often the bounds fail."""
-    delta, weight, atoms = 0.2, np.array(weight, float), atoms_of(prob, mass, rate)
+    delta, atoms = 0.2, atoms_of(prob, mass, rate)
     truth = float(exact_loss(*exact_pooled([y for _, y, _ in atoms], [x for x, *_ in atoms], [c for *_, c in atoms]),
                              "monotone"))  # fmt: skip
     mean, wrong = 0.0, {"adaptive": 0.0, "hoeffding": 0.0}
-    for rows in product(atoms, repeat=4):
-        chance = math.prod(c for *_, c in rows)
-        inputs = inputs_of([y for _, y, _ in rows], [x for x, *_ in rows], weight)
+    for p, y, w, chance in all_samples(atoms, weight):
+        inputs = inputs_of(y, p, np.array(w))
         tilt = bounds.tilts(inputs.effective_n, delta)
         paid = tilt * [inputs.charged_loss(a) for a in tilt]
         pull = bounds.pulls(tilt, 4, inputs.effective_n)

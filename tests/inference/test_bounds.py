@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
+from helpers.enumeration import all_samples
 from helpers.regret_oracle import solve
 from helpers.strategies import powers, samples
 from hypothesis import given
@@ -115,14 +115,13 @@ def small_populations():
 @pytest.mark.parametrize(("prob", "mass", "rate"), small_populations())
 def test_the_mixture_has_mean_at_most_one(prob, mass, rate, weight):
     """What the proof needs, computed: over all samples of four rows, with their chances."""
-    m, delta, weight = 4, 0.2, np.array(weight, float)
+    m, delta = 4, 0.2
     atoms = [(x, y, c * (r if y else 1 - r)) for x, c, r in zip(prob, mass, rate, strict=True) for y in (0, 1)]
     population = evidence_of([y for _, y, _ in atoms], [x for x, _, _ in atoms], [c for *_, c in atoms], m)
     truth, mean, total = population.plug_in, 0.0, 0.0
     wrong = {"adaptive": 0.0, "hoeffding": 0.0}
-    for rows in product(atoms, repeat=4):
-        chance = math.prod(c for *_, c in rows)
-        evidence = evidence_of([y for _, y, _ in rows], [x for x, _, _ in rows], weight, m)
+    for p, y, w, chance in all_samples(atoms, weight):
+        evidence = evidence_of(y, p, w, m)
         tilts = bounds.tilts(evidence.effective_n, delta)
         paid = tilts * [evidence.charged_loss(tilt) for tilt in tilts]
         pull = bounds.pulls(tilts, 4, evidence.effective_n)
