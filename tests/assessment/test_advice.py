@@ -24,25 +24,28 @@ def advice(y, p, threshold, *, w=None, level=LEVEL):
     return advise(rates, threshold, regret=0.01, net_benefit=0.1, null_high=0.02)
 
 
+NEAR = [2.0**-k * eighths / 8 for k in range(5, 14) for eighths in range(8, 16)]
+EDGES = sorted({0.0, 1.0, *NEAR, *(1 - x for x in NEAR), *(k / 128 for k in range(8, 121))})
+
+
 def cells(p):
     """The cell of a prediction by its definition: 1/128 wide, narrower near 0 and 1."""
-    near = [2.0**-k * eighths / 8 for k in range(5, 14) for eighths in range(8, 16)]
-    edges = sorted({0.0, 1.0, *near, *(1 - x for x in near), *(k / 128 for k in range(8, 121))})
-    at = max(k for k in range(len(edges) - 1) if edges[k] <= p)
-    return edges[at], edges[at + 1]
+    at = max(k for k in range(len(EDGES) - 1) if EDGES[k] <= p)
+    return EDGES[at], EDGES[at + 1]
 
 
 @given(samples(max_size=12))
 def test_the_intervals_are_clopper_and_pearsons_in_every_run_of_cells(sample):
     y, p, _ = sample
     found = rate_intervals(rainproof.Sample(y, p), confidence_level=0.9)
-    own = sorted({cells(x) for x in p})
+    at = [cells(x) for x in p]
+    own = sorted(set(at))
     assert list(zip(found.low, found.high, strict=True)) == own
     k = len(own)
     doubt = 0.1 / (k * (k + 1) / 2)
     for i in range(k):
         for j in range(i, k):
-            inside = [yt for yt, pt in zip(y, p, strict=True) if own[i][0] <= cells(pt)[0] <= own[j][0]]
+            inside = [yt for yt, cell in zip(y, at, strict=True) if own[i] <= cell <= own[j]]
             n, s = len(inside), int(sum(inside))
             low = beta.ppf(doubt / 2, s, n - s + 1) if s else 0.0
             high = beta.ppf(1 - doubt / 2, s + 1, n - s) if s < n else 1.0
