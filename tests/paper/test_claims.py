@@ -9,6 +9,7 @@ import re
 import numpy as np
 import pytest
 
+import paper.claims
 import rainproof
 from paper.claims import KNOWN_SLIPS, all_claims, at_most, check_claim, claims, open_constant, unexpected
 from paper.claims_actions import Guess, least_error, least_sure_regret
@@ -62,7 +63,8 @@ def test_same_seed_same_numbers_and_another_seed_others():
     assert first != check_claim("Lemma B.2", 4, 30)
 
 
-def test_a_statement_can_be_checked_alone(tmp_path):
+def test_a_statement_can_be_checked_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(paper.claims, "_MUTANT_EFFORT", 6)  # as in test_mutants.py
     result = claims(Runner(folder=tmp_path), repeats=20, seed=0, only=["Lemma 4.3"])
     assert {row["statement"] for row in result.tables[0].records()} == {"Lemma 4.3"}
     (row,) = result.tables[1].records()
