@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -82,13 +82,13 @@ def test_actual_decisions_come_close_to_the_mean(size, m):
         assert actual <= bound + chance
 
 
-def test_the_deviation_of_the_worst_task_shrinks_like_the_root(tmp_path):
+def test_the_deviation_of_the_worst_task_shrinks_like_the_root(tmp_path, monkeypatch):
     """Theorem 4.4: sup over tasks, with actual rounding, is at most 2 SCDL + 2/m + O(sqrt(log(1/d) / T) log m)."""
-    texts = set()
-    for _ in range(2):
-        subprocess.run([sys.executable, SCRIPT, tmp_path / "a.csv"], check=True)
-        texts.add((tmp_path / "a.csv").read_text())
-    (text,) = texts
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path / "a.csv")])
+    script = runpy.run_path(str(SCRIPT), run_name="__main__")
+    text = (tmp_path / "a.csv").read_text()
+    again = script["deviations"](250)  # the same numbers every time
+    assert text.splitlines()[1].startswith(f"250,16,{again[0]:.6f},{again[1]:.6f},{(again[2] - again[0]).mean():.6f},")
     lines = [{key: float(value) for key, value in line.items()} for line in csv.DictReader(text.splitlines())]
     assert [line["T"] for line in lines] == [250, 1_000, 4_000, 16_000, 64_000]
     for line in lines:
@@ -97,5 +97,6 @@ def test_the_deviation_of_the_worst_task_shrinks_like_the_root(tmp_path):
         assert line["loss"] + line["worst_deviation"] <= line["bound"]
     size, worst = (np.log([line[key] for line in lines]) for key in ("T", "worst_deviation"))
     assert -0.75 < np.polyfit(size, worst, 1)[0] < -0.35
-    usage = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
-    assert (usage.returncode, usage.stderr) == (1, "usage: python examples/deviation.py FILE\n")
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
+    with pytest.raises(SystemExit, match=r"^usage: python examples/deviation\.py FILE$"):
+        runpy.run_path(str(SCRIPT), run_name="__main__")
