@@ -70,7 +70,7 @@ def test_ctrl_c_while_it_waits_for_rows(first):
     assert files() == ["pipe", "pipe.csv"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_busy_library_is_not_waited_for(number):
     Path("a.csv").write_text("p,y\n" + "0.5,0\n0.5,1\n" * 50)
     command = ["measure", "a.csv", *COLUMNS, "-o", "a.json"]
