@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
-import mlflow
 import numpy as np
 import pytest
 
 import rainproof
-import rainproof.integrations.mlflow
 
 
 @pytest.fixture
-def client(tmp_path, monkeypatch):
+def mlflow():
+    """Not imported above: that takes seconds, in every worker."""
+    return importlib.import_module("mlflow")
+
+
+@pytest.fixture
+def client(mlflow, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     old = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
@@ -22,7 +27,7 @@ def client(tmp_path, monkeypatch):
     mlflow.set_tracking_uri(old)
 
 
-def test_numbers_grade_and_report_are_logged(client, tmp_path):
+def test_numbers_grade_and_report_are_logged(mlflow, client, tmp_path):
     rng = np.random.default_rng(0)
     p = rng.random(600)
     y = rng.random(600) < p
@@ -31,7 +36,7 @@ def test_numbers_grade_and_report_are_logged(client, tmp_path):
         y, p, task=rainproof.DecisionTask.from_costs(false_positive=1, false_negative=9), n_resamples=19, rng=0
     )
     with mlflow.start_run() as run:
-        rainproof.integrations.mlflow.log(a)
+        importlib.import_module("rainproof.integrations.mlflow").log(a)
     logged = client.get_run(run.info.run_id).data
     assert logged.tags["rainproof.grade"] == a.verdict.grade
     assert logged.tags["rainproof.headline"] == a.verdict.headline
