@@ -14,7 +14,13 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 NEW, FUNCTION = "bias", "mean_bias"  # no module has the name of a function
-READERS = ["tests/contract", "tests/measures", "tests/test_package.py"]  # tests that run over the catalogue
+# Tests that run over the catalogue, and that of the new measure.
+READERS = [
+    "tests/contract",
+    "tests/measures/test_catalogue.py",
+    f"tests/measures/test_{NEW}.py",
+    "tests/test_package.py",
+]
 READERS += ["tests/inference/test_calibration_test.py", "tests/inference/test_statistic.py"]
 
 MODULE = '''"""Mean bias, also called calibration in the large."""
