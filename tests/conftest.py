@@ -1,7 +1,15 @@
-"""Every run draws the same random inputs."""
+"""Every run draws the same random inputs, and takes no more of the processor than the tests need."""
+
+import gc
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# The suite runs a worker on each core. Threads for linear algebra would take the cores from one another, and small
+# matrices gain nothing by them. It is set before NumPy is imported, and for the processes that tests start.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 settings.register_profile(
     "rainproof",
@@ -14,10 +22,32 @@ settings.register_profile(
 settings.load_profile("rainproof")
 
 
+# Their simulations run again and again through lines that other tests reach.
+STUDIES = {"test_mutants.py", "test_resampling_studies.py", "test_studies.py", "test_study.py"}
+LONG = {"tests", "paper", "report"}  # folders whose files take long for the number of their tests
+
+
+def pytest_configure(config):
+    """Let workers take the files in the order below, not those of few tests last."""
+    if hasattr(config.option, "loadscopereorder"):  # an option of pytest-xdist
+        config.option.loadscopereorder = False
+
+
 @pytest.hookimpl(trylast=True)  # after hypothesis has marked its tests
 def pytest_collection_modifyitems(config, items):
-    """Measure no coverage while hypothesis draws: it takes as long again, and other tests reach every line."""
+    """Start with what takes long, so that no worker waits for it at the end.
+
+    Measure no coverage while hypothesis draws or a study is simulated: it takes as long again.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.path.parent.name not in LONG)
     if config.pluginmanager.hasplugin("_cov"):
         for item in items:
-            if item.get_closest_marker("hypothesis"):
+            if item.get_closest_marker("hypothesis") or item.path.name in STUDIES:
                 item.add_marker("no_cover")
+
+
+def pytest_collection_finish():
+    """Search for garbage among what tests make, not among the thousands of tests and the modules that they import."""
+    gc.collect()
+    gc.freeze()
