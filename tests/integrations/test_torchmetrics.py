@@ -6,13 +6,22 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
-from torch import distributed, multiprocessing
 
 import rainproof
-from rainproof.integrations.torchmetrics import CalibrationMetric
 
 EDGES = [0.0, 1.0, 1e-12, 0.5, 1 - 2**-53, 1 / 64]
+
+
+def tensor(values):
+    import torch  # not above: that takes seconds, in every worker
+
+    return torch.tensor(values)
+
+
+def calibration_metric(*arguments, **options):
+    from rainproof.integrations.torchmetrics import CalibrationMetric
+
+    return CalibrationMetric(*arguments, **options)
 
 
 def rows(n=500, seed=0):
@@ -24,9 +33,9 @@ def rows(n=500, seed=0):
 @pytest.mark.parametrize("measure", ["soft_binned_cdl", "brier_score", "binned_calibration_error"])
 def test_batches_give_what_the_compressed_sample_gives(measure):
     p, y = rows()
-    metric = CalibrationMetric(measure, grid=64)
+    metric = calibration_metric(measure, grid=64)
     for part in np.array_split(np.arange(len(p)), 7):
-        metric.update(torch.tensor(p[part]), torch.tensor(y[part]))
+        metric.update(tensor(p[part]), tensor(y[part]))
     found = rainproof.list_measures()[measure](rainproof.Sample(y, p).compress(64))
     assert float(metric.compute()) == pytest.approx(found, abs=1e-6)  # a float32, as torchmetrics returns them
     assert metric.sample().n == len(p)
@@ -35,19 +44,19 @@ def test_batches_give_what_the_compressed_sample_gives(measure):
 
 def test_scdl_is_exact_where_its_grid_is_coarser():
     p, y = rows()
-    metric = CalibrationMetric()
-    metric.update(torch.tensor(p).reshape(50, 10), torch.tensor(y, dtype=torch.bool).reshape(50, 10))
+    metric = calibration_metric()
+    metric.update(tensor(p).reshape(50, 10), tensor(y.astype(bool)).reshape(50, 10))
     assert float(metric.compute()) == pytest.approx(rainproof.soft_binned_cdl(y, p), abs=1e-6)
 
 
 def test_a_reset_forgets_and_a_copy_remembers():
     p, y = rows()
-    metric = CalibrationMetric(lambda sample: sample.event_rate, grid=16)
-    metric.update(torch.tensor(p), torch.tensor(y))
+    metric = calibration_metric(lambda sample: sample.event_rate, grid=16)
+    metric.update(tensor(p), tensor(y))
     value = float(metric.compute())
     assert value == pytest.approx(y.mean(), abs=1e-6)
-    named = CalibrationMetric(grid=16)
-    named.update(torch.tensor(p), torch.tensor(y))
+    named = calibration_metric(grid=16)
+    named.update(tensor(p), tensor(y))
     assert float(pickle.loads(pickle.dumps(named)).compute()) == float(named.compute())
     metric.reset()
     with pytest.raises(rainproof.InputError, match="no rows were given yet"):
@@ -64,28 +73,32 @@ def test_a_reset_forgets_and_a_copy_remembers():
     ],
 )
 def test_bad_batches_are_refused_whole(preds, target, match):
-    metric = CalibrationMetric(grid=8)
+    metric = calibration_metric(grid=8)
     with pytest.raises(rainproof.InputError, match=match):
-        metric.update(torch.tensor(preds), torch.tensor(target))
+        metric.update(tensor(preds), tensor(target))
     assert int(metric.count.sum()) == 0
 
 
 @pytest.mark.parametrize("options", [{"grid": 12}, {"measure": "ece"}])
 def test_bad_options_are_refused(options):
     with pytest.raises(rainproof.InputError):
-        CalibrationMetric(**options)
+        calibration_metric(**options)
 
 
 def one_process(rank, port, answers):
+    from torch import distributed
+
     distributed.init_process_group("gloo", init_method=f"file://{port}", rank=rank, world_size=2)
     p, y = rows()
-    metric = CalibrationMetric(grid=64)
-    metric.update(torch.tensor(p[rank::2]), torch.tensor(y[rank::2]))
+    metric = calibration_metric(grid=64)
+    metric.update(tensor(p[rank::2]), tensor(y[rank::2]))
     answers.put(float(metric.compute()))
     distributed.destroy_process_group()
 
 
 def test_two_processes_add_their_states(tmp_path):
+    from torch import multiprocessing
+
     context = multiprocessing.get_context("spawn")
     answers = context.SimpleQueue()
     started = [context.Process(target=one_process, args=(rank, tmp_path / "meet", answers)) for rank in range(2)]
