@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers.isotonic_oracle import best_partition, max_min
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 from numpy.testing import assert_array_equal
@@ -24,7 +25,7 @@ def table(negative, positive):
 # --- the definition -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_seeds(300)
 def test_isotonic_is_the_best_of_all_partitions(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 8))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from helpers import soft_binned_oracle
 from helpers.regret_oracle import exact_curve, exact_loss, exact_pooled, threshold_regret
+from helpers.seeds import for_seeds
 from helpers.strategies import powers, probabilities, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -240,7 +241,7 @@ def test_the_chord_is_the_highest_over_one_half(sample, swaps):
     assert chord.regret_b == pytest.approx(float(corners[Fraction(chord.mu_b)]), abs=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_bridge_against_all_pairs(seed):
     rng = np.random.default_rng(seed)
     inner = np.round(rng.random(int(rng.integers(0, 60))), int(rng.integers(1, 4)))  # ties, often at 1/2

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.seeds import for_seeds
 from scipy.optimize import linprog
 
 import rainproof
@@ -36,7 +37,7 @@ def draw(rng, n):
     return rng.integers(0, 2, n), a, b, rng.choice([0.0, 0.5, 1.0, 7.0], n) + (np.arange(n) == 0)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_harm_and_gain_are_those_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     y, a, b, w = draw(rng, int(rng.integers(1, 25)))
@@ -51,7 +52,7 @@ def test_harm_and_gain_are_those_of_a_linear_program(seed):
             assert np.sum(w * lost) / np.sum(w) == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_seeds(20)
 def test_the_curve_and_its_standard_error_are_those_of_their_definition(seed):
     rng = np.random.default_rng(seed)
     y, a, b, w = draw(rng, int(rng.integers(2, 30)))

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers.engine_loading import ENGINES
+from helpers.seeds import for_seeds
 from scipy.optimize import linprog
 
 import rainproof
@@ -127,7 +128,7 @@ def worst_on_grid(rows, first, second, m):
     return -linprog(-value, A_ub=np.stack([1 - mu, mu]), b_ub=[1, 1], method="highs").fun
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_seeds(12)
 def test_harm_and_gain_are_those_of_a_linear_program_over_thresholds_on_the_grid(seed):
     m = [2, 8, 64][seed % 3]
     rows = draw(40, m, weighted=seed % 2 == 1, seed=seed)

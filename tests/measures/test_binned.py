@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +50,7 @@ def from_curve(y, p, m, strategy):
     return float((rows[rows > 0] * np.abs(true - mean)).sum()) / len(p)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_seeds(30)
 def test_the_bins_are_those_of_scikit_learn(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(20, 500)), int(rng.choice([1, 2, 5, 10, 15, 16, 33]))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers import soft_binned_oracle
 from helpers.regret_oracle import by_menus, by_thresholds, exact_curve, exact_loss, exact_pooled, pooled
+from helpers.seeds import for_seeds
 from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +43,7 @@ def random_rows(rng, kind):
 
 
 @every_class
-@pytest.mark.parametrize("seed", range(12))
+@for_seeds(12)
 def test_the_loss_is_the_largest_regret_of_any_menu_of_payoffs(swaps, seed):
     rng = np.random.default_rng(seed)
     for kind in range(20):
@@ -52,7 +53,7 @@ def test_the_loss_is_the_largest_regret_of_any_menu_of_payoffs(swaps, seed):
 
 
 @every_class
-@pytest.mark.parametrize("seed", range(12))
+@for_seeds(12)
 def test_the_loss_is_the_largest_mixture_of_thresholds(swaps, seed):
     rng = np.random.default_rng(100 + seed)
     for kind in range(20):

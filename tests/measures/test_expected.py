@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,7 @@ def test_cutoff_is_its_definition(sample):
     assert cutoff_calibration_error(y, p, sample_weight=w) == pytest.approx(float(oracle.cutoff(y, p, w)), abs=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_seeds(20)
 def test_larger_samples(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 150))

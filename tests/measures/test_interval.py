@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,7 +42,7 @@ def test_it_is_its_definition(sample):
     assert expected - 2.0**-16 <= got <= expected + 1e-14  # the oracle stops at bins of that width
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_it_is_its_definition_on_larger_samples(seed):
     """On multiples of 2^-10, bins narrower than that change nothing but their own width."""
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ def by_couplings(y, p, w, places):
     return program.fun
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_on_the_grid_it_is_the_full_program(seed):
     rng = np.random.default_rng(seed)
     g = int(rng.choice([2, 4, 8, 16]))
@@ -39,7 +40,7 @@ def test_on_the_grid_it_is_the_full_program(seed):
     assert got == pytest.approx(by_couplings(y, p, w, np.arange(g + 1) / g), abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_off_the_grid_it_keeps_to_its_bound(seed):
     rng = np.random.default_rng(seed)
     n, g, fine = int(rng.integers(1, 7)), int(rng.choice([4, 8, 16])), 240
@@ -133,7 +134,7 @@ def test_the_solver_against_highs(kind, g):
     assert by_flows(negative, positive) == pytest.approx(lower, abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_the_bounds_close_on_calibrated_masses(seed):
     """Nothing flows, so that much of the dual solution is free: the hardest case for the arithmetic."""
     rng = np.random.default_rng(seed)

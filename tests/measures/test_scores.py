@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers.isotonic_oracle import row_fit
+from helpers.seeds import for_seeds
 from helpers.strategies import powers, samples
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -73,7 +74,7 @@ def test_a_decomposition_is_its_definition(sample, rule):
     assert parts(result) == pytest.approx(decomposition(rule, y, p, ones(p, w)), abs=1e-14, rel=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_seeds(200)
 def test_a_decomposition_is_its_definition_on_random_samples(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 25))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +30,7 @@ def residuals(y, p, w):
     return distinct, np.bincount(which, w * (y - p)) / w.sum()
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_seeds(300)
 def test_smce_is_its_linear_program(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
@@ -40,7 +41,7 @@ def test_smce_is_its_linear_program(seed):
     assert got == pytest.approx(by_linear_program(*residuals(y, p, w)), abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@for_seeds(100)
 def test_any_terms_not_only_residuals(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 30))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from helpers import ece_oracle as oracle
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ def smoothed(sample, s, g, tolerance=1e-7):
     return _smoothed_error(_cosines(sample, g), s, tolerance)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@for_seeds(120)
 def test_it_is_its_definition(seed):
     y, p, w = make(seed)
     got = smooth_ece(y, p, sample_weight=w)
@@ -51,7 +52,7 @@ def test_a_smaller_tolerance_is_kept_too(seed):
     assert errors[-1] < errors[0] or errors[0] < 1e-8
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_seeds(12)
 def test_the_error_bound_of_the_grid_holds_and_it_converges(seed):
     y, p, w = make(seed, n=30)
     sample = rainproof.Sample(y, p, sample_weight=w)

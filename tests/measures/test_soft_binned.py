@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers import soft_binned_oracle
+from helpers.seeds import for_seeds
 from helpers.strategies import AWKWARD, powers, samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +55,7 @@ def test_scdl_is_its_definition(sample, rounding):
         assert soft_binned_oracle.loss(y, p, ones(p, w), 64, rounding) <= 1 / 64
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_scdl_is_its_definition_on_larger_samples(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 400))

@@ -7,6 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 
@@ -35,7 +36,7 @@ def test_it_is_its_definition(sample):
     assert two_bin_calibration_error(y, p, sample_weight=w) == pytest.approx(float(by_definition(y, p, w)), abs=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_seeds(12)
 def test_larger_samples_and_both_forms(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 80))

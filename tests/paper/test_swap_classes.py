@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers.seeds import for_seeds
 from helpers.strategies import samples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +54,7 @@ def random_sample(rng, n):
     return weighted(p, w * (1 - q), w * q)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_seeds(150)
 def test_the_best_set_is_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
     gain, r = rng.normal(size=int(rng.integers(1, 9))).round(int(rng.integers(0, 3))), int(rng.integers(1, 5))
@@ -62,7 +63,7 @@ def test_the_best_set_is_the_best_of_all(seed):
     assert gain[chosen].sum() == pytest.approx(max(gain[one].sum() for one in allowed_sets(len(gain), r)), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_seeds(60)
 def test_the_loss_against_every_task_and_every_pair_of_nested_sets(seed):
     rng = np.random.default_rng(seed)
     sample, r = random_sample(rng, int(rng.integers(1, 8))), int(rng.integers(1, 4))
@@ -102,7 +103,7 @@ def test_at_most_twice_the_biases_of_as_many_ranges(rows, r):
     assert cutoff_error(sample, 1) == pytest.approx(cutoff_calibration_error(sample), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_the_bridge_is_the_highest_chord_over_one_half(seed):
     rng = np.random.default_rng(seed)
     inner = rng.random(int(rng.integers(0, 30))).round(int(rng.integers(1, 4)))
@@ -117,7 +118,7 @@ def test_the_bridge_is_the_highest_chord_over_one_half(seed):
     assert height(*bridge(mu, value)) == pytest.approx(highest, abs=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_seeds(40)
 def test_ranges_against_all_choices_of_cutoffs(seed):
     rng = np.random.default_rng(seed)
     n, r = int(rng.integers(1, 7)), int(rng.integers(1, 4))
