@@ -215,7 +215,7 @@ def _words(arguments: argparse.Namespace) -> dict[str, float] | None:
     """Return the probability of each word, if there is a file of them."""
     from rainproof.decisions.tasks import is_number
 
-    def words(data: Any, _: bytes) -> dict[str, float]:
+    def words(data: Any) -> dict[str, float]:
         if not isinstance(data, dict) or not all(is_number(value) for value in data.values()) or not data:
             raise InputError('it must be one object of words and numbers, such as {"almost certain": 0.95}')
         return data

@@ -530,7 +530,9 @@ def read_classes(
     array = _array(y_prob, names.prob)
     if array.ndim != 2 or array.shape[1] < 2:
         raise InputError(f"{names.prob} must have two dimensions, a column for each class; its shape is {array.shape}")
-    prob = _number(array, names.prob, _READABLE)
+    if array.dtype.kind not in "biufO":
+        raise InputError(f"{names.prob} must hold numbers; it holds values of type {array.dtype}")
+    prob = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     called = range(prob.shape[1]) if labels is None else check_labels(labels, prob.shape[1])
     known: dict[Any, int] = {name: k for k, name in enumerate(called)}
     label = _vector(y_true, names.label)
@@ -546,28 +548,29 @@ def read_classes(
 
 def violations(prob: NDArray[Any], names: ColumnNames) -> Iterator[InputError]:
     """Yield an error for every rule that the predictions break; a row that breaks one is left out for the next."""
-    rules: tuple[tuple[str, Callable[[NDArray[Any]], Any]], ...] = (
-        ("must not contain NaN", lambda p: np.isnan(p).any(axis=1)),
-        ("must lie in [0, 1]", lambda p: ((p < 0) | (p > 1)).any(axis=1)),
-        (f"must sum to 1 in each row (within {_TOLERANCE})", lambda p: np.abs(p.sum(axis=1) - 1) > _TOLERANCE),
-    )
-    count, first = [0, 0, 0], [-1, -1, -1]
+    rules: dict[str, Callable[[NDArray[Any]], Any]] = {
+        "must not contain NaN": lambda p: np.isnan(p).any(axis=1),
+        "must lie in [0, 1]": lambda p: ((p < 0) | (p > 1)).any(axis=1),
+        f"must sum to 1 in each row (within {_TOLERANCE})": lambda p: np.abs(p.sum(axis=1) - 1) > _TOLERANCE,
+    }
+    found: dict[str, tuple[int, int]] = {}  # how many rows break a rule, and the first
     with np.errstate(invalid="ignore"):
         for start in range(0, len(prob), _BLOCK):
             block = prob[start : start + _BLOCK].astype(np.float64, copy=False)
             fine = np.ones(len(block), np.bool_)
-            for at, (_, breaks) in enumerate(rules):
+            for rule, breaks in rules.items():
                 bad = breaks(block) & fine
                 if bad.any():
-                    first[at] = first[at] if count[at] else start + int(bad.argmax())
-                    count[at] += int(bad.sum())
+                    count, first = found.get(rule, (0, start + int(bad.argmax())))
+                    found[rule] = count + int(bad.sum()), first
                     fine &= ~bad
-    for (rule, _), many, row in zip(rules, count, first, strict=True):
-        if many:
+    for rule in rules:
+        if rule in found:
+            count, row = found[rule]
             shown = ", ".join(f"{value:.6g}" for value in prob[row][:4]) + ", ..." * (prob.shape[1] > 4)
             missing = rule == "must not contain NaN"
             place = names.at(names.prob, row)
-            yield InputError.from_offenders(f"{names.prob} {rule}", many, place, f"[{shown}]", missing=missing)
+            yield InputError.from_offenders(f"{names.prob} {rule}", count, place, f"[{shown}]", missing=missing)
 
 
 def unknown_label(value: Any, row: int, count: int, classes: int, unnamed: bool, names: ColumnNames) -> InputError:

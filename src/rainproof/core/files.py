@@ -240,7 +240,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     if kind not in _CLASSES:
         raise InputError(f"{place} holds nothing that rainproof.load reads: it is {_described(first)}")
     module, _, name = _CLASSES[kind].rpartition(".")
-    return read_json(place, kind, as_saved(getattr(import_module(module), name).from_dict))
+    return read_json(place, kind, getattr(import_module(module), name).from_dict, saved=True)
 
 
 def save_table(found: Any, path: str | os.PathLike[str], grid: int, *, overwrite: bool) -> None:
@@ -299,18 +299,6 @@ def as_text(document: Mapping[str, Any]) -> str:
 Read = TypeVar("Read")
 
 
-def as_saved(read: Callable[[Any], Read]) -> Callable[[Any, bytes], Read]:
-    """Return a reader for `read_json` that refuses text which `as_text` would write differently."""
-
-    def checked(data: Any, raw: bytes) -> Read:
-        found = read(data)
-        if as_text(data).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
-            raise InputError("it is damaged: it is not as it was written")
-        return found
-
-    return checked
-
-
 @contextmanager
 def read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Raise what goes wrong in reading a file as an `InputError` of one line that names it."""
@@ -320,8 +308,11 @@ def read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(f"cannot read {os.fspath(path)}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any, bytes], Read]) -> Read:
-    """Read a JSON file; `read` makes what it holds from the data and the bytes, and its errors name the file."""
+def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any], Read], *, saved: bool = False) -> Read:
+    """Read a JSON file; `read` makes what it holds from the data, and its errors name the file.
+
+    A file that was `saved` by `as_text` must be as that would write it.
+    """
     path = os.fspath(path)
     with read_errors(path):
         raw = Path(path).read_bytes()
@@ -332,7 +323,10 @@ def read_json(path: str | os.PathLike[str], what: str, read: Callable[[Any, byte
     except ValueError as error:  # also what is not UTF-8, and numbers of thousands of digits
         raise InputError(f"{path} is not JSON: {error}") from error
     try:
-        return read(data, raw)
+        found = read(data)
+        if saved and as_text(data).encode() != raw.replace(b"\r\n", b"\n"):  # "1E-5" for "1e-5" has the same content
+            raise InputError("it is damaged: it is not as it was written")
+        return found
     except InputError as error:
         raise InputError(f"{path} holds no {what}: {error}") from error
 

@@ -191,38 +191,37 @@ class Sample:
         self, y_true: ArrayLike, y_prob: Any, sample_weight: ArrayLike | None, pos_label: Any, *, fractional: bool
     ) -> None:
         """Read rows of several forecasts, or with outcomes that are shares."""
-        given = dict(y_prob) if isinstance(y_prob, Mapping) else {None: y_prob}
-        names = [str(name) for name in given]
-        if not given or len(set(names)) < len(names):
+        named = y_prob if isinstance(y_prob, Mapping) else {"y_prob": y_prob}
+        given = {str(name): prob for name, prob in named.items()}
+        if not given or len(given) < len(named):
+            names = [str(name) for name in named]
             raise InputError(f"y_prob must name at least one forecast, and each once; the names are {names}")
-        columns = [ColumnNames() if name is None else ColumnNames(prob=str(name)) for name in given]
-        first, *others = given.values()
-        check_aligned(
-            ("y_true", y_true), *((column.prob, prob) for column, prob in zip(columns, given.values(), strict=True))
-        )
+        check_aligned(("y_true", y_true), *given.items())
+        (name, first), *others = given.items()
+        at: Any = slice(None)
         if fractional:
             if pos_label is not None:
                 raise InputError("fractional outcomes cannot be combined with pos_label: they are shares of the event")
-            rows, at = split_shares(y_true, first, sample_weight, columns[0])
-            self._group = at
-            self._second = np.append(False, at[1:] == at[:-1])
-        else:
-            rows, at = as_rows(y_true, first, sample_weight, pos_label, names=columns[0]), None
-        self._read(rows)
-        if self._second is not None:
-            self._second &= True if rows.weight is None else rows.weight > 0  # rows of weight zero do not count
+            rows, at = split_shares(y_true, first, sample_weight, ColumnNames(prob=name))
+            self._read(rows)
+            self._group, self._second = at, np.append(False, at[1:] == at[:-1])
+            self._second &= np.asarray(rows.weight) > 0  # rows of weight zero do not count
             self.n -= int(self._second.sum())
-        if not isinstance(y_prob, Mapping):
+            whole = np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
+        else:
+            rows = as_rows(y_true, first, sample_weight, pos_label, names=ColumnNames(prob=name))
+            self._read(rows)
+            whole = rows.label
+        if named is not y_prob:
             return
-        several = {names[0]: rows.prob}
-        for column, prob in zip(columns[1:], others, strict=True):
-            read = as_probabilities(prob, column.prob)
-            whole = rows.label if at is None else np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
-            check_same_length("y_true", whole, column.prob, read)
+        several = {name: rows.prob}
+        for other, prob in others:
+            read = as_probabilities(prob, other)
+            check_same_length("y_true", whole, other, read)
             if not scan(read, whole, None, 2, None, 0, len(read)):
-                raise Rows(whole, read, None, column).explain()
-            several[column.prob] = read if at is None else read[at]
-        self.forecasts, self._several = tuple(names), several
+                raise Rows(whole, read, None, ColumnNames(prob=other)).explain()
+            several[other] = read[at]
+        self.forecasts, self._several = tuple(given), several
 
     def _attach(self, groups: Any, by: Any, *columns: tuple[str, Any]) -> None:
         """Take the group and the segment of each row, as the caller gives them beside other columns."""

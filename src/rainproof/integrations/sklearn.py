@@ -249,10 +249,8 @@ class _Display:
         X: ArrayLike,
         y: ArrayLike,
         *,
-        sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
         name: str | None = None,
-        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Compute and draw it from a fitted classifier of two classes and rows to judge it by.
@@ -266,8 +264,7 @@ class _Display:
         if event not in classes:
             raise InputError(f"pos_label must be a class of the estimator, one of {classes}; it is {pos_label!r}")
         prob = estimator.predict_proba(X)[:, classes.index(event)]
-        options |= {"sample_weight": sample_weight, "pos_label": event, "ax": ax}
-        return cls.from_predictions(y, prob, name=name or type(estimator).__name__, **options)
+        return cls.from_predictions(y, prob, pos_label=event, name=name or type(estimator).__name__, **options)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it into axes (default: new ones)."""

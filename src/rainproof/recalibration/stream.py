@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from rainproof.core.files import (
-    as_saved,
     as_text,
     check_document,
     document,
@@ -58,7 +57,7 @@ class Stream:
 
     def _open(self) -> None:
         if self._path.exists():
-            read_json(self._path, "stream", as_saved(self._restore))
+            read_json(self._path, "stream", self._restore, saved=True)
             self._replay()
             self._journal(self._number - 1).unlink(missing_ok=True)  # a kill may have left it
             return
