@@ -219,9 +219,21 @@ def advise(
     below, above = np.searchsorted(rates.high, threshold, "right"), np.searchsorted(rates.low, threshold, "left")
     act = np.where(rates.at_least > threshold, saved, 0.0)
     wait = np.where(rates.at_most < threshold, -saved, 0.0)
+    sides: tuple[tuple[Action, Action, Floats, int, int], ...] = (
+        ("act", "wait", act, 0, int(below)),
+        ("wait", "act", wait, int(above), len(gain)),
+    )
     swaps = [
-        *(_swap(rates, i, j, "act", act) for i, j in _best_ranges(act, 0, int(below))),
-        *(_swap(rates, i, j, "wait", wait) for i, j in _best_ranges(wait, int(above), len(gain))),
+        PredictionSwap(
+            low=float(rates.low[i]),
+            high=float(rates.high[j]),
+            says=says,
+            do=do,
+            share=float(rates.share[i : j + 1].sum()),
+            saves=float(saves[i, j]),
+        )
+        for do, says, saves, start, stop in sides
+        for i, j in _best_ranges(saves, start, stop)
     ]
     swaps.sort(key=lambda swap: swap.low)
     return ThresholdAdvice(
@@ -240,14 +252,3 @@ def _best_ranges(saves: Floats, start: int, stop: int) -> list[tuple[int, int]]:
             found.append((a, b))
             parts += [(i, a), (b + 1, j)]
     return found
-
-
-def _swap(rates: RateIntervals, first: int, last: int, do: Action, saves: Floats) -> PredictionSwap:
-    return PredictionSwap(
-        low=float(rates.low[first]),
-        high=float(rates.high[last]),
-        says="wait" if do == "act" else "act",
-        do=do,
-        share=float(rates.share[first : last + 1].sum()),
-        saves=float(saves[first, last]),
-    )

@@ -109,6 +109,7 @@ def compute(
         pieces = IDENTITY if recalibrator is None else recalibrator.map_
         own = TaskResult.of(sample, task, rounded.grid, division, pieces, level)
     step()
+    rare = min(summary.event_rate, 1 - summary.event_rate)
     evidence = Evidence(
         n=summary.n,
         event_rate=summary.event_rate,
@@ -125,7 +126,7 @@ def compute(
         auroc=(area := auroc(sample)),
         is_reversed=is_reversed(sample, area),
         p_grouped=None if sample._group is None else grouped_p_value(sample),
-        rarer=_rarer(summary),
+        rarer=None if summary.weighted or rare >= RARE else round(rare * summary.n),
         constant=sample.grid is None and bool(np.ptp(sample.y_prob) == 0),
         **worths,
     )
@@ -186,24 +187,11 @@ def _recalibrate(
     chooser = division.pairs(useful, IDENTITY)["old"]
     pair = held._pair(useful(held.prob), METHODS["constant"](table)(held.prob))
     worths["worth_recalibrated"] = worth_of_choice(chooser, pair["old"], level)
-    worths["ignored"] = _ignored(everything, pair, 1 - level)
+    if np.ptp(everything.prob) == 0:  # other predictions are at most as likely as an event that n draws have not shown
+        worths["ignored"] = float(-np.expm1(math.log(1 - level) / everything.n_draws))
+    else:  # no decision loses more by ignoring the recalibrated forecast
+        worths["ignored"] = harm_bound(pair.curve("old", "new"), pair, 1 - level)
     return found, division, worths
-
-
-def _ignored(rows: Sample, pair: Sample, delta: float) -> float:
-    """No decision loses more than this by ignoring the recalibrated forecast.
-
-    If all predictions are equal, others are at most as likely as an event that n draws have not shown.
-    """
-    if np.ptp(rows.prob) == 0:
-        return float(-np.expm1(math.log(delta) / rows.n_draws))
-    return harm_bound(pair.curve("old", "new"), pair, delta)
-
-
-def _rarer(summary: DataSummary) -> int | None:
-    """The number of rows with the rarer outcome, if it is rare."""
-    share = min(summary.event_rate, 1 - summary.event_rate)
-    return None if summary.weighted or share >= RARE else round(share * summary.n)
 
 
 MANY_ROWS = 1 << 18  # more are compressed first: resampling rows would take minutes and tell nothing more

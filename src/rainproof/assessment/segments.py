@@ -161,7 +161,12 @@ def judge_segments(
     `total` and `value` are the weight and the SCDL of all rows together.
     """
     of_shares = next(iter(segments.values()))._second is not None
-    columns, level = (_tests_of_shares if of_shares else _tests)(segments, fdr, rng, step)
+    if of_shares:
+        columns, level = _tests_of_shares(segments, fdr, rng, step)
+    else:
+        tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
+        names = ("value", "null_mean", "low", "high", "p_value", "q_value")
+        columns, level = {name: getattr(tests, name) for name in names}, tests.interval_level
     losses = _losses(segments, columns["p_value"], 1 - fdr)
     rows = []
     for k, (key, sample) in enumerate(segments.items()):
@@ -188,18 +193,13 @@ def judge_segments(
     )
 
 
-_Columns = tuple[dict[str, Floats], float | None]  # by the name of the field of a segment; the level of the intervals
+def _tests_of_shares(
+    segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]
+) -> tuple[dict[str, Floats], float | None]:
+    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1.
 
-
-def _tests(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> _Columns:
-    """Redraw the outcomes of each segment."""
-    tests = segment_tests(segments, fdr=fdr, intervals=_INTERVALS, rng=rng, progress=lambda *_: step())
-    names = ("value", "null_mean", "low", "high", "p_value", "q_value")
-    return {name: getattr(tests, name) for name in names}, tests.interval_level
-
-
-def _tests_of_shares(segments: Segments, fdr: float, rng: np.random.Generator, step: Callable[[], None]) -> _Columns:
-    """Bound the p-value of each segment: outcomes that are shares of the event cannot be redrawn as 0 or 1."""
+    Returns columns by the name of the field of a segment, and the level of the intervals.
+    """
     value, p_value, low, high = np.full((4, len(segments)), np.nan)
     keys = list(segments)
     with warnings.catch_warnings():

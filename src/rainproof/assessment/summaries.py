@@ -148,6 +148,7 @@ class Reliability(Result):
         itself, with the confidence level of the bins.
     """
 
+    method: ClassVar[str] = "Clopper-Pearson at the effective number of rows; for all bins at once by Bonferroni"
     bins: SoftBins
     null_low: Floats
     null_high: Floats
@@ -162,11 +163,6 @@ class Reliability(Result):
     def grid(self) -> int:
         """The bins stand at the multiples of ``1/grid``."""
         return self.bins.grid
-
-    @property
-    def method(self) -> str:
-        """How the intervals of the event rates are made."""
-        return "Clopper-Pearson at the effective number of rows; for all bins at once by Bonferroni"
 
     @property
     def off(self) -> NDArray[np.bool_]:

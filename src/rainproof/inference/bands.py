@@ -253,11 +253,8 @@ def null_band(
     """
     sample = as_sample(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
     sample._refuse_draws("null_band")
-    confidence_level, size, bins = (
-        check_share(confidence_level, "confidence_level"),
-        check_resamples(n_resamples),
-        check_grid(bins),
-    )
+    confidence_level = check_share(confidence_level, "confidence_level")
+    size, bins = check_resamples(n_resamples), check_grid(bins)
     check_swaps(swaps)
     grid = grid if grid is None else check_grid(grid)
     generator, seed = as_seed(rng)

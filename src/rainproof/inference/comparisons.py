@@ -176,7 +176,16 @@ def compare(
     statistic, confidence_level = as_statistic(measure), check_share(confidence_level, "confidence_level")
     generator, seed = as_seed(rng)
     if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
-        a, b = _independent(y_true, y_prob_a, y_prob_b, paired, groups, sample_weight, pos_label)
+        if not isinstance(y_true, Sample) or not isinstance(y_prob_a, Sample) or y_prob_b is not None:
+            raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
+        if paired:
+            raise InputError(
+                "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
+                "common, or y_true and both arrays of predictions"
+            )
+        if groups is not None or sample_weight is not None or pos_label is not None:
+            raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
+        a, b = y_true, y_prob_a
     else:
         if not paired:
             raise InputError("paired=False needs two Samples: compare(sample_a, sample_b, paired=False)")
@@ -221,21 +230,6 @@ def compare(
         n_resamples=size,
         seed=seed,
     )
-
-
-def _independent(
-    first: ArrayLike | Sample, second: ArrayLike | Sample | None, third: ArrayLike | None, paired: bool, *rows: Any
-) -> tuple[Sample, Sample]:
-    if not isinstance(first, Sample) or not isinstance(second, Sample) or third is not None:
-        raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
-    if paired:
-        raise InputError(
-            "two Samples do not know which of their rows belong together: pass paired=False if they have none in "
-            "common, or y_true and both arrays of predictions"
-        )
-    if any(option is not None for option in rows):
-        raise InputError("groups, sample_weight and pos_label go with arrays: a Sample brings its own")
-    return first, second
 
 
 def _both(

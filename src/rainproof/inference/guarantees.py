@@ -16,10 +16,9 @@ from rainproof.core.cells import LARGEST_GRID, check_grid
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import at_most, html_rows, html_text, percent
-from rainproof.decisions.tasks import is_number
 from rainproof.errors import FewRowsWarning, InputError
 from rainproof.inference.bounds import BoundInputs, check_equal, draw_table, hoeffding, loss_at_most
-from rainproof.inference.options import check_share
+from rainproof.inference.options import check_max_weight, check_share
 
 Method = Literal["adaptive", "hoeffding"]
 Response = Literal["rounded", "as_is"]
@@ -320,9 +319,12 @@ def guarantee(
     if method == "adaptive":
         bounds = np.array([loss_at_most(e, delta, equal_draws) for e in evidence])
     best = int(bounds.argmin())
-    notes = _notes(sample, float(bounds[best]))
-    for note in notes:
-        warnings.warn(note, stacklevel=2)
+    notes = list[str]()
+    if bounds[best] >= 1:
+        what = "row" if sample.groups is None else "group"
+        many = f"1 {what} is" if n == 1 else f"{n:,} {what}s are"
+        notes.append(f"{many} too few for a guarantee at this confidence: the bound is 100%")
+        warnings.warn(FewRowsWarning(notes[0]), stacklevel=2)
     return Guarantee(
         response=response,
         grid=chosen[best] if chosen else sample.grid,
@@ -339,7 +341,7 @@ def guarantee(
         grids=np.array(chosen, np.int64),
         bounds=bounds[: len(chosen)],
         plug_ins=plug_ins[: len(chosen)],
-        warnings=tuple(map(str, notes)),
+        warnings=tuple(notes),
     )
 
 
@@ -354,17 +356,6 @@ def _check_options(response: str, method: str, grid: object, anytime: object) ->
         raise InputError(f"anytime must be True or False; it is {anytime!r}")
     if anytime and method == "hoeffding":
         raise InputError("method must be 'adaptive' with anytime=True: Hoeffding's bound is for a fixed number of rows")
-
-
-def check_max_weight(max_weight: float | None, largest: float) -> float:
-    """Return the largest possible weight: as stated, or the largest in the sample."""
-    if max_weight is None:
-        return largest
-    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
-        raise InputError(
-            f"max_weight must be finite, and at least the largest weight {largest:.6g}; it is {max_weight!r}"
-        )
-    return float(max_weight)
 
 
 def _largest_weight(sample: Sample) -> float:
@@ -392,11 +383,3 @@ def _grids(sample: Sample, grid: int | Iterable[int] | None, effective_n: float,
     if not asked:
         raise InputError("grid must name at least one grid")
     return sorted({check_grid(m, compressed=sample.grid) for m in asked})
-
-
-def _notes(sample: Sample, bound: float) -> list[FewRowsWarning]:
-    if bound < 1:
-        return []
-    what, count = ("row" if sample.groups is None else "group"), sample.n_draws
-    many = f"1 {what} is" if count == 1 else f"{count:,} {what}s are"
-    return [FewRowsWarning(f"{many} too few for a guarantee at this confidence: the bound is 100%")]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rainproof.decisions.tasks import is_number
 from rainproof.errors import InputError
 
 Rng = np.random.Generator
@@ -65,3 +66,14 @@ def spawned(rng: Rng, size: int) -> list[Rng]:
 def shifted(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     """Report the progress of one part of several."""
     progress(before + done, total)
+
+
+def check_max_weight(max_weight: float | None, largest: float) -> float:
+    """Return the largest possible weight: as stated, or the largest in the sample."""
+    if max_weight is None:
+        return largest
+    if not is_number(max_weight) or not largest * (1 - 1e-12) <= max_weight < math.inf:
+        raise InputError(
+            f"max_weight must be finite, and at least the largest weight {largest:.6g}; it is {max_weight!r}"
+        )
+    return float(max_weight)

@@ -20,8 +20,7 @@ from rainproof.decisions.swaps import worst_task
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
 from rainproof.inference.bounds import one_way_curve
-from rainproof.inference.guarantees import check_max_weight
-from rainproof.inference.options import Seed, as_seed, check_share
+from rainproof.inference.options import Seed, as_seed, check_max_weight, check_share
 
 BETS: Floats = 2.0 ** -np.arange(1.0, 11.0)  # at most 1/2, so that no factor of the martingale is negative
 _FINEST = 1 << 10

@@ -138,7 +138,9 @@ class SegmentTests(Result):
         for i in order.tolist():
             judged = not np.isnan(self.p_value[i])
             shown = [f"{v:.3g}" if judged else "-" for v in (self.p_value[i], self.q_value[i])]
-            table.append([_words(self.segments[i]), f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown])
+            key = self.segments[i]
+            name = short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))
+            table.append([name, f"{self.n[i]:,}", f"{self.value[i]:.4g}", *shown])
             notes.append("not calibrated" if self.q_value[i] <= self.fdr else "" if judged else "few rows")
         lines = [f"{line}  {note}".rstrip() for line, note in zip(aligned(table, left=1), notes, strict=True)]
         more = [f"and {len(self.segments) - _SHOWN:,} more"] if len(self.segments) > _SHOWN else []
@@ -358,7 +360,3 @@ def adjusted(p_value: Floats, method: str) -> Floats:
 def _price(many: int, method: str) -> float:
     """The factor c of the adjustment: 1 for "bh"."""
     return 1.0 if method == "bh" else float((1 / np.arange(1, many + 1)).sum())
-
-
-def _words(key: Any) -> str:
-    return short(", ".join(map(str, key)) if isinstance(key, tuple) else str(key))

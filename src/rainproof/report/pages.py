@@ -166,16 +166,11 @@ def _tiles(a: Assessment, index: int) -> str:
 
 def _value_caption(a: Assessment) -> str:
     """How to read the decision curve."""
-    best = (
-        "the best map that keeps the ranking, in hindsight"
-        if a.value.recalibration == "isotonic"
-        else "fitted to these same rows"
-    )
-    own = (
-        ""
-        if a.task is None or a.task.cost_recalibrated is None
-        else "; your costs are from rows that it was not fitted to"
-    )
+    best, own = "fitted to these same rows", ""
+    if a.value.recalibration == "isotonic":
+        best = "the best map that keeps the ranking, in hindsight"
+    if a.task is not None and a.task.cost_recalibrated is not None:
+        own = "; your costs are from rows that it was not fitted to"
     return (
         "Gain per case over no forecast (the better of always and never acting), by the probability from which you "
         f"act; below 0, no forecast is better. Recalibrated: {best}, so optimistic{own}. Grey: where the blue "

@@ -280,11 +280,11 @@ def _about(found: SegmentTable) -> str:
 
 def _about_scdl(found: SegmentTable) -> str:
     """How to read SCDL in the table of segments."""
-    intervals = (
-        ""
-        if found.interval_level is None
-        else f" Its intervals, for the population, are at {percent(found.interval_level)} each, so that on "
-        f"average at most {exact_percent(found.fdr)} of them miss (Benjamini and Yekutieli); a value above its "
-        "interval is inflated by chance."
-    )
+    intervals = ""
+    if found.interval_level is not None:
+        intervals = (
+            f" Its intervals, for the population, are at {percent(found.interval_level)} each, so that on average at "
+            f"most {exact_percent(found.fdr)} of them miss (Benjamini and Yekutieli); a value above its interval is "
+            "inflated by chance."
+        )
     return f'<p class="small">SCDL moves in steps of 1/m: rank segments by loss.{escape(intervals)}</p>'
