@@ -161,7 +161,7 @@ def test_one_model_with_rare_events_in_a_browser(browser, tmp_path):
     browser.picture("clinical-rare-desk-light")
     assert browser.complaints() == []
     ticks = browser.texts('[data-chart="risks"] svg text')
-    assert "1.0" not in ticks  # nobody has a risk near 1
+    assert "1.0" not in ticks  # no row has a risk near 1
     assert browser.run("return document.querySelectorAll('[data-chart=\"risks\"] rect').length") > 40
 
 
