@@ -122,6 +122,13 @@ def test_weights_may_differ_by_any_factor(weights, flip):
         assert low - 1e-9 <= value <= high + 1e-9
 
 
+@pytest.mark.filterwarnings("ignore::rainproof.errors.RainproofWarning")
+def test_such_weights_can_be_assessed():
+    y, p, w = np.repeat([1, 0], 60), np.repeat([0.25, 0.9], 60), np.repeat([1e80, 1e-80], 60)
+    assert "one outcome only" in str(rainproof.assess(y, p, sample_weight=w, rng=0))
+    assert rainproof.clinical_performance(y, p, sample_weight=w, rng=0).auroc.value == 0
+
+
 @given(
     st.lists(
         st.tuples(st.booleans(), st.sampled_from([0.0, 0.001, 0.1, 0.5, 0.5001, 0.99, 1.0])), min_size=1, max_size=30
