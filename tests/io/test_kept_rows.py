@@ -43,7 +43,7 @@ def test_labels_of_segments_in_their_order():
     again = keep_rows(rows, "p", "y", groups="who", by=("who",), pos_label="yes")  # groups that are segments
     assert labels_of(again) == (("who",), rows["who"])
     np.testing.assert_array_equal(again._group, [0, 1, 0, 2, 1])
-    assert not keep_rows(ROWS, "p", "y", pos_label="yes")._segmented
+    assert keep_rows(ROWS, "p", "y", pos_label="yes")._segments is None
 
 
 def test_batches_and_files_are_joined(tmp_path):
@@ -82,7 +82,7 @@ def test_too_many_are_compressed_in_the_same_pass(tmp_path, by, weight):
         for column in ("y_true", "y_prob", "sample_weight", "counts"):
             np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
     kept = keep_rows(files, "p", "y", at_most=150, **options)
-    assert kept._segmented == bool(by)
+    assert (kept._segments is not None) == bool(by)
     if by:
         assert kept.by_segment().counts == expected.counts
 
