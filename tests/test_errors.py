@@ -40,7 +40,7 @@ def test_what_a_message_installs_is_what_the_extras_install():
     known = {"mlflow"} | packages(text for extra, listed in extras.items() if extra != "test" for text in listed)
     trees = [ast.parse(path.read_text()) for path in (root / "src").rglob("*.py")]
     calls = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    raised = [call for call in calls if getattr(call.func, "id", "") == "MissingExtraError"]
-    named = [call.args[2].value for call in raised if len(call.args) == 3]
+    last = [call.args[-1] for call in calls if getattr(call.func, "id", "") in ("MissingExtraError", "need")]
+    named = [argument.value for argument in last if isinstance(argument, ast.Constant)]
     assert len(named) > 9
     assert packages(" ".join(named).split()) <= known

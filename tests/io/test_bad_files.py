@@ -232,14 +232,14 @@ BYTES = {
     "empty.parquet": (b"", "{} is empty"),
     "empty.csv.gz": (gzip.compress(b""), "cannot read {}: Empty CSV file"),
     "header.csv": (b"p,y\n", "{} has columns but no rows"),
-    "ragged.csv": (TABLE + b"0.5\n", "cannot read {}: CSV parse error: Expected 2 columns, got 1: 0.5"),
+    "ragged.csv": (TABLE + b"0.5\n", "cannot read {}: CSV parse error: Row #4: Expected 2 columns, got 1: 0.5"),
     "names.csv": (
         "p,é\n0.5,1\n".encode("latin-1"),
         "cannot read {}: 'utf-8' codec can't decode byte 0xe9 in position 0: unexpected end of data",
     ),
     "values.csv": (
         "p,y\n0.5,é\n".encode("latin-1"),
-        "cannot read {}: In CSV column #1: CSV conversion error to string: invalid UTF8 data",
+        "cannot read {}: In CSV column #1: Row #2: CSV conversion error to string: invalid UTF8 data",
     ),
     "utf16.csv": (TABLE.decode().encode("utf-16"), BINARY),
     "gzipped.csv": (gzip.compress(TABLE), BINARY),

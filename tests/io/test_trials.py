@@ -140,7 +140,10 @@ def test_trials_and_shares_on_the_command_line(tmp_path, monkeypatch, capsys):
         sample = rainproof.Sample(share, {"p": P, "q": Q}, groups=TOWN if groups else None, fractional=True)
         with pytest.warns(rainproof.RainproofWarning):
             expected = rainproof.assess_many(sample, rng=0)
-        assert told == json.loads(json.dumps(expected.to_dict()))
+        known = json.loads(json.dumps(expected.to_dict()))
+        for document in (told, known):  # whose next steps are commands in one, Python in the other
+            document["verdict"] = [one.pop("verdict")["grade"] for one in document["assessments"]]
+        assert told == known
     write_csv(tmp_path / "bad.csv", p=P, y=[-0.5, *share[1:-1], 2])
     monkeypatch.setattr(files, "_CSV_BLOCK", 64)
     assert main(["assess", "bad.csv", "--prob", "p", "--outcome", "y", "--fractional"]) == 2
