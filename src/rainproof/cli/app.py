@@ -202,7 +202,7 @@ def stoppable(*, process: bool) -> Iterator[None]:
         Whether the command is all that the process does. Then the process ends even if the exception gets stuck;
         else the signals mean afterwards what they meant before.
     """
-    if threading.current_thread() is not threading.main_thread():  # where Python lets nobody handle signals
+    if threading.current_thread() is not threading.main_thread():  # where Python lets no code handle signals
         yield
         return
     # What the parent wants ignored stays ignored, as under nohup.

@@ -251,7 +251,7 @@ def save_table(found: Any, path: str | os.PathLike[str], grid: int, *, overwrite
 def load_kind(path: str | os.PathLike[str], kind: str) -> Any:
     """Read a file that must be of this kind, such as a "policy"."""
     found = load(path)
-    if not isinstance(found, Saved) or found.to_dict()["format"] != f"rainproof {kind}":
+    if f"{type(found).__module__}.{type(found).__name__}" != _CLASSES[kind]:
         raise InputError(f"{os.fspath(path)} holds no {kind}: it holds a {type(found).__name__}")
     return found
 

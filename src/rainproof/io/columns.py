@@ -22,7 +22,7 @@ from rainproof.io.where import Condition, Literal, fold
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
 _PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
 _DECIMAL_COMMA = r"^([+-]?\d*),(\d+\s*%?)$"
-_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights nobody knows
+_THOUSANDS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # or a decimal comma: in a column of weights it cannot be known
 _PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"  # 01 is a label, not the number 1
 _WORDS = {"true": "1", "false": "0"}
 _SHOWN = 3  # examples in an error message
