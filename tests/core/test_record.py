@@ -288,3 +288,65 @@ def largest_array(found, seen=None):
     names = [name for kind in type(found).__mro__ for name in getattr(kind, "__slots__", ())]
     parts += [getattr(found, name) for name in names if hasattr(found, name)]
     return max((largest_array(part, seen) for part in parts), default=0)
+
+
+_ROWS = 240
+
+
+def _columns(seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    prob = rng.choice([0.0, 0.1, 0.25, 0.7, 1.0, 1e-12], _ROWS)
+    return {
+        "y_true": (rng.random(_ROWS) < prob).astype(int),
+        "y_prob": prob,
+        "sample_weight": rng.choice([0.0, 0.5, 1.0, 3.0], _ROWS),
+        "groups": rng.choice(["b", "a", "d"], _ROWS),
+        "by": rng.choice(["north", "south"], _ROWS),
+    }
+
+
+@pytest.mark.parametrize("names", [(), ("sample_weight",), ("groups",), ("by",), ("sample_weight", "groups", "by")])
+@pytest.mark.parametrize("kind", ["rows", "shares", "several"])
+def test_the_canonical_order_does_not_depend_on_how_rows_came(names: tuple[str, ...], kind: str) -> None:
+    columns = {name: column for name, column in _columns(3).items() if name in ("y_true", "y_prob", *names)}
+    if kind == "shares":
+        columns["y_true"] = np.random.default_rng(4).choice([0.0, 0.3, 1.0], _ROWS)
+    other = np.random.default_rng(5).random(_ROWS)
+
+    def ordered(at: np.ndarray) -> Sample:
+        prob = columns["y_prob"][at]
+        rest = {name: column[at] for name, column in columns.items() if name not in ("y_true", "y_prob")}
+        several = {"a": prob, "b": other[at]}
+        given = several if kind == "several" else prob
+        return Sample(columns["y_true"][at], given, fractional=kind == "shares", **rest).in_order()
+
+    one, another = ordered(np.arange(_ROWS)), ordered(np.random.default_rng(6).permutation(_ROWS))
+    for name in (
+        "y_true",
+        "sample_weight",
+        "_group",
+        "_second",
+        "_segments",
+        "_several",
+        "n",
+        "n_draws",
+        "total_weight",
+    ):
+        np.testing.assert_equal(getattr(one, name), getattr(another, name), err_msg=name)
+    if kind != "several":
+        np.testing.assert_array_equal(one.y_prob, another.y_prob)
+        assert one.effective_n == another.effective_n
+
+
+def test_the_canonical_order_keeps_every_row() -> None:
+    columns = _columns(7)
+    sample = Sample(**columns)
+    found = sample.in_order()
+    both = ("y_prob", "y_true", "sample_weight")
+    kept = [sorted(zip(*(getattr(s, name).tolist() for name in both), strict=True)) for s in (sample, found)]
+    assert kept[0] == kept[1]
+    assert (found.groups, found.event_rate) == (sample.groups, pytest.approx(sample.event_rate))
+    for key, part in sample.by_segment().items():
+        assert sorted(part.y_prob) == sorted(found.by_segment()[key].y_prob)
+    cells = Sample(columns["y_true"], columns["y_prob"]).compress(64)
+    assert cells.in_order() is cells

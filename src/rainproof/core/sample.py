@@ -39,6 +39,7 @@ from rainproof.core.door import (
     check_aligned,
     check_same_length,
     check_view,
+    label_order,
     named_columns,
     numbered_groups,
     read_classes,
@@ -655,6 +656,39 @@ class Sample:
     def _divisible(self) -> bool:
         """Whether its draws can be told apart, to divide them: rows, or cells whose rows have equal weights."""
         return self.grid is None or self._cells.has_equal_weights
+
+    def in_order(self) -> Sample:
+        """Return the same rows in an order that does not depend on how they came, so that what is drawn does not either.
+
+        Rows are sorted by group, prediction, outcome, weight and segment; rows that are alike in all of that can take
+        each other's place. A compressed sample is in order already. The rows are copied.
+        """
+        if self._rows is None:
+            return self
+        if self.sample_weight is None and self._group is self._segments is self._several is None:
+            key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
+            rows = Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
+            return type(self)._of_known(rows, self.n, self.total_weight)
+        n, second = len(self.y_true), self._second
+        whole = np.arange(n) if second is None else np.cumsum(~second) - 1  # the row that each part belongs to
+        first = np.flatnonzero(np.diff(whole, prepend=-1))
+        names, places = self._segments or ((), {})
+        labels, segment = sorted(places, key=label_order), np.zeros(n, np.int64)
+        for number, label in enumerate(labels):
+            segment[places[label]] = number
+        keys = [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
+        keys += [np.bincount(whole, self.mass)] * (second is not None)
+        keys += [self._rows.prob[first]] if self._several is None else [p[first] for p in self._several.values()]
+        keys += [self._group[first]] if self._group is not None and self._has_groups else []
+        rank = np.empty(len(first), np.int64)
+        rank[np.lexsort(keys)] = np.arange(len(first))
+        order = np.argsort(rank[whole], kind="stable")
+        found = self._at(order)
+        if second is not None and not self._has_groups:
+            found._group = rank[whole][order]
+        if labels:
+            found._segments = names, {label: np.flatnonzero(segment[order] == k) for k, label in enumerate(labels)}
+        return found
 
     def _floor(self) -> Sample:
         """Round the predictions of cells down to the grid, with as many equal draws as rows; rows stay as they are.
