@@ -658,14 +658,15 @@ class Sample:
         return self.grid is None or self._cells.has_equal_weights
 
     def in_order(self) -> Sample:
-        """Return the same rows in an order that does not depend on how they came, so that what is drawn does not either.
+        """Return the same rows in an order that does not depend on how they came, and so does nothing drawn from them.
 
         Rows are sorted by group, prediction, outcome, weight and segment; rows that are alike in all of that can take
         each other's place. A compressed sample is in order already. The rows are copied.
         """
         if self._rows is None:
             return self
-        if self.sample_weight is None and self._group is self._segments is self._several is None:
+        special = (self.sample_weight, self._group, self._segments, self._several)
+        if all(column is None for column in special):
             key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
             rows = Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
             return type(self)._of_known(rows, self.n, self.total_weight)
