@@ -26,7 +26,8 @@ from rainproof.inference.estimates import (
     Influence,
     auroc_interval,
     brier,
-    calibration_line,
+    calibration_intercept,
+    calibration_slope,
     net_benefits,
     observed_expected,
 )
@@ -121,7 +122,7 @@ def intervals(y: Array, p: Array, columns: dict[str, Any], mu: Array) -> dict[st
     """Every interval by name, as (low, high); None where there is none."""
     sample = rainproof.Sample(y, p, **columns)
     rows = Influence.of(sample)
-    line, (score, skill) = calibration_line(rows, LEVEL) or (None, None), brier(rows, LEVEL)
+    line, (score, skill) = _line(rows), brier(rows, LEVEL)
     found = [auroc_interval(sample, rows, LEVEL), observed_expected(rows, LEVEL), *line, score, skill]
     ends: list[Any] = [x and (x.low, x.high) for x in found]
     ends += list(zip(*net_benefits(rows, mu, LEVEL)[1:], strict=True))
@@ -132,6 +133,10 @@ def intervals(y: Array, p: Array, columns: dict[str, Any], mu: Array) -> dict[st
         x = rows.mean(column, least, most, LEVEL)
         ends.append((x.low, x.high))
     return dict(zip(NAMES, ends, strict=True))
+
+
+def _line(rows: Influence) -> list[Any]:
+    return [calibration_intercept(rows, LEVEL), calibration_slope(rows, LEVEL)]
 
 
 def columns_of(y: Array, p: Array) -> list[tuple[Array, float, float]]:
@@ -147,9 +152,9 @@ def truths(law: Law, mu: Array) -> dict[str, float]:
     both = np.concatenate([p, p])
     sample = rainproof.Sample(np.repeat([0, 1], len(p)), both, sample_weight=np.concatenate([1 - rate, rate]))
     rows = Influence.of(sample, pool=False)
-    line, (score, skill) = calibration_line(rows, LEVEL), brier(rows, LEVEL)
+    line, (score, skill) = _line(rows), brier(rows, LEVEL)
     area, ratio = auroc_interval(sample, rows, LEVEL), observed_expected(rows, LEVEL)
-    found: list[Any] = [area, ratio, *(line or ()), score, skill]
+    found: list[Any] = [area, ratio, *line, score, skill]
     values = [x.value for x in found]
     values += [float((rate * (p >= t) - t / (1 - t) * (1 - rate) * (p >= t)).mean()) for t in mu]
     values += [float((rate - mu[1] / (1 - mu[1]) * (1 - rate)).mean())]

@@ -15,7 +15,8 @@ from rainproof.inference.estimates import (
     Influence,
     auroc_interval,
     brier,
-    calibration_line,
+    calibration_intercept,
+    calibration_slope,
     net_benefits,
     observed_expected,
     skewed_ends,
@@ -34,7 +35,7 @@ def every_interval(y, p, **columns):
     """All intervals by name; those of net benefit at three thresholds."""
     sample = rainproof.Sample(y, p, **columns)
     rows = Influence.of(sample)
-    intercept, slope = calibration_line(rows, 0.95) or (None, None)
+    intercept, slope = calibration_intercept(rows, 0.95), calibration_slope(rows, 0.95)
     score, skill = brier(rows, 0.95)
     found = {"auroc": auroc_interval(sample, rows, 0.95), "observed_expected": observed_expected(rows, 0.95)}
     found |= {"intercept": intercept, "slope": slope, "brier": score, "skill": skill}
@@ -164,7 +165,7 @@ def test_no_event_leaves_room_for_some():
 def test_the_ends_of_the_intercept_are_those_of_the_event_rate():
     n, rate = 500, 0.2
     y, p = np.arange(n) < rate * n, np.full(n, 0.5)
-    intercept, slope = calibration_line(rows_of(y, p), 0.95)
+    intercept, slope = (found(rows_of(y, p), 0.95) for found in (calibration_intercept, calibration_slope))
     found = rows_of(y, p).mean(y.astype(float), 0.0, 1.0, 0.95)
     assert slope is None
     assert expit(intercept.value) == pytest.approx(rate)

@@ -82,7 +82,7 @@ def test_the_numbers_are_those_of_clinical_performance():
 def test_what_is_not_defined_is_said():
     page = to_html(report_cases.single(), preset="clinical")  # some of its predictions are 0 or 1
     assert '<dd class="value">not defined</dd>' in page
-    assert "Calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so." in page
+    assert "The calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so." in page
 
 
 def test_items_follow_what_was_given(three):

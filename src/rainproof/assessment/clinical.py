@@ -14,7 +14,14 @@ from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, percent, rows
-from rainproof.inference.estimates import Influence, auroc_interval, brier, calibration_line, observed_expected
+from rainproof.inference.estimates import (
+    Influence,
+    auroc_interval,
+    brier,
+    calibration_intercept,
+    calibration_slope,
+    observed_expected,
+)
 from rainproof.inference.options import Seed, check_share
 from rainproof.inference.performance import NetBenefit, check_thresholds, decision_curves
 
@@ -202,14 +209,14 @@ def core_set(
 ) -> ClinicalPerformance:
     """Compute the numbers of the core set, the decision curve and the risk distribution, beside a calibration plot."""
     entries = Influence.of(sample)
-    line = calibration_line(entries, confidence_level)
+    intercept, slope = (found(entries, confidence_level) for found in (calibration_intercept, calibration_slope))
     score, skill = brier(entries, confidence_level)
     found = auroc_interval(sample, entries, confidence_level)
     return ClinicalPerformance(
         auroc=found,
         observed_expected=observed_expected(entries, confidence_level),
-        calibration_intercept=None if line is None else line[0],
-        calibration_slope=None if line is None else line[1],
+        calibration_intercept=intercept,
+        calibration_slope=slope,
         brier_score=score,
         brier_skill=skill,
         net_benefit=decision_curves({"forecast": entries}, mu, confidence_level, sample.n),
@@ -219,7 +226,7 @@ def core_set(
         confidence_level=confidence_level,
         n=sample.n,
         groups=sample.groups,
-        notes=_notes(found is None, entries, line),
+        notes=_notes(found is None, entries, intercept, slope),
     )
 
 
@@ -229,13 +236,14 @@ def _bars(mean: float) -> int:
     return min(BARS << max(0, math.ceil(math.log2(_RARE / rarer))), _MOST_BARS)
 
 
-def _notes(one_class: bool, entries: Influence, line: tuple[Interval, Interval | None] | None) -> tuple[str, ...]:
+def _notes(one_class: bool, entries: Influence, intercept: Interval | None, slope: Interval | None) -> tuple[str, ...]:
     notes = []
     if one_class:
         notes = ["All outcomes are the same: AUROC, calibration intercept and slope, and Brier skill are not defined."]
-    elif line is None:
-        notes = ["Calibration intercept and slope are not defined: some predictions are 0 or 1, or nearly so."]
-    elif line[1] is None:
+    elif intercept is None:
+        both = "intercept and slope are" if slope is None else "intercept is"
+        notes = [f"The calibration {both} not defined: some predictions are 0 or 1, or nearly so."]
+    elif slope is None:
         notes = ["The calibration slope is not defined: predictions are all equal, or separate the outcomes."]
     if (few := entries.fewest) < _FEW:
         draws = ("row" if entries.groups is None else "group") + "s" * (few != 1)

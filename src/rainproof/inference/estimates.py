@@ -213,22 +213,25 @@ def _few(n: float) -> float:
     return max(n, 2.0) / (max(n, 2.0) - 1)
 
 
-def calibration_line(rows: Influence, confidence_level: float) -> tuple[Interval, Interval | None] | None:
-    """The calibration intercept (at slope 1) and the slope of a logistic regression on the logit of the predictions.
-
-    The ends of the intercept are those at which the mean prediction would be an end of the interval of the event rate,
-    as the residuals give it. The slope's variance is the larger of the model's and of that of the residuals.
-
-    None if a prediction with weight is 0 or 1, if all outcomes are the same, or if the intercept is too far from 0 to
-    be computed, as it is for predictions of 1e-300. The slope is None where there is none:
-    if all predictions are equal, or if they separate the outcomes.
-    """
+def _log_odds(rows: Influence) -> Floats | None:
+    """Of each prediction; None if one with weight is 0 or 1, or if all outcomes are the same."""
     prob, some = rows.prob, rows.share > 0
     if rows.one_class or ((prob[some] <= 0) | (prob[some] >= 1)).any():
         return None
     prob = np.where(some, prob, 0.5)
-    log_odds = np.log(prob) - np.log1p(-prob)
-    ones, event = np.ones((1, len(prob))), rows.event.astype(np.float64)
+    found: Floats = np.log(prob) - np.log1p(-prob)
+    return found
+
+
+def calibration_intercept(rows: Influence, confidence_level: float) -> Interval | None:
+    """The intercept, at slope 1, of a logistic regression on the logit of the predictions.
+
+    Its ends are those at which the mean prediction would be an end of the interval of the event rate, as the residuals
+    give it. None without log odds, or if it is too far from 0 to be computed, as it is for predictions of 1e-300.
+    """
+    if (log_odds := _log_odds(rows)) is None:
+        return None
+    ones, event = np.ones((1, len(log_odds))), rows.event.astype(np.float64)
     observed = float(rows.share @ event)
     fitted = _fit(rows, ones, log_odds, event)
     if fitted is None:
@@ -242,10 +245,20 @@ def calibration_line(rows: Influence, confidence_level: float) -> tuple[Interval
                 end = getattr(rate, name)
                 at = _fit(rows, ones, log_odds, end, at[0]) if 0 < end < 1 else None
         ends.append(beyond if at is None else float(at[0][0]))
-    intercept = Interval(value=float(fitted[0][0]), low=ends[0], high=ends[1], confidence_level=confidence_level)
-    both = np.stack([log_odds, ones[0]])
-    slope = _fit(rows, both, np.zeros(len(prob)), event) if np.ptp(log_odds[some]) > 0 else None
-    return intercept, None if slope is None else _slope(rows, both, *slope, confidence_level)
+    return Interval(value=float(fitted[0][0]), low=ends[0], high=ends[1], confidence_level=confidence_level)
+
+
+def calibration_slope(rows: Influence, confidence_level: float) -> Interval | None:
+    """The slope of a logistic regression on the logit; its variance is the larger of the model's and the residuals'.
+
+    None without log odds, if all predictions are equal, or if they separate the outcomes.
+    """
+    log_odds = _log_odds(rows)
+    if log_odds is None or not np.ptp(log_odds[rows.share > 0]) > 0:
+        return None
+    both = np.stack([log_odds, np.ones(len(log_odds))])
+    slope = _fit(rows, both, np.zeros(len(log_odds)), rows.event.astype(np.float64))
+    return None if slope is None else _slope(rows, both, *slope, confidence_level)
 
 
 def _fit(
