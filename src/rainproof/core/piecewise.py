@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,17 @@ class PiecewiseMap(Result):
         lower, start, end = np.concatenate(done, axis=1)
         order = np.argsort(lower)
         return cls.from_ends(np.append(lower[order], 1.0), start[order], end[order])
+
+    @classmethod
+    def mean(cls, maps: Sequence[PiecewiseMap], shares: Sequence[float]) -> PiecewiseMap:
+        """The weighted mean of maps, given the share of each; it rises wherever all of them do."""
+        edges = np.unique(np.concatenate([pieces.edges for pieces in maps]))
+        start, end = np.zeros((2, len(edges) - 1))
+        for pieces, share in zip(maps, shares, strict=True):
+            at = pieces.edges.searchsorted(edges[:-1], side="right") - 1
+            for sums, p in ((start, edges[:-1]), (end, edges[1:])):
+                sums += share * (pieces.start[at] + (p - pieces.edges[at]) * pieces.slope[at])
+        return cls.from_ends(edges, start, end) if len(maps) > 1 else maps[0]
 
     def __call__(self, p: ArrayLike) -> Floats:
         """Return the value at each prediction."""

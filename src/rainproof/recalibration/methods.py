@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -30,34 +31,62 @@ def _rate(table: DistinctTable) -> float:
     return float((positive + 0.5) / (total + 1))
 
 
-def _logistic(table: DistinctTable, columns: tuple[tuple[float, float], ...], shift: bool) -> PiecewiseMap:
-    """A logistic regression on ``log p`` and ``-log(1 - p)``, each column a combination of the two.
+@dataclass(frozen=True, slots=True, eq=False)
+class LogisticCurves:
+    """The logistic function of combinations of ``log p``, ``-log(1 - p)`` and 1, one for each row of coefficients.
 
-    The coefficients have a normal prior around the identity, with a standard deviation of 4.
+    Predictions outside [low, high], the range of those that are neither 0 nor 1, are moved to half of `low` and half of
+    ``1 - high`` at most.
     """
-    inside = table.prob[(table.prob > 0) & (table.prob < 1)]
-    low, high = (float(inside[0]), float(inside[-1])) if len(inside) else (0.5, 0.5)
-    nearest, farthest = max(low / 2, _NEAREST), 1 - max((1 - high) / 2, _NEAREST)
 
-    def design(p: Floats) -> Floats:
-        p = np.clip(p, nearest, farthest)
-        both = np.stack([np.log(p), -np.log1p(-p)])
-        rows = [a * both[0] + b * both[1] for a, b in columns]
-        return np.stack([*rows, np.ones_like(p)] if shift else rows)
+    coefficients: Floats
+    low: float
+    high: float
 
-    centre = np.array([1.0] * len(columns) + [0.0] * shift)
-    coefficients = _newton(*_pooled(design(table.prob), table), centre, _PRIOR)
-    if len(columns) == 2 and (coefficients[:2] < 0).any():  # not monotone: one slope for both
-        return _logistic(table, ((1.0, 1.0),), shift)
-    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ design(p)), (), max(low, _NEAREST), high)
+    def apply(self, p: Floats) -> Floats:
+        """Return the values, by curve and prediction."""
+        return expit(self.coefficients @ self._columns(p))
+
+    def _columns(self, p: Floats) -> Floats:
+        p = np.clip(p, max(self.low / 2, _NEAREST), 1 - max((1 - self.high) / 2, _NEAREST))
+        return np.stack([np.log(p), -np.log1p(-p), np.ones_like(p)])
+
+    @classmethod
+    def fit(cls, prob: Floats, weight: Floats, slopes: Floats) -> LogisticCurves:
+        """Fit a curve to each of several tables of the same predictions.
+
+        Coefficients are combinations of the rows of `slopes`, with a normal prior around the identity, with a standard
+        deviation of 4. `weight` has the number of rows by table, outcome and prediction.
+        """
+        some = weight.any(axis=(0, 1))
+        prob, weight = prob[some], weight[:, :, some]
+        inside = prob[(prob > 0) & (prob < 1)]
+        low, high = (float(inside[0]), float(inside[-1])) if len(inside) else (0.5, 0.5)
+        x, pooled = _pooled(cls(np.zeros(3), low, high)._columns(prob), weight)
+        x, centre = slopes @ x, np.sign(slopes[:, 0] + slopes[:, 1])
+        beta = _newton(x, pooled.sum(axis=0, keepdims=True), centre, centre[None], _PRIOR)
+        coefficients = (_newton(x, pooled, centre, beta, _PRIOR) if len(weight) > 1 else beta) @ slopes
+        falls = (coefficients[:, :2] < 0).any(axis=1)
+        if len(slopes) > 2 and falls.any():  # not monotone: one slope for both
+            coefficients[falls] = cls.fit(prob, weight[falls], _ONE_SLOPE).coefficients
+        return cls(coefficients, low, high)
 
 
-def _pooled(x: Floats, table: DistinctTable) -> tuple[Floats, Floats, Floats]:
-    """Average columns over neighbours that differ by less than 1/64 in the first one; sum the rows of each outcome."""
-    first = np.flatnonzero(np.diff(np.floor(64 * x[0]), prepend=-np.inf))
-    total = table.negative + table.positive
-    negative, positive, all_ = (np.add.reduceat(w, first) for w in (table.negative, table.positive, total))
-    return np.add.reduceat(x * total, first, axis=1) / all_, negative, positive
+_ONE_SLOPE = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+LOGISTIC = {"logistic": _ONE_SLOPE, "beta": np.eye(3), "temperature": _ONE_SLOPE[:1]}
+"""The slopes of the methods that are logistic regressions."""
+
+
+def _logistic(table: DistinctTable, name: str) -> PiecewiseMap:
+    curve = LogisticCurves.fit(table.prob, np.stack([table.negative, table.positive])[None], LOGISTIC[name])
+    return PiecewiseMap.tabulate(lambda p: curve.apply(p)[0], (), max(curve.low, _NEAREST), curve.high)
+
+
+def _pooled(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Average columns over neighbours whose logits differ by less than 1/64; sum the rows of each table and outcome."""
+    first = np.flatnonzero(np.diff(np.floor(64 * (x[0] + x[1])), prepend=-np.inf))
+    total = weight.sum(axis=(0, 1))
+    return np.add.reduceat(x * total, first, axis=1) / np.add.reduceat(total, first), np.add.reduceat(weight, first, 2)
 
 
 def expit(x: Floats) -> Floats:
@@ -65,32 +94,72 @@ def expit(x: Floats) -> Floats:
     return 1 / (1 + np.exp(-np.clip(x, -700, 700)))
 
 
-def _newton(x: Floats, negative: Floats, positive: Floats, centre: Floats, prior: float) -> Floats:
-    """The most likely coefficients of a logistic regression with a normal prior of this precision."""
+def _newton(x: Floats, weight: Floats, centre: Floats, beta: Floats, prior: float) -> Floats:
+    """The most likely coefficients of logistic regressions with a normal prior of this precision, one for each table.
 
-    def cost(beta: Floats) -> float:
+    `weight` has the number of rows by table, outcome and column of `x`; `beta` has the first guesses.
+    """
+    negative, positive = weight[:, 0], weight[:, 1]
+    total, size = negative + positive, len(x)
+    products = (x[:, None] * x).reshape(size * size, -1).T
+
+    def cost(beta: Floats) -> tuple[Floats, Floats]:
+        """The cost of each table, and the rate in each of its entries."""
         score = beta @ x
-        loss = negative @ np.logaddexp(0, score) + positive @ np.logaddexp(0, -score)
-        return float(loss + prior / 2 * ((beta - centre) ** 2).sum())
+        small = np.exp(-np.abs(score))
+        loss = total * np.log1p(small) + np.where(score > 0, negative, -positive) * score
+        rate = np.where(score > 0, 1.0, small) / (1 + small)
+        return loss.sum(axis=1) + prior / 2 * ((beta - centre) ** 2).sum(axis=1), rate
 
-    beta, total = centre, negative + positive
-    now = cost(beta)
+    beta = np.repeat(beta, len(weight) // len(beta), axis=0)
+    now, rate = cost(beta)
     for _ in range(_STEPS):
-        rate = expit(beta @ x)
-        slope = x @ (total * rate - positive) + prior * (beta - centre)
-        curvature = (x * (total * rate * (1 - rate))) @ x.T + prior * np.eye(len(beta))
-        step = np.linalg.solve(curvature, slope)
-        size = 1.0
-        while (then := cost(beta - size * step)) > now and size > _PRECISION:
-            size /= 2
-        beta = beta - size * step if then <= now else beta
-        if now - then <= _PRECISION * (1 + now):
+        expected = total * rate
+        slope = (expected - positive) @ x.T + prior * (beta - centre)
+        curvature = ((expected * (1 - rate)) @ products).reshape(-1, size, size) + prior * np.eye(size)
+        step = np.linalg.solve(curvature, slope[..., None])[..., 0]
+        share, (then, rate) = np.ones((len(beta), 1)), cost(beta - step)
+        while (worse := then > now).any() and share.min() > _PRECISION:
+            share[worse] /= 2
+            then, rate = cost(beta - share * step)
+        beta = np.where(worse[:, None], beta, beta - share * step)
+        if (now - then <= _PRECISION * (1 + now)).all():
             break
         now = then
     return beta
 
 
-def _isotonic(table: DistinctTable) -> PiecewiseMap:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """Straight lines between points, and level beyond them."""
+
+    at: Floats
+    value: Floats
+
+    def apply(self, prob: Floats) -> Floats:
+        return np.interp(prob, self.at, self.value)
+
+    def pieces(self) -> PiecewiseMap:
+        start, end = np.append(self.value[:1], self.value), np.append(self.value, self.value[-1:])
+        return PiecewiseMap.from_ends(np.concatenate([[0.0], self.at, [1.0]]), start, end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """One value below the first cut, the next from there on, and so on."""
+
+    cuts: Floats
+    value: Floats
+
+    def apply(self, prob: Floats) -> Floats:
+        """Return the values at predictions in increasing order."""
+        return np.repeat(self.value, np.diff(prob.searchsorted(self.cuts), prepend=0, append=len(prob)))
+
+    def pieces(self) -> PiecewiseMap:
+        return PiecewiseMap.steps(self.cuts, self.value)
+
+
+def _isotonic(table: DistinctTable) -> _Lines:
     """Isotonic regression, with straight lines between the mean predictions of its blocks: no ties where it rises."""
     size, negative, positive = pool_violators(table.negative, table.positive)
     first = np.concatenate([[0], np.cumsum(size)[:-1]])
@@ -100,35 +169,60 @@ def _isotonic(table: DistinctTable) -> PiecewiseMap:
     # Blocks without events, or of events alone, exist only at the ends; half a row keeps their values off 0 and 1.
     low, high = 0.5 / (total[0] + 1), 1 - 0.5 / (total[-1] + 1)
     inner = value[(value > 0) & (value < 1)]
-    value = np.clip(value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high)))
-    return PiecewiseMap.from_ends(
-        np.concatenate([[0.0], centre, [1.0]]), np.append(value[:1], value), np.append(value, value[-1:])
-    )
+    return _Lines(centre, np.clip(value, min(low, inner.min(initial=low)), max(high, inner.max(initial=high))))
 
 
-def _bins(table: DistinctTable, n_bins: int) -> PiecewiseMap:
+def _bins(table: DistinctTable, n_bins: int) -> _Steps:
     """The event rate in bins of equal weight, with one row of the overall rate added to each."""
     total = table.negative + table.positive
     middle = np.cumsum(total) - total / 2
-    bin_ = np.minimum((middle / total.sum() * n_bins).astype(np.int64), n_bins - 1)
-    first = np.flatnonzero(np.diff(bin_, prepend=-1))
+    first = np.unique(middle.searchsorted(np.arange(n_bins) * (total.sum() / n_bins)))
+    first = first[first < len(total)]
     positive, weight = np.add.reduceat(table.positive, first), np.add.reduceat(total, first)
     cuts = (table.prob[first[1:] - 1] + table.prob[first[1:]]) / 2
-    return PiecewiseMap.steps(cuts, (positive + _rate(table)) / (weight + 1))
+    return _Steps(cuts, (positive + _rate(table)) / (weight + 1))
 
 
-METHODS: dict[str, Method] = {
-    "logistic": partial(_logistic, columns=((1.0, 1.0),), shift=True),
-    "beta": partial(_logistic, columns=((1.0, 0.0), (0.0, 1.0)), shift=True),
-    "temperature": partial(_logistic, columns=((1.0, 1.0),), shift=False),
+_SHAPES: dict[str, Callable[[DistinctTable], PiecewiseMap | _Lines | _Steps]] = {
     "none": lambda _: IDENTITY,
     "isotonic": _isotonic,
     "bins_8": partial(_bins, n_bins=8),
     "bins_32": partial(_bins, n_bins=32),
     "bins_128": partial(_bins, n_bins=128),
-    "constant": lambda table: PiecewiseMap.steps(np.zeros(0), np.array([_rate(table)])),
+    "constant": lambda table: _Steps(np.zeros(0), np.array([_rate(table)])),
 }
-"""Every method by name: first the one that is best on average where few rows cannot tell."""
+
+
+def _fitted(table: DistinctTable, name: str) -> PiecewiseMap:
+    shape = _SHAPES[name](table)
+    return shape if isinstance(shape, PiecewiseMap) else shape.pieces()
+
+
+METHODS: dict[str, Method] = {
+    **{name: partial(_logistic, name=name) for name in LOGISTIC},
+    **{name: partial(_fitted, name=name) for name in _SHAPES},
+}
+"""Every method by name."""
+
+
+def fitted_values(methods: Sequence[str], prob: Floats, weight: Floats) -> Floats:
+    """Fit methods to several tables of the same predictions: the values there, by method, table and prediction.
+
+    Those of logistic regressions are not yet drawn with straight pieces. `weight` has the number of rows by table,
+    outcome and prediction.
+    """
+    found = np.empty((len(methods), len(weight), len(prob)))
+    tables = [
+        DistinctTable(prob[some], negative[some], positive[some])
+        for negative, positive in weight
+        for some in [negative + positive > 0]
+    ]
+    for value, name in zip(found, methods, strict=True):
+        if name in LOGISTIC:
+            value[:] = LogisticCurves.fit(prob, weight, LOGISTIC[name]).apply(prob)
+        else:
+            value[:] = [_SHAPES[name](table).apply(prob) for table in tables]
+    return found
 
 
 def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
@@ -138,11 +232,11 @@ def correction(whole: PiecewiseMap, table: DistinctTable) -> PiecewiseMap:
     little.
     """
 
-    def design(p: Floats) -> Floats:
+    def logits(p: Floats) -> Floats:
         value = np.clip(whole.apply(p), _NEAREST, 1 - _NEAREST)
         return np.stack([np.log(value) - np.log1p(-value), np.ones_like(p)])
 
-    x = design(table.prob)
-    coefficients = _newton(x, table.negative, table.positive, np.array([1.0, 0.0]), _SEGMENT_PRIOR)
+    weight, identity = np.stack([table.negative, table.positive])[None], np.array([1.0, 0.0])
+    (coefficients,) = _newton(logits(table.prob), weight, identity, identity[None], _SEGMENT_PRIOR)
     low, high = max(float(table.prob[0]), _NEAREST), float(table.prob[-1])
-    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ design(p)), whole.edges, low, max(low, high))
+    return PiecewiseMap.tabulate(lambda p: expit(coefficients @ logits(p)), whole.edges, low, max(low, high))

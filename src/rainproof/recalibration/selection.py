@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, Ints
+from rainproof.core.arrays import Floats, Frozen, Ints
+from rainproof.core.cells import CellTable
 from rainproof.core.curve import envelope
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, Rows
@@ -19,12 +20,16 @@ from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import FewRowsWarning, InputError, OneClassWarning, RainproofWarning
-from rainproof.recalibration.methods import METHODS
+from rainproof.recalibration.methods import METHODS, fitted_values
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
+_LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to nothing
 _HELD_OUT = 0.25  # of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
-_ENTRIES = 1 << 15  # of a table; with more rows, neighbouring predictions are pooled
+_ENTRIES = 1 << 12  # of a table; where there are more predictions, neighbours are pooled
+_ENTRIES_OF_CHOICE = 1 << 15
+_SHARE = 1 / (1 << 11)  # of the rows in a pool, at most, and
+_WIDTH = 1 / 64  # the largest difference of their logits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,39 +119,61 @@ def divide(rows: Sample | Segments, rng: np.random.Generator) -> tuple[Division,
         at = at if weight is None else at[weight[at] > 0]
         held_out = tuple(sample._at(at[part[at] == number]) for number in range(FOLDS, FOLDS + proofs))
         used = at[part[at] < FOLDS]
-        prob, table = _pooled(sample._at(used), part[used])
+        prob, table, _ = _pooled(sample._at(used), part[used], _ENTRIES_OF_CHOICE)
         return Division(prob=prob, weight=table, held_out=held_out)
 
     return divided(np.arange(len(part))), {key: divided(at) for key, at in places.items()}
 
 
-def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats]:
-    """Return the predictions of a sample, pooled where there are very many, and the table of its folds."""
-    prob, event = sample.prob, sample.event
-    order = np.argsort(prob)
-    ordered = prob[order]
-    rank = np.flatnonzero(np.diff(ordered, prepend=-1.0))  # where each distinct prediction begins
-    entry = np.repeat(rank * min(_ENTRIES, len(prob)) // max(len(prob), 1), np.diff(rank, append=len(prob)))
-    entry = np.cumsum(np.diff(entry, prepend=entry[:1]) > 0)
-    size = int(entry[-1]) + 1 if len(entry) else 0
-    share = sample.mass  # positive
+def _pooled(sample: Sample, part: Ints, most: int = _ENTRIES) -> tuple[Floats, Floats, Ints]:
+    """The predictions of a sample, pooled where there are very many, the table of its folds, and each row's entry."""
+    prob, mass = sample.prob, sample.mass
+    order = np.argsort(prob, kind="stable")  # quick for rows in order
+    order = order if sample.sample_weight is None else order[mass[order] > 0]
+    ordered, share = prob[order], mass[order]
     if sample.sample_weight is not None:
         share = share * (share.sum() / (share**2).sum())
-    share = share[order]
-    slot = (part[order] * 2 + event[order]) * size + entry
+    first = np.flatnonzero(np.diff(ordered, prepend=-1.0))  # where each distinct prediction begins
+    first = first[_pools(ordered[first], first / max(len(ordered), 1), most)]
+    if not len(first):
+        return ordered, np.zeros((FOLDS, 2, 0)), np.zeros(len(prob), np.int64)
+    entry = np.maximum(ordered[first].searchsorted(prob, side="right") - 1, 0)
+    at, size = entry[order], len(first)
+    slot = (part[order] * 2 + sample.event[order]) * size + at
     table: Floats = np.bincount(slot, share, FOLDS * 2 * size).astype(np.float64).reshape(FOLDS, 2, size)
-    mean = np.bincount(entry, share * ordered) / np.bincount(entry, share)
-    return mean, table
+    mean = np.bincount(at, share * ordered, size) / np.bincount(at, share, size)
+    return mean, table, entry
+
+
+def _pools(prob: Floats, rank: Floats, most: int) -> Ints:
+    """Where pools of neighbours begin, given distinct predictions in order and the share of rows below each."""
+    if len(prob) <= most:
+        return np.arange(len(prob))
+    inside = np.clip(prob, 1e-9, 1 - 1e-9)
+    logit = np.log(inside) - np.log1p(-inside)
+    return np.flatnonzero(np.diff(np.floor([rank / _SHARE, logit / _WIDTH]), prepend=-np.inf).any(axis=0))
 
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
-    numbers, cells = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng), sample._cells
-    cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
-    table = np.zeros((FOLDS, 2, len(cell)))
-    table[:, cells.slot & 1, entry] = numbers[:FOLDS]
-    middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
+    numbers = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
+    prob, table, _ = _pooled_cells(sample._cells, numbers[:FOLDS], 1 << 30)
     held_out = tuple(sample._thinned(counts) for counts in numbers[FOLDS:])
-    return Division(prob=middle, weight=table, held_out=held_out)
+    return Division(prob=prob, weight=table, held_out=held_out)
+
+
+def _pooled_cells(cells: CellTable, numbers: Ints, most: int = _ENTRIES) -> tuple[Floats, Floats, Ints]:
+    """The same as `_pooled` of cells, given the number of rows of each fold in them."""
+    cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
+    middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
+    count = np.bincount(entry, numbers.sum(axis=0), len(cell))
+    first = _pools(middle, (np.cumsum(count) - count) / max(count.sum(), 1), most)
+    pool = first.searchsorted(np.arange(len(cell)), side="right") - 1
+    total, size = np.bincount(pool, count, len(first)), len(first)
+    mean = np.where(total > 0, np.bincount(pool, count * middle, size) / np.maximum(total, 1), middle[first])
+    entry = pool[entry]
+    slot = (cells.slot & 1) * size + entry
+    table = np.stack([np.bincount(slot, one, 2 * size) for one in numbers]).astype(np.float64)
+    return mean, table.reshape(len(numbers), 2, size), entry
 
 
 def _merged(parts: Sequence[Division]) -> Division:
@@ -158,6 +185,100 @@ def _merged(parts: Sequence[Division]) -> Division:
     together = np.concatenate([part.weight for part in parts], axis=2).reshape(2 * FOLDS, -1)
     sums: Floats = np.stack([np.bincount(at, row, len(prob)) for row in together]).astype(np.float64)
     return Division(prob=prob, weight=sums.reshape(FOLDS, 2, -1), held_out=held_out)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CrossFit(Frozen):
+    """The mean of the maps, fitted to some folds of the rows and applied to others.
+
+    Folds are of whole draws, dealt at random to rows in order (`Sample.in_order`). Values are those of the maps before
+    they are drawn with straight pieces.
+
+    Attributes
+    ----------
+    prob : ndarray of shape (k,)
+        Distinct predictions in increasing order; the means of neighbouring ones where there are very many.
+    weight : ndarray of shape (folds, 2, k)
+        How many rows of each fold have them, without the event and with it; unequal weights are scaled to the effective
+        number of rows.
+    value : ndarray of shape (folds, k)
+        The value there of the mean that is fitted without this fold. Its weights are by cross-validation in the others.
+    inner : ndarray of shape (folds, folds, k)
+        ``inner[f, g]`` is that of maps fitted without the folds f and g, to choose a decision for fold f. Their weights
+        have seen nothing of f, and are scored on neither; but maps that they score were fitted to g too.
+        ``inner[f, f]`` is ``value[f]``.
+    rate : ndarray of shape (folds,)
+        The event rate of the rows that are not in this fold.
+    loss : ndarray of shape (methods,)
+        The cross-validated log loss of each method in nats, summed over all rows: see `mean_weights`.
+    entry : ndarray of int
+        The place in `prob` of each row (in order); of a compressed sample, of each of its cells and outcomes.
+    fold : ndarray of int
+        The fold of each row; of a compressed sample, how many rows of each fold, by fold, cell and outcome.
+    """
+
+    prob: Floats
+    weight: Floats
+    value: Floats
+    inner: Floats
+    rate: Floats
+    loss: Floats
+    entry: Ints
+    fold: Ints
+
+
+def cross_fit(sample: Sample, rng: np.random.Generator, *, methods: Sequence[str] = tuple(METHODS)) -> CrossFit:
+    """Fit the mean of the maps without each fold, and without each two."""
+    sample = sample.in_order()
+    fold = sample._parts(folds=FOLDS, rng=rng)
+    prob, weight, entry = _pooled(sample, fold) if sample.grid is None else _pooled_cells(sample._cells, fold)
+    one, other = np.triu_indices(FOLDS)  # without both of these folds: also twice the same
+    value, loss = _scored(prob, weight, methods, one, other)
+    mean = np.empty((FOLDS, FOLDS, len(prob)))
+    for f, g in np.ndindex(FOLDS, FOLDS):
+        others = [h for h in range(FOLDS) if h not in (f, g)]
+        share = mean_weights(loss[:, f, others].sum(axis=1))
+        fit = value[:, np.flatnonzero((one == min(f, g)) & (other == max(f, g)))[0]]
+        mean[f, g] = share @ fit
+    negative, positive = weight.sum(axis=2).T @ (1 - np.eye(FOLDS))
+    return CrossFit(
+        prob=prob,
+        weight=weight,
+        value=mean[np.arange(FOLDS), np.arange(FOLDS)],
+        inner=mean,
+        rate=positive / (negative + positive),
+        loss=loss[:, np.arange(FOLDS), np.arange(FOLDS)].sum(axis=1),
+        entry=entry,
+        fold=fold,
+    )
+
+
+def _scored(prob: Floats, weight: Floats, methods: Sequence[str], one: Ints, other: Ints) -> tuple[Floats, Floats]:
+    """Fit methods without two folds each (or twice the same): the values, and the log loss on these folds.
+
+    The values are by method, fit and prediction; ``loss[k, f, g]`` is that of method k on fold g, fitted without f and
+    g. Values nearer to 0 or 1 than half a row is to all of them count like this: so many rows cannot tell them apart,
+    and one row would decide.
+    """
+    folds = np.arange(len(weight))
+    kept = ((folds != one[:, None]) & (folds != other[:, None])).astype(np.float64)
+    value = fitted_values(methods, prob, (kept @ weight.reshape(len(weight), -1)).reshape(-1, *weight.shape[1:]))
+    nearest = 0.5 / (weight.sum() + 1)
+    inside = np.clip(value, nearest, 1 - nearest)
+    logs = np.log1p(-inside), np.log(inside)
+    loss = np.zeros((len(methods), len(weight), len(weight)))
+    for fit, (f, g) in enumerate(zip(one, other, strict=True)):
+        for a, b in ((f, g), (g, f)):
+            loss[:, a, b] = -sum(log[:, fit] @ weight[b, y] for y, log in enumerate(logs))
+    return value, loss
+
+
+def mean_weights(loss: Floats) -> Floats:
+    """The weight of each map in the mean, given its log loss: exp(-loss), in proportion; none below 1%."""
+    share: Floats = np.exp(loss.min() - loss)
+    share[share < _LEAST_WEIGHT * share.sum()] = 0.0
+    share /= share.sum()
+    return share
 
 
 _THRESHOLDS = 128  # by method, at which decisions are compared
