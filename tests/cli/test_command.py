@@ -214,7 +214,9 @@ def test_python_m_rainproof(rain):
 
 def test_python_m_rainproof_in_this_process(rain, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["rainproof", "--version"])
-    monkeypatch.setattr("rainproof.cli.app.stoppable", lambda process: nullcontext())  # signals are left to pytest
+    monkeypatch.setattr(
+        "rainproof.cli.stopping.stoppable", lambda process: nullcontext(lambda: None)
+    )  # signals are left to pytest
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_module("rainproof", run_name="__main__")
     assert capsys.readouterr().out == f"rainproof {rainproof.__version__}\n"

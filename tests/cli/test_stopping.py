@@ -11,7 +11,7 @@ import pytest
 from helpers.processes import end_of, held_up, rainproof_process
 
 from rainproof.cli import main
-from rainproof.cli.app import stoppable
+from rainproof.cli.stopping import stoppable
 from rainproof.core.files import atomic_output, remove_unfinished
 
 COLUMNS = ["--prob", "p", "--outcome", "y"]

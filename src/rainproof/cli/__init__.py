@@ -1,5 +1,22 @@
 """The command line: read arguments, call the library, print the result."""
 
-from rainproof.cli.app import main
+from collections.abc import Sequence
 
-__all__ = ["main"]
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line of error.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, without the name of the program; those of this process if left out.
+    """
+    try:
+        from rainproof.cli.stopping import stoppable
+
+        with stoppable(process=argv is None) as settle:
+            from rainproof.cli.app import run  # what takes time to import comes after signals are heeded
+
+            return run(argv, settle)
+    except KeyboardInterrupt as stop:
+        return 128 + (stop.args[0] if stop.args else 2)

@@ -1,4 +1,4 @@
-"""The command itself: its arguments, the table of commands, errors in one line, and an end whenever it is asked to."""
+"""The command itself: its arguments, the table of commands, and errors in one line."""
 
 from __future__ import annotations
 
@@ -6,36 +6,27 @@ import argparse
 import difflib
 import gc
 import os
-import signal
-import socket
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
-# Nothing heavy up here: until `stoppable` is entered, Ctrl-C would print a traceback, and help should not wait for
-# NumPy. The module of a command, with what it needs, is imported when it runs.
+# Nothing heavy up here: help should not wait for NumPy. The module of a command is imported when it runs.
 from rainproof import __version__
 from rainproof.cli import commands
 from rainproof.cli.options import check_together
 from rainproof.cli.output import coloured_help, let_go, one_line, say
 from rainproof.cli.reading import STDIN, import_lightly, prepared
-from rainproof.core.files import remove_unfinished
+from rainproof.core.files import replace_now, together
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import need
 
 FAILED = 2
 UNFORESEEN = 70  # as in sysexits.h; no command uses it for anything else
-INTERRUPTED = 130  # 128 + SIGINT, as shells count; other signals likewise
 NOBODY_READS = 141  # 128 + SIGPIPE
 _OBJECTS = 100_000  # between two searches for garbage; 700 would mean many searches of what is imported, in vain
-_GRACE = 0.5  # seconds to unwind in; a library that is busy, or restarts what it waits for, is not waited for
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 COMMANDS = {
     "assess": "assessing",
@@ -85,27 +76,22 @@ class _Parser(argparse.ArgumentParser):
         say(stream, coloured_help(self.format_help(), stream))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, 1 if a limit is passed, or 2 with one line of error.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments, without the name of the program; those of this process if left out.
-    """
+def run(argv: Sequence[str] | None, settle: Callable[[], None]) -> int:
+    """Run a command and return its exit code; the files that it writes get their names at its end, after `settle`."""
     try:
-        with stoppable(process=argv is None):
-            status = _run(argv)
-            if sys.stdout is not None:
-                sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+        with together():
+            try:
+                status = _run(argv)
+                if sys.stdout is not None:
+                    sys.stdout.flush()  # a reader that is gone is noticed here, not while Python shuts down
+            except BrokenPipeError:
+                let_go(sys.stdout)
+                status = NOBODY_READS  # the files are as good as they would be with a reader
+            settle()
+            replace_now()
             return status
     except RainproofError as error:
         return _fail(str(error))
-    except KeyboardInterrupt as stop:
-        return 128 + stop.args[0] if stop.args else INTERRUPTED
-    except BrokenPipeError:
-        let_go(sys.stdout)
-        return NOBODY_READS
     except OSError as error:
         let_go(sys.stdout)
         return _fail(f"cannot write: {error.strerror}")
@@ -137,10 +123,10 @@ def _run(argv: Sequence[str] | None) -> int:
     if argv is None and hasattr(arguments, "outcome"):  # it reads rows
         import_lightly()
     module = import_module(f"rainproof.cli.{COMMANDS[arguments.command]}")
-    run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{arguments.command.replace('-', '_')}")
+    command: Callable[[argparse.Namespace], int] = getattr(module, f"run_{arguments.command.replace('-', '_')}")
     check_together(arguments)
     with prepared(arguments):
-        return run(arguments)
+        return command(arguments)
 
 
 def _check_options(parsers: dict[str, _Parser], given: list[str]) -> None:
@@ -190,61 +176,6 @@ def _fail(message: str) -> int:
     with suppress(OSError):  # if even that cannot be said, the exit code says it
         say(sys.stderr, f"rainproof: error: {one_line(message)}\n")
     return FAILED
-
-
-@contextmanager
-def stoppable(*, process: bool) -> Iterator[None]:
-    """Turn the signals that ask a program to end into KeyboardInterrupt, whatever other libraries made of them.
-
-    Parameters
-    ----------
-    process : bool
-        Whether the command is all that the process does. Then the process ends even if the exception gets stuck;
-        else the signals mean afterwards what they meant before.
-    """
-    if threading.current_thread() is not threading.main_thread():  # where Python lets no code handle signals
-        yield
-        return
-    # What the parent wants ignored stays ignored, as under nohup.
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
-    for number in before:
-        signal.signal(number, _stop)
-    if process:
-        bell, listener = socket.socketpair()
-        bell.setblocking(False)
-        signal.set_wakeup_fd(bell.detach(), warn_on_full_buffer=False)
-        threading.Thread(target=_watch, args=(listener,), name="rainproof-stop", daemon=True).start()
-    try:
-        yield
-    finally:
-        if process:
-            remove_unfinished()
-        for number, handler in before.items():
-            if not process:
-                signal.signal(number, handler)
-            elif signal.getsignal(number) is _stop:  # all is done: there is nothing to unwind any more
-                signal.signal(number, signal.SIG_DFL)
-
-
-def _stop(number: int, _frame: FrameType | None) -> None:
-    for other in _SIGNALS:  # once is enough: what cleans up is not stopped again
-        if signal.getsignal(other) is _stop:
-            signal.signal(other, signal.SIG_IGN)
-    raise KeyboardInterrupt(number)
-
-
-def _watch(listener: socket.socket) -> None:
-    """Wait for a signal, give the main thread a moment to end, and end the process."""
-    number = listener.recv(1)[0]
-    while number not in _SIGNALS:
-        number = listener.recv(1)[0]
-    time.sleep(_GRACE)
-    remove_unfinished()
-    if "multiprocessing.process" in sys.modules:
-        for worker in sys.modules["multiprocessing.process"].active_children():
-            worker.terminate()
-    os._exit(128 + number)
 
 
 def run_completion(arguments: argparse.Namespace) -> int:

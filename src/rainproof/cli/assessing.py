@@ -23,7 +23,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.cli.options import SELECTION, VALUES, check_outputs, files_read, given, task_of
 from rainproof.cli.output import Progress, coloured, finish, one_line, say, say_paragraphs, without_warnings, written
 from rainproof.cli.reading import fitted_here, read_rows, repeated_ids
-from rainproof.core.files import check_output, write_atomic, write_errors
+from rainproof.core.files import check_output, make_folder, replace_now, write_atomic
 from rainproof.core.text import wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
@@ -91,6 +91,8 @@ def _finish(
     elif not arguments.quiet:
         say_verdict(assessment)
         say_paragraphs([written("Report", path)])
+    if arguments.open:
+        replace_now()
     if arguments.open and not webbrowser.open(path.resolve().as_uri()):
         raise InputError(f"no browser was found to open {path}")
 
@@ -98,8 +100,7 @@ def _finish(
 def run_demo(arguments: argparse.Namespace) -> int:
     """Write the forecasts and the report."""
     data, page = arguments.folder / "rain.csv", arguments.folder / "report.html"
-    with write_errors(arguments.folder):
-        arguments.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.folder)
     check_output(page)
     rows = forecasts()
     _, cities, said, rained = zip(*rows, strict=True)
@@ -115,7 +116,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
             rng=0,
             progress=progress,
         )
-    lines = recalibrate_lines([str(data)], "probability", "rained")
+    lines = recalibrate_lines([str(data)], "probability", "rained", written=True)
     assessment = replace(assessment, _voice=words.SHELL._replace(recalibrate=lines))
     _finish(assessment, arguments, page, "Rain forecasts in four cities (rainproof demo)")
     return 0
@@ -170,15 +171,17 @@ def recalibrate_lines(
     reading: Sequence[str] = (),
     *,
     missing: bool = False,
+    written: bool = False,
 ) -> tuple[str, ...]:
     """The command lines that fit the map of the verdict to these files and, if it is one file, apply it.
 
     With `missing`, rows without a probability are left out by the first (as `options` say), and copied by the second.
+    A file that is `written` by this command gets its name at the end.
     """
     columns = ["--prob", prob, "--outcome", outcome]
     lines = [["rainproof", "recalibrate", *files, *columns, *options, *reading, "-o", "map.json"]]
     path = Path(files[0])
-    if len(files) == 1 and path.is_file():
+    if len(files) == 1 and (written or path.is_file()):
         suffix = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
         applied = ["--map", "map.json", "--prob", prob, *reading, *(["--keep-missing"] if missing else [])]
         lines.append(["rainproof", "apply", files[0], *applied, "-o", f"better{suffix}"])

@@ -18,7 +18,7 @@ from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import check_outputs, check_suffix, dest, files_read
 from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs
 from rainproof.cli.reading import prepared, read
-from rainproof.core.files import check_replaced, load, write_errors
+from rainproof.core.files import check_replaced, load, make_folder
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, percent, rows, short
@@ -135,8 +135,7 @@ def run_store(arguments: argparse.Namespace) -> int:
     else:
         check_suffix(arguments)
     sample = read(arguments, arguments.prob)
-    with write_errors(arguments.output):
-        folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     sample.save(arguments.output)
     if not arguments.quiet:
         size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 import sys
-import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from typing import Any
 
 from rainproof.cli.options import SELECTION, VALUES, as_list, dest
 from rainproof.cli.output import Progress, one_line, say
-from rainproof.core.files import read_json
+from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of
@@ -59,8 +58,8 @@ def prepared(arguments: argparse.Namespace) -> Iterator[None]:
         return
     if files.count(STDIN) > 1:
         raise InputError("- (standard input) can be read once only")
-    with tempfile.TemporaryDirectory(prefix="rainproof-") if STDIN in files else nullcontext("") as folder:
-        copy = _copied(Path(folder)) if folder else ""
+    with temporary_folder() if STDIN in files else nullcontext() as folder:
+        copy = "" if folder is None else _copied(folder)
         names = [copy if file == STDIN else file for file in files]
         arguments.file = names[0] if isinstance(given, str) else names
         try:

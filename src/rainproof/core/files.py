@@ -7,12 +7,14 @@ import os
 import re
 import secrets
 import stat
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
 
 from rainproof.core.text import html_text
 from rainproof.errors import InputError
@@ -51,7 +53,7 @@ def _unix_locks() -> Any:
         return None
 
 
-_unfinished: set[Path] = set()
+_unfinished: dict[Path, Callable[[Path], object]] = {}  # how each is removed
 
 
 def check_output(path: Path, *sources: Path) -> None:
@@ -70,23 +72,32 @@ def check_output(path: Path, *sources: Path) -> None:
         _remove(temporary)
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str, *, now: bool = False) -> None:
     """Write a text file; readers see all of it or what was there before."""
-    with atomic_output(path) as temporary, write_errors(path):
+    with atomic_output(path, now=now) as temporary, write_errors(path):
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager
-def atomic_output(path: Path) -> Iterator[Path]:
+def atomic_output(path: Path, *, now: bool = False) -> Iterator[Path]:
     """Yield a temporary file, which replaces `path` on success and is removed on failure.
 
     It is held until then. What a killed process has left in the folder is held no longer, and removed.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    now : bool
+        Whether to replace it here, even `together` with others.
     """
     with write_errors(path):
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
         _sweep(path.resolve().parent)
         temporary, held = _beside(path)
-    try:
+    with ExitStack() as stack:
+        stack.callback(_remove, temporary)
+        stack.enter_context(held)
         with write_errors(path):
             if mode is not None:  # the new file must not be readable by more people than the old one
                 temporary.chmod(mode | stat.S_IRUSR | stat.S_IWUSR)
@@ -96,18 +107,73 @@ def atomic_output(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             if mode is not None:
                 temporary.chmod(mode)
-            if _unix_locks() is None:  # Windows does not rename a file that is open
-                held.close()
-            temporary.replace(path.resolve())
-    finally:
-        held.close()
-        _remove(temporary)
+        waiting = None if now else _waiting.get()
+        if waiting is None:
+            _replace(path, temporary, held)
+        else:
+            waiting[0].append((path, temporary, held))
+            waiting[1].enter_context(stack.pop_all())
+
+
+_Written: TypeAlias = tuple[Path, Path, BinaryIO]
+_waiting: ContextVar[tuple[list[_Written], ExitStack] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Keep files that are written inside under temporary names until `replace_now`; the others are removed."""
+    with ExitStack() as stack:
+        stack.callback(_waiting.reset, _waiting.set(([], stack)))
+        yield
+
+
+def replace_now() -> None:
+    """Give the files that were written `together` so far their names."""
+    waiting = _waiting.get()
+    while waiting is not None and waiting[0]:
+        _replace(*waiting[0].pop(0))
+
+
+def _replace(path: Path, temporary: Path, held: BinaryIO) -> None:
+    with write_errors(path):
+        if _unix_locks() is None:  # Windows does not rename a file that is open
+            held.close()
+        temporary.replace(path.resolve())
+
+
+beginning = threading.RLock()
+"""Held while a file is begun; a process that ends takes it, so that none is begun after `remove_unfinished`."""
 
 
 def remove_unfinished() -> None:
-    """Remove the files that `whole` has not finished with: for a process that is told to end."""
-    for temporary in _unfinished.copy():
-        _remove(temporary)
+    """Remove the files that are not finished, the last first: for a process that is told to end."""
+    for path in reversed(list(_unfinished)):
+        _remove(path)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, which are removed if the process is told to end while they are empty."""
+    with write_errors(path), beginning:
+        for folder in reversed([one for one in (path, *path.parents) if not one.exists()]):
+            _unfinished[folder] = Path.rmdir
+            folder.mkdir(exist_ok=True)
+        path.mkdir(exist_ok=True)  # fails where there is a file
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that only this user can read, and remove it with all that is in it."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.gettempdir()) / f"rainproof-{secrets.token_hex(8)}"
+    with beginning:
+        _unfinished[folder] = shutil.rmtree
+        folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
 
 
 @contextmanager
@@ -128,15 +194,16 @@ def _beside(path: Path) -> tuple[Path, BinaryIO]:
     unix = _unix_locks()  # Windows removes no file that is open, so that it need not be locked there
     while True:
         temporary = path.resolve().with_name(f".rainproof-{secrets.token_hex(8)}.tmp")
-        _unfinished.add(temporary)
-        file = temporary.open("xb")
+        with beginning:
+            _unfinished[temporary] = Path.unlink
+            file = temporary.open("xb")
         with suppress(OSError):  # a file system without locks, where `_sweep` removes nothing
             if unix is not None:
                 unix.flock(file.fileno(), unix.LOCK_EX)
         if temporary.exists():
             return temporary, file
         file.close()  # `_sweep` of another process had it before it was held
-        _unfinished.discard(temporary)
+        _unfinished.pop(temporary, None)
 
 
 _TEMPORARY = re.compile(r"\.rainproof-[0-9a-f]{16}\.tmp")
@@ -154,9 +221,10 @@ def _sweep(folder: Path) -> None:
                     path.unlink()
 
 
-def _remove(temporary: Path) -> None:
-    temporary.unlink(missing_ok=True)
-    _unfinished.discard(temporary)
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # it has its name by now, or others use the folder
+        _unfinished.get(path, Path.unlink)(path)
+    _unfinished.pop(path, None)
 
 
 class Saved:

@@ -163,7 +163,7 @@ class Stream:
             "learnt": [[name, *rest] for name, rest in self._learnt.items()],
             "recalibrator": self._recalibrator.to_dict(),
         }
-        write_atomic(self._path, as_text(document("stream", _VERSION, content)))
+        write_atomic(self._path, as_text(document("stream", _VERSION, content)), now=True)
 
     def _restore(self, data: Any) -> None:
         data = check_document(data, "stream", version=_VERSION, keys=_KEYS)
