@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+import rainproof
 from rainproof.cli import main
+from rainproof.cli.options import SELECTION, VALUES, dest
+from rainproof.io.rows import append_columns, keep_rows
 
 ROWS = {"p": [0.1, 0.8, 0.4, 0.6], "y": [0, 1, 0, 1]}
 CSV = b"p,y\n0.1,0\n0.8,1\n0.4,0\n0.6,1\n"
@@ -343,3 +346,29 @@ def test_json_of_any_layout(tmp_path, monkeypatch, capsys):
     better = json.loads(Path("better.json").read_text())
     assert [{name: one[name] for name in ("p", "y")} for one in better] == rows
     assert all("p_recalibrated" in one for one in better)
+
+
+READING = {
+    "weight": "w",
+    "trials": "t",
+    "pos_label": "1",
+    "where": "p > 0.2",
+    "sep": ";",
+    "percent": True,
+    "confidence_words": {"likely": 0.8},
+    "drop_missing": True,
+}
+
+
+@pytest.mark.parametrize("option", list(map(dest, (*SELECTION, *VALUES))))
+def test_what_reads_rows_takes_every_reading_option(option, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("p;y;w;t\n0.1;0;1;1\n0.8;1;2;1\n0.6;1;1;1\n")
+    reading = {"sep": ";", option: READING[option]}
+    found = [read(str(rows), "p", "y", **reading) for read in (rainproof.scan, keep_rows)]
+    assert found[0].n == found[1].n == (2 if option == "where" else 3)
+    assert found[0].event_rate == found[1].event_rate == {"weight": 0.75, "where": 1}.get(option, 2 / 3)
+    if option in map(dest, VALUES):
+        copy = tmp_path / "copy.csv"
+        assert append_columns(rows, copy, prob="p", new_columns={"twice": lambda p, _: 2 * p}, **reading) == 3
+        assert copy.read_text().splitlines()[2].endswith(",0.016" if option == "percent" else ",1.6")

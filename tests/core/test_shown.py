@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, field
 
+import numpy as np
 import pytest
 
 from rainproof.core.result import Result
 from rainproof.core.text import html_fields, html_text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Numbers(Result):
     """A result without a text of its own."""
 
     n: int = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Worded(Numbers):
     """A result with a text."""
 
@@ -77,3 +76,22 @@ def test_lists_of_three_lengths_that_follow_each_other(sizes):
     assert "<tr><th>f6</th><th>f5</th></tr>" in page
     assert "<tr><th>f7</th></tr>" in page
     assert page.count("<td>6</td>") == 1
+
+
+class Column(Result):
+    """A result with an array, and a part that does not count."""
+
+    name: str
+    values: np.ndarray
+    _made: object = field(default=None, compare=False)
+
+
+def test_results_are_equal_if_their_fields_are():
+    one, same = (Column(name="a", values=np.array([1.0, 2.0]), _made=object()) for _ in range(2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != Column(name="a", values=np.array([1.0, 3.0]))
+    assert one != Column(name="b", values=one.values)
+    assert one != Numbers()
+    with pytest.raises(FrozenInstanceError):
+        one.name = "b"

@@ -20,7 +20,8 @@ import rainproof
 from rainproof.errors import InputError
 from rainproof.io import reading as pushdown
 from rainproof.io.frames import grouped
-from rainproof.io.where import ColumnSpec, parse
+from rainproof.io.reading import ColumnSpec
+from rainproof.io.where import parse
 
 rng = np.random.default_rng(3)
 N = 500

@@ -208,3 +208,13 @@ def test_long_conditions_are_read():
     assert filter_batch(parse("not " * 5001 + "x > 0"), ROWS) == filter_batch(parse("not x > 0"), ROWS)
     assert filter_batch(parse(" or ".join(["x > 0"] * 3000)), ROWS) == filter_batch(parse("x > 0"), ROWS)
     assert filter_batch(parse("(" * 100 + "x > 0" + ")" * 100), ROWS) == filter_batch(parse("x > 0"), ROWS)
+
+
+def test_numbers_written_with_a_comma_or_a_percent_sign_are_compared(tmp_path):
+    """As the columns of probabilities are read; a comma that may mark thousands is refused."""
+    rows = tmp_path / "rows.csv"
+    rows.write_text("p;y;cost\n0,25;0;1,5\n30%;1;2\n0.75;1;1,234\n")
+    assert rainproof.scan(str(rows), where="p > 0.27").n == 2
+    assert rainproof.scan(str(rows), where="p <= 0.3").n == 2
+    with pytest.raises(rainproof.InputError, match=r"^where cannot compare cost, which holds values of type string"):
+        rainproof.scan(str(rows), where="cost > 1")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +19,6 @@ from rainproof.inference.bounds import draw_table
 _FINEST = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RateIntervals(Result):
     """Occupied cells of predictions, and limits of the event rate in every run of neighbouring cells.
 
@@ -111,7 +109,6 @@ _AROUND = 2.0 ** np.arange(-4.5, 4.5, 0.25)  # times that share
 _NEAR_THE_ENDS = (0.0005, 0.001, 0.002, 0.003, 0.004)  # where events, or their absence, are rare
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class PredictionSwap(Result):
     """A range of predictions where the other action is better on average.
 
@@ -135,7 +132,6 @@ class PredictionSwap(Result):
     saves: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ThresholdAdvice(Result):
     """What to do differently in a decision that acts from a threshold on.
 

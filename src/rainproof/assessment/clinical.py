@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
 
@@ -53,7 +52,6 @@ _RARE, _MOST_BARS = 0.05, 1024
 _FEW = 10  # rows of an outcome, or groups where it occurs: with fewer the intervals were seen to fail
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ClinicalPerformance(Result):
     """What reports on clinical prediction models are expected to give, in the order of the STRATOS core set.
 

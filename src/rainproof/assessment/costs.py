@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -44,7 +44,6 @@ LABELS = {
 _WITHOUT = (Rule.ALWAYS, Rule.NEVER)  # which need no forecast
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class TaskResult(Result):
     """The user's own decision: what it costs, and its swap regret on these rows.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from itertools import combinations
 from typing import Any, ClassVar
@@ -40,7 +40,6 @@ from rainproof.inference.switches import SwitchGuarantee, switch_guarantee
 from rainproof.measures.scores import brier_score, log_score
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class RankedForecast(Result):
     """One of several forecasts, on all rows as it is.
 
@@ -95,7 +94,6 @@ def references(task: DecisionTask | None, rows: Sample, confidence_level: float)
     return {rule: cost for rule, cost in costs.items() if cost is not None}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class PairwiseComparison(Result):
     """Two forecasts compared. The intervals of all pairs hold at once, and so do all bounds on switches.
 
@@ -175,7 +173,6 @@ def _costs(task: FiniteTask, rows: Sample) -> Floats:
 Forecast = Sample | Segments | tuple[ArrayLike, ArrayLike]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class AssessmentSet(Reported, Mapping[str, Assessment]):
     """What `assess_many` returns: a mapping from names to assessments; print it for the verdict.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -147,7 +146,6 @@ class Reported(Result):
         return text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Assessment(Reported):
     """What `assess` returns: print it for the verdict, draw it with ``plot()``, write a report with ``to_html(path)``.
 

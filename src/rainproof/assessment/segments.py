@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +25,6 @@ _INTERVALS = 50  # segments that get an interval: as many as a reader looks at
 _BOUNDED = 500  # segments that get a guarantee
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Segment(Result):
     """One segment of an assessment.
 
@@ -91,7 +89,6 @@ class Segment(Result):
         return words.segment_status(self)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SegmentTable(Result):
     """The segments of an assessment.
 

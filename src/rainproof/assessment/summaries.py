@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +20,6 @@ from rainproof.measures.catalogue import CATALOGUE, Measure
 BARS = 64
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DataSummary(Result):
     """The size of what was assessed.
 
@@ -60,7 +58,6 @@ class DataSummary(Result):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Estimate(Result):
     """The value of a measure on these rows; `confidence_interval` says what it is in the population.
 
@@ -109,7 +106,6 @@ class Estimate(Result):
         return CATALOGUE[self.name]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Histogram(Result):
     """The distribution of the predictions: the share of rows between edges, and of rows with the event."""
 
@@ -135,7 +131,6 @@ GRIDS = (8, 16, 32, 64, 128)  # whose bins make a readable picture
 _CELLS = 1 << 11  # cells to draw from: moves no measure by more than about 1/2048, and a draw takes a millisecond
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Reliability(Result):
     """Event rates against predictions in soft bins, and where those of a calibrated forecast would lie.
 

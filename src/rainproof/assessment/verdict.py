@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from html import escape
 from typing import ClassVar, Literal
 
@@ -25,7 +24,6 @@ _USELESS = 0.25  # of what perfect foresight is worth: if no decision can gain m
 _SLIGHT = 0.2  # of the tolerance: recalibration that provably gains no more can wait
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Evidence(Result):
     """What a verdict rests on. Each bound holds at the confidence level, by itself.
 
@@ -178,7 +176,6 @@ class Evidence(Result):
         return math.ceil(self.n * math.pow(self.as_is.bound / self.tolerance, 1.5))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Verdict(Result):
     """The verdict on a forecast in words.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -75,7 +74,6 @@ class Statement(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class KeyFigure(Result):
     """The answer to one of the questions that people come with.
 

@@ -27,10 +27,9 @@ from rainproof.cli.output import Progress, one_line, say
 from rainproof.core.files import read_json, temporary_folder
 from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of
+from rainproof.io.files import Location, expand, format_of, hide_password, need_pyarrow, separator_of, suffix_of
 
 STDIN = "-"
-_MAGIC = {b"PAR1": ".parquet", b"ARRO": ".feather", b"PK\3\4": ".xlsx", b"{": ".jsonl", b"[": ".json"}  # first bytes
 _GZIP = b"\x1f\x8b"
 RECALIBRATED = "_recalibrated"  # ends the name of the column that 'rainproof apply' adds
 _WAYS_OUT = {
@@ -154,8 +153,7 @@ def _copied(folder: Path) -> str:
     start, end = _start(path), ""
     if start.startswith(_GZIP):
         start, end = _start(path, gzip.open), ".gz"
-    suffix = next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), ".csv")
-    return str(path.rename(path.with_suffix(suffix + end)))
+    return str(path.rename(path.with_suffix(suffix_of(start) + end)))
 
 
 def _start(path: Path, opener: Callable[..., Any] = open) -> bytes:

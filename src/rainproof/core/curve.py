@@ -450,7 +450,6 @@ class FlaggedCases(NamedTuple):
         return benefit
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class DecisionCurve(Result):
     """Net benefit against threshold, on these rows: true positives per row, less false positives at the odds.
 

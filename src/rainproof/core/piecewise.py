@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,7 @@ _BLOCK = 1 << 14  # rows at a time: their temporary arrays stay in the cache
 _NAMES = ColumnNames(prob="p")
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PiecewiseMap(Result):
+class PiecewiseMap(Result, kw_only=False):
     """A map of [0, 1] into itself, of straight pieces: ``start[k] + (p - edges[k]) * slope[k]`` from ``edges[k]`` on.
 
     Only a comparison, a difference, a product and a sum are needed, in doubles, so Python, SQL and ONNX give the same

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from rainproof.plots import Axes
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Result(Frozen):
-    """What a function returns: a frozen dataclass that its fields print, write as JSON and draw.
+    """What a function returns: a frozen dataclass, by being a subclass, that its fields print, write as JSON and draw.
 
     A class states in `_kind` which function made it, in `_also` the properties that JSON has beside the fields, in
     `_shown` what its representation has (default: all single values), and has ``__str__`` where a sentence says it
@@ -31,6 +32,10 @@ class Result(Frozen):
     _also: ClassVar[tuple[str, ...]] = ()
     _shown: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
         about = {"result": self._kind} if self._kind else {}
@@ -40,6 +45,15 @@ class Result(Frozen):
         """Draw it into Matplotlib axes (default: new ones) and return them: the panel of `rainproof.plots` for it."""
         panel: Callable[..., Any] = import_module("rainproof.plots").panel(type(self))
         return panel(self, **options) if ax is None else panel(self, ax, **options)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self) if one.compare)  # type: ignore[arg-type]
+        return all(a is b or (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
     def __repr__(self) -> str:
         single = bool | int | float | str
@@ -53,7 +67,6 @@ class Result(Frozen):
         return f"<p><b>{type(self).__name__}</b></p>{html_fields(self.to_dict())}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Interval(Result):
     """An estimate for the population with an approximate confidence interval (not a proven bound).
 

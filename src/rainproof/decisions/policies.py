@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -74,7 +73,6 @@ def explain_ids(ids: NDArray[Any]) -> InputError | None:
 _ROUNDING = 1e-12  # losses within this count as equal
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class GridChoice(Result):
     """The largest loss of any decision on predictions rounded to each grid, and the grid with the smallest.
 
@@ -221,7 +219,6 @@ _NAMES = ColumnNames(prob="p")
 _NONE = np.zeros(0, np.uint64)
 
 
-@dataclass(frozen=True, init=False, repr=False, eq=False, slots=True)
 class RoundingPolicy(Saved, Result):
     r"""Round each probability to a grid, then take the best action there: a policy with a bounded expected loss.
 
@@ -309,7 +306,7 @@ class RoundingPolicy(Saved, Result):
         choices = task._choices(points)
         freeze(points, choices)
         values = (task, size, rounding, int(seed), recalibration, points, choices, key_of(seed))
-        for name, value in zip(self.__slots__, values, strict=True):
+        for name, value in zip(self.__dataclass_fields__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def round(self, p: ArrayLike, ids: ArrayLike | None = None) -> Floats:
@@ -408,12 +405,6 @@ class RoundingPolicy(Saved, Result):
     def __reduce__(self) -> tuple[Any, ...]:
         return RoundingPolicy.from_dict, (self.to_dict(),)  # computing the tables is faster than sending them
 
-    def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, RoundingPolicy) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash((self.grid, self.rounding, self.seed, self.task))
-
     def __repr__(self) -> str:
         first = "" if self.recalibration is None else ", recalibration=..."
         return f"RoundingPolicy({self.task!r}, grid={self.grid}, rounding={self.rounding!r}, seed={self.seed}{first})"
@@ -487,7 +478,6 @@ def _check_out(out: NDArray[Any], n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return out
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class PolicyCost(Result):
     """The expected cost per case of a policy on these rows, beside that of simpler ways to act.
 

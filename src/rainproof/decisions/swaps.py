@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ class WorstThreshold(NamedTuple):
     regret: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RegretCurve(Result):
     """The regret curve: the loss at every decision threshold. Call it with thresholds.
 
@@ -241,7 +239,6 @@ def worst_task(chord: Chord) -> FiniteTask | None:
 _PRINTED = 10  # swaps
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SwapRegret(Result):
     """The swap regret of a decision, and the swaps that would have saved it.
 

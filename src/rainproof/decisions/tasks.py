@@ -7,9 +7,8 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -146,7 +145,6 @@ def check_matrix(payoffs: ArrayLike) -> Floats:
 Per = Literal["action", "prediction"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ActionSwap(Result):
     """One change of actions: wherever `action` was taken, take `replacement`.
 
@@ -176,7 +174,6 @@ class ActionSwap(Result):
 _TWO = ("wait", "act")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ThresholdMixture(Result):
     """A task as a mixture of thresholds: its regret is theirs, summed with these weights.
 
@@ -235,8 +232,13 @@ class DecisionTask(Result, ABC):
     __slots__ = ()
     _also = ("task",)
     task: ClassVar[str]  # the type
-    actions: tuple[str, ...]
-    thresholds: tuple[float, ...]
+
+    if TYPE_CHECKING:
+
+        @property
+        def actions(self) -> tuple[str, ...]: ...
+        @property
+        def thresholds(self) -> tuple[float, ...]: ...
 
     @staticmethod
     def from_costs(*, false_positive: float, false_negative: float, actions: Sequence[str] = _TWO) -> FiniteTask:
@@ -418,7 +420,6 @@ _SURE = 1e-9  # how far from 1 the probabilities of a response may add up
 _ROUNDING = 8 * np.finfo(np.float64).eps  # a gain below this share of the terms it is the difference of is rounding
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class FiniteTask(DecisionTask):
     r"""A decision between finitely many actions; create one with `DecisionTask.from_costs` and its relatives.
 
@@ -604,7 +605,6 @@ def as_finite(task: DecisionTask, what: str) -> FiniteTask:
 _SHOWN = 100  # swaps that are kept
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class QuadraticTask(DecisionTask):
     """The decision to state a number a in [0, 1], with payoff ``1 - (a - y)**2``; see `DecisionTask.quadratic`."""
 

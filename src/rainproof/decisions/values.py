@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +24,6 @@ Recalibration = Literal["isotonic", "given"]
 _ROUNDING = 1e-12  # values up to this share of the largest value of foresight are rounding error
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class ForecastValue(Result):
     """What a forecast is worth on these rows, at every decision threshold mu. Call it with thresholds.
 
@@ -276,7 +275,6 @@ def _values(table: DistinctTable, edges: Floats, rate: float) -> tuple[Floats, F
     return value, relative
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class RiskCoverage(Result):
     """Risk against coverage, on these rows, for whoever answers from a threshold on and abstains below it.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,7 +35,6 @@ _DIFFERENCES = "basic bootstrap of the difference, with Student's allowance for 
 _HALVINGS = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class Comparison(Result):
     """The difference of two forecasters in a measure.
 

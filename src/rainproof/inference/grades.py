@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from rainproof.inference.options import check_share
 _RED = 0.1  # of the error that is allowed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class GradeTable(Result):
     """Rating grades: predicted and observed default rates, tests, and a traffic light for each.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,6 @@ from rainproof.inference.sequential import Bet, Detector, batch_bets, bet, e_val
 from rainproof.measures.scdl import soft_binned_profile
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class MonitoringWindow(Result):
     """One line of a `MonitoringResult`: the rows of the periods up to `label`.
 
@@ -55,7 +54,6 @@ class MonitoringWindow(Result):
     e_value: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class DetectedChange(Result):
     """A time from which the forecast was not calibrated.
 
@@ -84,7 +82,6 @@ class DetectedChange(Result):
     bet: Bet
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class MonitoringResult(Result):
     """The result of `monitor`; prints as a table.
 
@@ -272,7 +269,6 @@ _BATCH = 32  # resamples at a time, to bound the memory
 _MOST = 10**9 - 1  # rows in a cell that NumPy's hypergeometric draws accept
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Change(Result):
     """A date from which outcomes relate to predictions differently than before.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, ClassVar, Literal, get_args
 
@@ -41,7 +41,6 @@ def distorted(prob: Floats, alternative: str, strength: float) -> tuple[Floats, 
     return up / (up + down), slope if shift == 0 else shift
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class MinimumDetectable(Result):
     """The smallest miscalibration that the test would detect with a given power.
 
@@ -212,7 +211,6 @@ def minimum_detectable(
 _MOST = 4**20  # rows
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SampleSize(Result):
     """The number of rows that `guarantee` needs for a bound of at most `target`; ``int()`` of it is `n`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
@@ -28,7 +28,6 @@ _STEPS = 40  # halvings of the interval that contains a bound
 _GRID = 1 << 10  # of the thresholds among which half of the rows chooses a task
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ActionChange(Result):
     """Another action for a range of predictions.
 
@@ -48,7 +47,6 @@ class ActionChange(Result):
     replacement: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class LossAtLeast(Result):
     """The result of `loss_at_least`.
 
@@ -385,7 +383,6 @@ _THRESHOLDS = 256  # that the rows choose from
 _LEAST = 1e-12
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ProvenGain(Result):
     """What some decision gains by acting on the forecast over no forecast, in expectation, in the population.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -30,7 +29,6 @@ _FEWEST, _MOST = 999, 99_999  # draws by default
 _MEAN_DRAWS = 199  # for the mean of calibrated forecasters
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SegmentTests(Result):
     """A calibration test for each segment, adjusted for the number of segments.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -40,7 +39,6 @@ _GRID = 64  # bets on batches are constant in its cells
 _FIRST = np.concatenate([[0], np.cumsum(LEVELS)])[:-1]  # the number of the first cell of each level
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Bet(Result):
     """What one of the bets says is wrong with the forecast.
 

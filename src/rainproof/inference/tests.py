@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, overload
 
@@ -36,7 +35,6 @@ _DRAWS_AT_ONCE = 1 << 17  # predictions that are redrawn at a time: as many as s
 _CELLS_AT_ONCE = 8  # draws of a compressed sample at a time: what depends on the cell alone is computed once for them
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class CalibrationTest(Result):
     """The result of a test of calibration.
 

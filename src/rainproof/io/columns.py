@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from rainproof.core.door import ColumnNames
 from rainproof.errors import InputError
-from rainproof.io.where import Condition, Literal, fold
+from rainproof.io.where import Condition, fold
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 _NUMBER = r"(?i)^[+-]?(inf(inity)?|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$"  # what Arrow casts from text
 _PERCENT = r"^([+-]?(?:\d+\.?\d*|\.\d+))\s*%$"
@@ -40,38 +43,28 @@ class NumberColumn:
     ----------
     name : str
         The name of the column.
+    holds : {"probabilities", "outcomes", "amounts"}
+        Probabilities may be in percent or words, as `spec` says. Outcomes may also be true or false, as text. Amounts
+        may be large: text such as 1,234 is refused, as its comma may mark thousands.
+    spec : ColumnSpec
+        How values are read.
     parse : bool
         Whether text is read as numbers, as in a CSV file.
-    outcome : bool
-        Whether the column holds outcomes, for which text may also be true or false.
-    unbounded : bool
-        Whether numbers may be large: then text such as 1,234 is refused, as its comma may mark thousands.
-    percent : bool
-        Whether numbers are in percent.
-    confidence_words : mapping of str to float, optional
-        The numbers that words stand for, on the scale of the column; capitals and spaces around a word do not matter.
 
     Notes
     -----
-    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592.
+    Text with a decimal comma or a percent sign is read too: ``59,2%`` is 0.592. Capitals and spaces around a word do
+    not matter.
     """
 
     def __init__(
-        self,
-        name: str,
-        *,
-        parse: bool,
-        outcome: bool = False,
-        unbounded: bool = False,
-        percent: bool = False,
-        confidence_words: Mapping[str, float] | None = None,
+        self, name: str, holds: Literal["probabilities", "outcomes", "amounts"], spec: ColumnSpec, *, parse: bool
     ) -> None:
-        self.name = name
-        self._parse = parse
-        self._outcome = outcome
-        self._unbounded = unbounded
-        self._percent = percent
-        self._words = {word.strip().lower(): repr(float(number)) for word, number in (confidence_words or {}).items()}
+        self.name, self._parse = name, parse
+        self._outcome, self._unbounded = holds == "outcomes", holds == "amounts"
+        self._percent = holds == "probabilities" and spec.percent
+        words = (spec.confidence_words or {}) if holds == "probabilities" else {}
+        self._words = {word.strip().lower(): repr(float(number)) for word, number in words.items()}
 
     def read(self, values: pa.Array, names: ColumnNames) -> ReadResult:
         """Return the values that can be read, of an array without nulls, and what is wrong with the others.
@@ -106,11 +99,7 @@ class NumberColumn:
         text = pc.utf8_trim_whitespace(values)
         if self._outcome or self._words:
             text = _without_words(text, self._words or _WORDS)
-        decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
-        if self._unbounded:
-            decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)
-        # With an exponent 59.2% is the nearest double to 0.592.
-        text = pc.replace_substring_regex(decimal, _PERCENT, r"\1" if self._percent else r"\1e-2")
+        text = _with_points(text, percent=self._percent, unbounded=self._unbounded)
         matches = pc.match_substring_regex(text, _NUMBER)
         good = as_mask(matches)
         if names.first == 0 and not good.any():
@@ -293,6 +282,17 @@ def _from_text(values: pa.Array) -> Array:
     return doubles
 
 
+def _with_points(text: pa.Array, *, percent: bool, unbounded: bool) -> pa.Array:
+    """Write numbers with a decimal comma or a percent sign as Arrow reads them; those in `percent` stay so."""
+    import pyarrow.compute as pc
+
+    decimal = pc.replace_substring_regex(text, _DECIMAL_COMMA, r"\1.\2")
+    if unbounded:
+        decimal = pc.if_else(pc.match_substring_regex(text, _THOUSANDS), text, decimal)
+    # With an exponent 59.2% is the nearest double to 0.592.
+    return pc.replace_substring_regex(decimal, _PERCENT, r"\1" if percent else r"\1e-2")
+
+
 def _without_words(text: pa.Array, words: Mapping[str, str]) -> pa.Array:
     """Replace words, whatever their capitals, by the numbers that they stand for."""
     import pyarrow.compute as pc
@@ -327,7 +327,7 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
             return pc.invert(pc.or_(values.is_null(), values.is_valid()))
         return pc.coalesce(mask, false)
 
-    def compared(values: pa.Array, op: str, value: Literal, column: str) -> pa.BooleanArray:
+    def compared(values: pa.Array, op: str, value: Any, column: str) -> pa.BooleanArray:
         """Compare a column with a literal, of which text is converted to the type of the other; false for nulls."""
         kind = values.type
         try:
@@ -335,7 +335,8 @@ def filter_batch(condition: Condition, batch: pa.RecordBatch) -> pa.RecordBatch:
             if is_text(kind) and isinstance(value, bool):
                 values = pc.utf8_lower(pc.utf8_trim_whitespace(values))
             elif is_text(kind) and not isinstance(value, str):
-                values = pc.cast(pc.utf8_trim_whitespace(values), pa.float64())
+                values = _with_points(pc.utf8_trim_whitespace(values), percent=False, unbounded=True)
+                values = pc.cast(values, pa.float64())
             if is_text(literal.type):
                 literal = pc.cast(literal, kind)
             return pc.coalesce(getattr(pc, _COMPARISONS[op])(values, literal[0]), false)

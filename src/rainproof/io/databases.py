@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from rainproof.core.segments import as_columns
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import as_batch, check_columns, first_line, hide_password, need
 from rainproof.io.queries import Dialect, find_dialect, statement, table_parts
-from rainproof.io.where import ColumnSpec
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 _FETCHED = 1 << 16  # rows at a time
 _BOOLEAN = 16  # the number of a type in PostgreSQL

@@ -360,6 +360,7 @@ class FileFormat:
     suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
     is_text: bool  # whether text is read as numbers
     separators: str = ""  # of the columns of a text file: the first that is in its first line
+    magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
     # The file, the columns, whether to read all others too.
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
     write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
@@ -375,6 +376,12 @@ def format_of(path: str) -> FileFormat:
     *suffixes, last = (suffix for one in FORMATS for suffix in one.suffixes)
     rule = f"the name of the file must end in {', '.join(suffixes)} or {last}"
     raise InputError(f"{rule}; it is {hide_password(path)!r}")
+
+
+def suffix_of(start: bytes) -> str:
+    """Return the suffix of the format of a file that begins so: of the first, where nothing tells."""
+    known = (one for one in FORMATS if one.magic and start.startswith(one.magic))
+    return next(known, FORMATS[0]).suffixes[0]
 
 
 def describe_formats() -> str:
@@ -585,6 +592,7 @@ FORMATS: tuple[FileFormat, ...] = (
         name="Parquet",
         suffixes=(".parquet", ".pq"),
         is_text=False,
+        magic=b"PAR1",
         read=_read_parquet,
         write=partial(_write_arrow, feather=False),
         count=_count_parquet,
@@ -593,6 +601,7 @@ FORMATS: tuple[FileFormat, ...] = (
         name="Feather",
         suffixes=(".feather", ".arrow"),
         is_text=False,
+        magic=b"ARRO",
         read=_read_feather,
         write=partial(_write_arrow, feather=True),
     ),
@@ -600,6 +609,7 @@ FORMATS: tuple[FileFormat, ...] = (
         name="JSON lines",
         suffixes=(".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz"),
         is_text=True,
+        magic=b"{",
         read=_read_json,
         write=partial(_write_json, array=False),
     ),
@@ -607,6 +617,7 @@ FORMATS: tuple[FileFormat, ...] = (
         name="JSON",
         suffixes=(".json", ".json.gz"),
         is_text=True,
+        magic=b"[",
         read=_read_json,
         write=partial(_write_json, array=True),
     ),
@@ -614,6 +625,7 @@ FORMATS: tuple[FileFormat, ...] = (
         name="spreadsheet",
         suffixes=(".xlsx", ".xlsb", ".xls", ".ods"),
         is_text=True,
+        magic=b"PK\3\4",
         read=_read_spreadsheet,
         write=None,
     ),

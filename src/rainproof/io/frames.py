@@ -7,14 +7,17 @@ import math
 import operator
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 
 from rainproof.core.segments import COLUMNS, OLD_CELL, OTHER_LABELS, as_columns, violation_code
 from rainproof.errors import InputError, RainproofError
 from rainproof.io.files import check_columns, first_line
-from rainproof.io.where import ColumnSpec, Condition, fold
+from rainproof.io.where import Condition, fold
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 _COMPARE = {

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,9 @@ from rainproof.io.columns import (
     without_views,
 )
 from rainproof.io.sources import Source
-from rainproof.io.where import ColumnSpec
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 _TRIALS = 1 << 20  # rows made at a time
 _MOST_TRIALS = 1 << 53  # of a row: whole numbers are exact up to here
@@ -86,8 +88,7 @@ class Sums:
     """
 
     def __init__(self, by: Sequence[str], m: int, *, weighted: bool, many: bool = False) -> None:
-        self._by = by
-        self._segments: dict[door.Key, int] = {}
+        self._numbering = Numbering(by)
         several = bool(by) or many
         self._cells: SegmentSums | CellAccumulator = (
             SegmentSums(m, weighted=weighted) if several else CellAccumulator(m)
@@ -107,14 +108,26 @@ class Sums:
 
     def segments(self, batch: pa.RecordBatch) -> Ints:
         """Return the number of the segment of each row."""
-        columns = [encoded_labels(batch.column(name), name) for name in self._by]
-        return door.number_rows(self._segments, columns, batch.num_rows)
+        return self._numbering.of(batch)
 
     def found(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
         if isinstance(self._cells, CellAccumulator):
             return [()], SegmentSums.from_table(self._cells.cells())
-        return [*self._segments], self._cells
+        return [*self._numbering.known], self._cells
+
+
+class Numbering:
+    """The numbers of segments, or of groups: rows with the same labels in some columns have the same number."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = list(columns)
+        self.known: dict[Key, int] = {}
+
+    def of(self, batch: pa.RecordBatch) -> Ints:
+        """Return the number of each row."""
+        codes = [encoded_labels(batch.column(name), name) for name in self.columns]
+        return door.number_rows(self.known, codes, batch.num_rows)
 
 
 def encoded_labels(column: pa.Array, name: str) -> Codes:
@@ -202,12 +215,15 @@ class BinaryIngest(BatchIngest):
         super().__init__(spec.names)
         self._spec, self._m = spec, m
         self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=bool(spec.others))
-        self._prob, *self._others = _predictions((str(spec.prob), *spec.others), spec, parse=parse)
-        self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, parse=parse, outcome=True)
+        columns = (str(spec.prob), *spec.others)
+        self._prob, *self._others = (NumberColumn(name, "probabilities", spec, parse=parse) for name in columns)
+        self._outcome: NumberColumn | EventColumn = NumberColumn(spec.outcome, "outcomes", spec, parse=parse)
         if spec.pos_label is not None:
             self._outcome = EventColumn(spec.outcome, pos_label=spec.pos_label, parse=parse)
-        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
-        self._trials = None if spec.trials is None else NumberColumn(spec.trials, parse=parse, unbounded=True)
+        self._weight, self._trials = (
+            None if name is None else NumberColumn(name, "amounts", spec, parse=parse)
+            for name in (spec.weight, spec.trials)
+        )
 
     def sums(self) -> tuple[list[Key], SegmentSums]:
         """Return the labels of the segments, and the sums of all rows by segment."""
@@ -287,12 +303,6 @@ class BinaryIngest(BatchIngest):
         yield from weight_violations(self._weight, batch, names)
         for column in self._others:
             yield from prob_violations(column, batch, replace(names, prob=column.name))
-
-
-def _predictions(names: Sequence[str], spec: ColumnSpec, *, parse: bool) -> list[NumberColumn]:
-    """Return what reads each column of predictions."""
-    how: dict[str, Any] = {"parse": parse, "percent": spec.percent, "confidence_words": spec.confidence_words}
-    return [NumberColumn(name, **how) for name in names]
 
 
 def single_trials(events: Array, trials: Array) -> Iterator[tuple[Ints, Array]]:
@@ -378,8 +388,8 @@ class MulticlassIngest(BatchIngest):
         self._each = door.check_view(view) == "one-vs-rest"
         self._sums = Sums(spec.by, m, weighted=spec.weight is not None, many=self._each)
         self._by, self._outcome, self._parse = spec.by, spec.outcome, parse
-        self._columns = _predictions(spec.prob, spec, parse=parse)
-        self._weight = None if spec.weight is None else NumberColumn(spec.weight, parse=parse, unbounded=True)
+        self._columns = [NumberColumn(name, "probabilities", spec, parse=parse) for name in spec.prob]
+        self._weight = None if spec.weight is None else NumberColumn(spec.weight, "amounts", spec, parse=parse)
 
     def result(self) -> Sample | Segments:
         """Return the compressed rows; a class is the last label of a segment."""

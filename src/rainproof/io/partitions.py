@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,9 @@ from rainproof.io.columns import filter_batch, is_text
 from rainproof.io.files import check_columns
 from rainproof.io.ingest import BinaryIngest
 from rainproof.io.sources import local_sources
-from rainproof.io.where import ColumnSpec
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 _MERGED = 8  # partial sums that one task merges
 

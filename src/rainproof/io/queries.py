@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rainproof.core.cells import check_grid
 from rainproof.core.segments import OLD_CELL, violation_code
 from rainproof.errors import InputError
-from rainproof.io.where import ColumnSpec, Condition, fold
+from rainproof.io.where import Condition, fold
+
+if TYPE_CHECKING:
+    from rainproof.io.reading import ColumnSpec
 
 
 def _doubled(text: str) -> str:
@@ -209,6 +212,8 @@ def sql(
     >>> rainproof.Sample.from_table(db.execute(statement))
     Sample(n=4, events=2, grid=1024)
     """
+    from rainproof.io.reading import ColumnSpec  # which imports this module
+
     spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
     if not isinstance(spec.prob, str):
         raise InputError(f"prob must be one column in SQL; it is {prob!r}")

@@ -1,24 +1,190 @@
-"""Rows from any source, compressed in one pass: the public function of the engines."""
+"""Rows from any source, compressed in one pass: the public function of the engines, and what it is asked to read.
+
+An option of `scan` that says how rows are read is one of its parameters and a field of `ColumnSpec`. How it changes
+values is in `rainproof.io.columns`, how it changes rows in `rainproof.io.ingest`.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from rainproof.core.cells import check_grid
+from rainproof.core.door import ColumnNames, plain
 from rainproof.core.sample import Sample
-from rainproof.core.segments import Segments, from_grouped
+from rainproof.core.segments import OLD_CELL, Segments, from_grouped
 from rainproof.errors import InputError
 from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.files import need, need_pyarrow
-from rainproof.io.where import ColumnSpec
+from rainproof.io.where import Condition, columns_of, parse
 
 Progress = Callable[[int, int], object]
 _Names = str | Sequence[str]
 _PAIR_GRID = 1 << 10  # the default for two forecasts, of which a row has two cells
 GRID = 1 << 16
 _FRAMES = ("dask", "pyspark", "ibis", "sqlframe", "narwhals")  # packages whose frames are not in this process
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnSpec:
+    """The columns and rows to read from a source.
+
+    Attributes
+    ----------
+    prob : str or tuple of str
+        The column of predictions; with several classes one column for each.
+    outcome : str
+        The column of outcomes.
+    others : tuple of str
+        The columns of other forecasts for the same rows; where rows are compressed, the one that `prob` is to replace.
+    weight : str or None
+        The column of weights.
+    by : tuple of str
+        The columns that define segments.
+    where : Condition or None
+        The condition on rows, where it was given as text.
+    native : object
+        The condition on rows, where it was given as an expression of the source's own library.
+    pos_label : object
+        The label of the event, or None for labels 0 and 1.
+    percent : bool
+        Whether predictions are in percent.
+    confidence_words : mapping of str to float, or None
+        The number that each word in the columns of predictions stands for.
+    trials : str or None
+        The column of trials, of which the outcome is the number with the event.
+    drop_missing : bool
+        Whether rows with a missing value in one of these columns are left out.
+    """
+
+    prob: str | tuple[str, ...]
+    outcome: str
+    others: tuple[str, ...] = ()
+    weight: str | None = None
+    by: tuple[str, ...] = ()
+    where: Condition | None = None
+    native: Any = None
+    pos_label: Any = None
+    percent: bool = False
+    confidence_words: Mapping[str, float] | None = None
+    trials: str | None = None
+    drop_missing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.prob in self.others or len(set(self.others)) < len(self.others):
+            forecasts = [*self.others, str(self.prob)]
+            raise InputError(f"the forecasts must be different columns; they are {', '.join(forecasts)}")
+        if self.trials is not None and self.pos_label is not None:
+            raise InputError("trials cannot be combined with pos_label: the outcome is then a number of events")
+        columns = [*self.value_columns(), *(name for name in self.by if name not in self.others)]
+        if len(set(columns)) < len(columns):
+            also = " and by" if self.by else ""
+            raise InputError(f"prob, outcome and weight{also} must be different columns; they are {', '.join(columns)}")
+        reserved = [column for column in self.by if column.lower().startswith("rainproof_")]
+        if reserved:
+            raise InputError(
+                f"by must not name columns that begin with rainproof_, as the sums do; it is {reserved[0]!r}"
+            )
+
+    @classmethod
+    def from_arguments(
+        cls,
+        prob: _Names,
+        outcome: str,
+        *,
+        by: _Names | None = None,
+        where: Any = None,
+        pos_label: Any = None,
+        pair: bool = False,
+        **options: Any,
+    ) -> ColumnSpec:
+        """Check the arguments of `scan` and its relatives, and read a condition that is text."""
+        predictions, segments = _names("prob", prob), () if by is None else _names("by", by)
+        if pair and segments:
+            raise InputError("by cannot be combined with two forecasts: select the rows of a segment with where")
+        for argument, name in {"outcome": outcome, **options}.items():
+            if argument in ("outcome", "weight", "trials") and (name is not None or argument == "outcome"):
+                _check_name(argument, name)
+        text = isinstance(where, str)
+        return cls(
+            prob=predictions[-1] if pair or isinstance(prob, str) else predictions,
+            others=predictions[:1] if pair else (),
+            outcome=outcome,
+            by=segments,
+            where=parse(where) if text else None,
+            native=None if text else where,
+            pos_label=plain(pos_label),
+            **options,
+        )
+
+    @property
+    def old(self) -> str | None:
+        """The column of the forecast that `prob` is to replace, if there is one."""
+        return self.others[0] if self.others else None
+
+    @property
+    def names(self) -> ColumnNames:
+        """The names of the columns, for error messages."""
+        prob = self.prob if isinstance(self.prob, str) else ", ".join(self.prob)
+        return ColumnNames(label=self.outcome, prob=prob, weight=self.weight or "", old=self.old or "")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all rows and values are read as they are, which every engine can do."""
+        return not (self.percent or self.drop_missing) and self.confidence_words is None and self.trials is None
+
+    @property
+    def has_other_labels(self) -> bool:
+        """Whether the labels besides `pos_label` have to be checked: a bool has one opposite only."""
+        return self.pos_label is not None and not isinstance(self.pos_label, bool)
+
+    @property
+    def complete(self) -> Condition | None:
+        """The condition that no value is missing, if rows that miss one are left out."""
+        columns = list(dict.fromkeys([*self.value_columns(), *self.by])) if self.drop_missing else []
+        tests = tuple(Condition(op, column) for column in columns for op in ("not null", "not nan"))
+        return Condition("and", values=tests) if tests else None
+
+    def roles(self) -> dict[str, tuple[str, str]]:
+        """Return the role and the name of each column of rows that another engine compresses, by its letter there."""
+        named: dict[str, tuple[str, Any]] = {"p": ("prob", self.prob), "y": ("label", self.outcome)}
+        named |= {"w": ("weight", self.weight), "q": ("old", self.old)}
+        return {letter: (role, str(name)) for letter, (role, name) in named.items() if name is not None}
+
+    def value_columns(self) -> list[str]:
+        """List the columns that sums are made of."""
+        prob = [self.prob] if isinstance(self.prob, str) else [*self.prob]
+        return [*prob, self.outcome, *(name for name in (self.weight, *self.others, self.trials) if name is not None)]
+
+    @property
+    def forecasts(self) -> tuple[str, ...]:
+        """The names of the forecasts, if there are several."""
+        return (*self.others, str(self.prob)) if self.others else ()
+
+    def group_columns(self) -> tuple[str, ...]:
+        """List the columns that groups are made by, besides the cell of the prediction and the outcome."""
+        return (OLD_CELL,) if self.others else self.by
+
+    def all_columns(self) -> list[str]:
+        """List every column to read, each once."""
+        asked = [] if self.where is None else sorted(columns_of(self.where))
+        return list(dict.fromkeys([*self.value_columns(), *self.by, *asked]))
+
+
+def _names(argument: str, value: Any) -> tuple[str, ...]:
+    names = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+    if not names:
+        raise InputError(f"{argument} must name at least one column")
+    for name in names:
+        _check_name(argument, name)
+    return names
+
+
+def _check_name(argument: str, name: Any) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"{argument} must be the name of a column, as text; it is {name!r}")
 
 
 class _Options(TypedDict, total=False):

@@ -10,32 +10,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import csv
 
 from rainproof.core import door
-from rainproof.core.arrays import Ints
 from rainproof.core.cells import CellAccumulator
 from rainproof.core.door import ColumnNames, Rows
 from rainproof.core.files import atomic_output
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
 from rainproof.errors import InputError
+from rainproof.io import ingest
 from rainproof.io.columns import Array, NumberColumn, as_mask, as_numpy, is_text, split_nulls
 from rainproof.io.databases import is_database
 from rainproof.io.files import Location, Write, check_writable, file_batches, format_of, open_writer
-from rainproof.io.ingest import (
-    BatchIngest,
-    BinaryIngest,
-    encoded_labels,
-    feed,
-    prob_violations,
-    read_column,
-    read_values,
-)
-from rainproof.io.reading import GRID, Progress, scan
+from rainproof.io.reading import GRID, ColumnSpec, Progress, scan
 from rainproof.io.sources import local_sources
-from rainproof.io.where import ColumnSpec
 
 
 class _TooManyError(Exception):
@@ -84,13 +73,13 @@ def keep_rows(
     elsewhere = spec.is_plain and is_database(source[0] if isinstance(source, list) else source)
     keeper = _Keeper(spec, groups, by, at_most, parse=sources[0].parse, fractional=fractional, elsewhere=elsewhere)
     try:
-        feed(sources, spec, keeper, progress)
+        ingest.feed(sources, spec, keeper, progress)
     except _TooManyError:
         return scan(source, first, outcome, by=spec.by or None, progress=progress, **reading)
     return keeper.result()
 
 
-class _Keeper(BinaryIngest):
+class _Keeper(ingest.BinaryIngest):
     """The rows of all batches, or the sums of too many; a coarse grid is enough to check values that are kept."""
 
     def __init__(
@@ -110,7 +99,8 @@ class _Keeper(BinaryIngest):
         self._check = CellAccumulator(2)
         self._parts: list[Rows] = []
         self._forecasts: list[list[Array]] = []  # of each part the other forecasts
-        self._groups, self._segments = _Numbers(groups), _Numbers(by)
+        self._groups, self._segments = ingest.Numbering(groups), ingest.Numbering(by)
+        self._numbers: tuple[list[Any], list[Any]] = [], []  # of both, of each part: 4 bytes a row, whatever the labels
         self._replayed: list[pa.RecordBatch] = []  # the columns of segments, while there may be too many rows
 
     def _take(self, batch: pa.RecordBatch, names: ColumnNames) -> None:
@@ -133,8 +123,9 @@ class _Keeper(BinaryIngest):
                 self._compress()
                 return
         self._forecasts.append(others)
-        self._groups.add(batch)
-        self._segments.add(batch)
+        for numbers, numbering in zip(self._numbers, (self._groups, self._segments), strict=True):
+            if numbering.columns:
+                numbers.append(numbering.of(batch).astype(np.int32))
 
     def _compress(self) -> None:
         """Go over from rows to sums."""
@@ -148,7 +139,7 @@ class _Keeper(BinaryIngest):
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         yield from super()._violations(batch, names)
         if self._fractional:
-            error = door.explain_shares(read_values(self._outcome, batch, names)[0], names)
+            error = door.explain_shares(ingest.read_values(self._outcome, batch, names)[0], names)
             yield from [] if error is None else [error]
         yield from self._ungrouped(batch, names)
 
@@ -169,8 +160,8 @@ class _Keeper(BinaryIngest):
             found = [getattr(part, name) for part in self._parts]
             return None if found[0] is None else np.concatenate(found)
 
-        groups, by = self._groups.all(), self._segments.all()
-        self._groups = _Numbers(())  # their labels take more memory than the rows
+        groups, by = (np.concatenate(numbers) if numbers else None for numbers in self._numbers)
+        self._groups = ingest.Numbering(())  # their labels take more memory than the rows
         label, prob, weight = column("label"), column("prob"), column("weight")
         if self._fractional or self._others:
             others = {c.name: np.concatenate(parts) for c, *parts in zip(self._others, *self._forecasts, strict=True)}
@@ -180,31 +171,10 @@ class _Keeper(BinaryIngest):
             rows = Rows(label=label, prob=prob, weight=weight, names=self._parts[0].names)
             found = as_sample(Sample._from_rows(rows), groups=groups, by=by)
         if found._segments is not None:
-            found._segments = tuple(self._segments.columns), self._segments.named(found._segments[1])
+            names, places = tuple(self._segments.columns), found._segments[1]
+            labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.known.items()}
+            found._segments = names, {label: places[labels[label]] for label in sorted(labels, key=door.label_order)}
         return found
-
-
-class _Numbers:
-    """What rows are divided by, as numbers: 4 bytes a row, whatever the labels are."""
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.columns = list(columns)
-        self._segments: dict[door.Key, int] = {}
-        self._parts: list[NDArray[np.int32]] = []
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        if self.columns:
-            codes = [encoded_labels(batch.column(name), name) for name in self.columns]
-            self._parts.append(door.number_rows(self._segments, codes, batch.num_rows).astype(np.int32))
-
-    def all(self) -> NDArray[np.int32] | None:
-        """The number of each row, if there are columns."""
-        return np.concatenate(self._parts) if self.columns else None
-
-    def named(self, places: Mapping[Any, Ints]) -> dict[Any, Ints]:
-        """Places by label instead of number, in the order of labels."""
-        labels = {key if len(key) > 1 else key[0]: number for key, number in self._segments.items()}
-        return {label: places[labels[label]] for label in sorted(labels, key=door.label_order)}
 
 
 NewColumn = Callable[[Array, Any], Array]
@@ -221,9 +191,8 @@ def append_columns(
     new_columns: Mapping[str, NewColumn],
     sep: str | None = None,
     keep_missing: bool = False,
-    percent: bool = False,
-    confidence_words: Mapping[str, float] | None = None,
     progress: Callable[[int], object] | None = None,
+    **reading: Any,
 ) -> int:
     """Copy a file of predictions, add columns that are computed from them, and return the number of rows.
 
@@ -249,12 +218,10 @@ def append_columns(
         What separates the columns of a text file. Default: recognised.
     keep_missing : bool
         Whether a row without a probability is copied with nothing in the new columns, instead of being an error.
-    percent : bool
-        Whether the probabilities are in percent.
-    confidence_words : mapping of str to float, optional
-        The probability that each word in the column stands for.
     progress : callable, optional
         Called after each batch with the number of rows read so far.
+    reading
+        The other options of `scan` that say how probabilities are read: `percent`, `confidence_words`.
 
     Raises
     ------
@@ -264,10 +231,11 @@ def append_columns(
     """
     if prob == ids:
         raise InputError(f"prob and ids must be different columns; both are {prob}")
+    spec = ColumnSpec(prob=prob, outcome="", **reading)
     columns = list(dict.fromkeys([prob, *([] if ids is None else [ids]), *by]))
     file, target = Location(os.fspath(path), sep), Path(output)
     parse = format_of(file.path).is_text
-    column = NumberColumn(prob, parse=parse, percent=percent, confidence_words=confidence_words)
+    column = NumberColumn(prob, "probabilities", spec, parse=parse)
     check_writable(target)  # before a file is made
     with atomic_output(target) as temporary, open_writer(temporary, target) as write:
         appender = _ColumnAppender(file.name, column, ids, by, new_columns, write, keep_missing, parse=parse)
@@ -281,7 +249,7 @@ def append_columns(
     return appender.rows
 
 
-class _ColumnAppender(BatchIngest):
+class _ColumnAppender(ingest.BatchIngest):
     """Writes each batch with the new columns beside its own."""
 
     def __init__(
@@ -306,13 +274,13 @@ class _ColumnAppender(BatchIngest):
             if name in batch.schema.names:
                 raise InputError(f"{self._file} has a column {name!r} already: rename it, as the new one is called so")
         inputs, there = self._inputs(batch)
-        prob = read_column(self._prob, inputs, names)
+        prob = ingest.read_column(self._prob, inputs, names)
         for error in (door.explain_probabilities(prob, names), *self._unnamed(inputs, names)):
             if error is not None:
                 raise error
         others: Any = None if self._ids is None else _ids(self._ids, inputs.column(self._ids))[there]
         if self._by:
-            labels = [encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
+            labels = [ingest.encoded_labels(inputs.column(name).filter(pa.array(there)), name) for name in self._by]
             others = door.places_of_segments(labels, int(there.sum()))
         places = pa.array(np.cumsum(there) - 1, mask=~there)
         for name, compute in self._new_columns.items():
@@ -321,7 +289,7 @@ class _ColumnAppender(BatchIngest):
 
     def _violations(self, batch: pa.RecordBatch, names: ColumnNames) -> Iterator[InputError]:
         inputs, _ = self._inputs(batch)
-        yield from prob_violations(self._prob, inputs, names)
+        yield from ingest.prob_violations(self._prob, inputs, names)
         yield from self._unnamed(inputs, names)
 
     def _unnamed(self, inputs: pa.RecordBatch, names: ColumnNames) -> list[InputError]:

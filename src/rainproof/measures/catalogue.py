@@ -107,7 +107,6 @@ class Catalogue(Mapping[str, Measure]):
         return f"<table>{html_rows(_HEADER, list(map(_cells, self.entries)))}</table>"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Measurements(Result, Mapping[str, float]):
     """The value of every measure by name; prints as a table.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -276,7 +275,6 @@ _FEW_ROWS = 100
 _MANY_CLASSES = 20  # in so many rows probabilities are not all 0 or 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class SoftBinnedProfile(Result):
     """SCDL_m on every grid, and the grid m* that determines SCDL.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +22,6 @@ _Loss = Callable[[Floats, NDArray[np.bool_]], Floats]
 _BLOCK = 1 << 15  # rows per block: no copy of all the rows is made
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ScoreDecomposition(Result):
     """A score and its parts: ``score = reliability - resolution + uncertainty``.
 

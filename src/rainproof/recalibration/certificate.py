@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from rainproof.recalibration.methods import IDENTITY, correction
 from rainproof.recalibration.selection import Division
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Certificate(Result):
     """What is proven of acting on the recalibrated probabilities, from rows that no map was fitted to.
 
@@ -121,7 +119,6 @@ _GRID = 1 << 16  # of recalibrated predictions of cells
 _BINS = 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class HeldOutRates(Result):
     """The mean prediction and the event rate in bins of equal weight, with Wilson intervals, each bin by itself.
 
@@ -170,7 +167,6 @@ def held_out_rates(held: Sample, confidence_level: float) -> HeldOutRates | None
 _FEWEST_IN_SEGMENT = 50  # rows to fit a correction to
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class SegmentMap(Result):
     """What is used in one segment, and what is proven of it.
 

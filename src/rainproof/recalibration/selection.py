@@ -284,7 +284,6 @@ def mean_weights(loss: Floats) -> Floats:
 _THRESHOLDS = 128  # by method, at which decisions are compared
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Candidate(Result):
     """How well one method did on rows that it was not fitted to.
 
