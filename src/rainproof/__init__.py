@@ -10,8 +10,7 @@ What most users need is here. All else is in `rainproof.measures`, `.decisions`,
 `.clinical`, `.io`, `.plots` and `.results`.
 """
 
-from rainproof.core import lazy
-from rainproof.core.version import VERSION
+from rainproof.core import VERSION, lazy
 
 __version__ = VERSION
 __getattr__, __dir__ = lazy(__name__)

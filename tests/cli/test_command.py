@@ -116,6 +116,11 @@ HELP = "(see 'rainproof measure --help')"
 WRONG = {
     "nothing given": (["measure"], f"the following arguments are required: FILE {HELP}"),
     "unknown option": ([*MEASURE, "--zzzz"], f"there is no option --zzzz {HELP}"),
+    "misspelt, first": (
+        ["--versoin"],
+        "there is no option --versoin; did you mean --version? (see 'rainproof --help')",
+    ),
+    "no command": (["--prob", "p"], "there is no option --prob before the command (see 'rainproof --help')"),
     "no abbreviations": ([*MEASURE, "--out", "x"], f"there is no option --out; did you mean --output? {HELP}"),
     "no file": (
         ["measure", "snow.csv", *MEASURE[2:]],

@@ -26,12 +26,12 @@ from rainproof.assessment.assessing import (
 )
 from rainproof.assessment.costs import Rule, mean_cost, paid, rule_cost, simple_actions
 from rainproof.assessment.result import SCHEMA, Assessment, Reported
+from rainproof.core import VERSION
 from rainproof.core.arrays import Floats
 from rainproof.core.result import Interval, Result, plain
 from rainproof.core.sample import Sample
 from rainproof.core.segments import Segments
 from rainproof.core.text import aligned, html_rows, wrapped
-from rainproof.core.version import VERSION
 from rainproof.decisions.tasks import DecisionTask, FiniteTask
 from rainproof.errors import InputError, RainproofWarning
 from rainproof.inference.estimates import auroc

@@ -19,11 +19,11 @@ from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import DataSummary, Estimate, Histogram, Reliability, for_resampling
 from rainproof.assessment.verdict import Evidence, Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
+from rainproof.core import VERSION
 from rainproof.core.curve import FlaggedCases
 from rainproof.core.files import write_atomic
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample
-from rainproof.core.version import VERSION
 from rainproof.decisions.swaps import RegretCurve
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.decisions.values import ForecastValue, forecast_value

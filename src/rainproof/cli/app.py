@@ -30,15 +30,15 @@ _OBJECTS = 100_000  # between two searches for garbage; 700 would mean many sear
 
 COMMANDS = {
     "assess": "assessing",
-    "assess-many": "comparing",
-    "compare": "comparing",
+    "assess-many": "assessing",
+    "compare": "measuring",
     "measure": "measuring",
     "report": "assessing",
     "recalibrate": "recalibrating",
     "apply": "recalibrating",
     "policy": "deciding",
     "decide": "deciding",
-    "switch": "comparing",
+    "switch": "deciding",
     "store": "measuring",
     "monitor": "measuring",
     "stream": "recalibrating",
@@ -111,7 +111,7 @@ def _run(argv: Sequence[str] | None) -> int:
         gc.set_threshold(_OBJECTS)
     parser, parsers = _parser(given[0] if given else "")
     try:
-        _check_options(parsers, given)
+        _check_options(parser, parsers, given)
         arguments, unknown = parser.parse_known_args(given)
     except SystemExit:  # --help and --version have said what was asked
         return 0
@@ -129,17 +129,18 @@ def _run(argv: Sequence[str] | None) -> int:
         return command(arguments)
 
 
-def _check_options(parsers: dict[str, _Parser], given: list[str]) -> None:
-    """Refuse an option that the command does not have, and name the one that may be meant."""
-    parser = parsers.get(given[0] if given else "")
-    known = [] if parser is None else parser._option_string_actions
-    for word in given[1:]:
+def _check_options(parser: _Parser, parsers: dict[str, _Parser], given: list[str]) -> None:
+    """Refuse an option that the command, or what is before it, does not have, and name the one that may be meant."""
+    asked = parsers.get(given[0] if given else "", parser)
+    for word in given[:1] if asked is parser else given[1:]:
         name = word.partition("=")[0]
-        if parser is None or word == "--":
+        if word == "--":
             return
+        known = asked._option_string_actions
         if name.startswith("--") and " " not in word and name not in known:
             close = difflib.get_close_matches(name, known, n=1)
-            parser.error(f"there is no option {name}{f'; did you mean {close[0]}?' if close else ''}")
+            meant = f"; did you mean {close[0]}?" if close else " before the command" if asked is parser else ""
+            asked.error(f"there is no option {name}{meant}")
 
 
 def _with_command(argv: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Commands that judge a forecast: ``rainproof assess``, ``rainproof report`` and ``rainproof demo``."""
+"""Commands that judge forecasts: ``rainproof assess``, ``assess-many``, ``report`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
 from rainproof.cli.options import SELECTION, VALUES, check_outputs, files_read, given, task_of
-from rainproof.cli.output import Progress, coloured, finish, one_line, say, say_paragraphs, without_warnings, written
-from rainproof.cli.reading import fitted_here, read_rows, repeated_ids
+from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
+from rainproof.cli.reading import fitted_here, keep, note_repeated_ids, read_rows, repeated_ids
 from rainproof.core.files import check_output, make_folder, replace_now, write_atomic
 from rainproof.core.text import wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
+
+if TYPE_CHECKING:
+    from rainproof.assessment.rankings import AssessmentSet
 
 GRADED = 1
 COLOURS = {"use": "green", "recalibrate": "yellow", "avoid": "red", "unknown": "bold"}
@@ -45,7 +48,7 @@ def assess_files(arguments: argparse.Namespace) -> Assessment:
     task = task_of(arguments)
     check_outputs(arguments)
     rows = read_rows(arguments)
-    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
+    with watched(arguments) as progress:
         found = assess(
             rows,
             task=task,
@@ -66,6 +69,41 @@ def say_verdict(assessment: Assessment, *, verbose: bool = False) -> None:
     say(sys.stdout, f"{headline}\n{verdict.body()}\n")
     shown = [one_line(s.text) for s in verdict.sentences if verbose or s.about in _ALWAYS]
     say_paragraphs(["", *shown] if shown else [])
+
+
+def run_assess_many(arguments: argparse.Namespace) -> int:
+    """Read the files, assess the forecasts, and print the ranking."""
+    from rainproof.assessment.rankings import assess_many  # which no other command needs
+
+    task = task_of(arguments)
+    check_outputs(arguments)
+    names: list[str] = arguments.prob
+    if len(names) < 2 or len(set(names)) < len(names):
+        apart = len(names) == 1 or len(arguments.shown) > 1
+        way_out = ": put the forecasts in one file, one column each" if apart else ""
+        raise InputError(f"--prob must name two or more different columns; it is {' '.join(names)}{way_out}")
+    sample = keep(arguments, names)
+    note_repeated_ids(arguments)
+    with watched(arguments) as progress:
+        found = assess_many(
+            sample,
+            task=task,
+            confidence_level=arguments.confidence_level,
+            rng=arguments.seed,
+            progress=progress,
+        )
+    each = tuple(in_shell(one, arguments, str(one.name)) for one in found.assessments)
+    found = replace(found, assessments=each)
+    finish(arguments, found.to_dict, lambda: _say_ranking(found))
+    return 0
+
+
+def _say_ranking(found: AssessmentSet) -> None:
+    """Print the best forecast, the table, and how every two compare."""
+    headline = coloured(wrapped(one_line(found.headline)), "green" if found.best else "bold", sys.stdout)
+    table = "\n".join(map(one_line, found.table().split("\n")))
+    say(sys.stdout, f"{headline}\n\n{table}\n\n")
+    say_paragraphs(map(one_line, found.sentences))
 
 
 def run_report(arguments: argparse.Namespace) -> int:
@@ -107,7 +145,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
     write_atomic(data, as_csv(rows))
     if not arguments.quiet and not arguments.json:
         say(sys.stdout, f"{one_line(str(data))}: {len(rows):,} rain forecasts in four cities\n\n")
-    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress, without_warnings():
+    with watched(arguments) as progress:
         assessment = assess(
             rained,
             said,

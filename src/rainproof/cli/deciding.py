@@ -1,4 +1,4 @@
-"""Commands that act on a forecast: ``rainproof policy`` makes a policy from costs, ``rainproof decide`` applies it."""
+"""Commands for who acts on a forecast: ``rainproof policy`` and ``decide``, and ``switch`` to another forecast."""
 
 from __future__ import annotations
 
@@ -14,28 +14,21 @@ from numpy.typing import NDArray
 from rainproof.assessment import words
 from rainproof.assessment.assessing import assess
 from rainproof.assessment.result import Assessment
+from rainproof.cli import output
 from rainproof.cli.options import check_outputs, files_read, task_of
-from rainproof.cli.output import (
-    Progress,
-    one_line,
-    rows_read,
-    say,
-    say_paragraphs,
-    without_warnings,
-    write_json,
-    written,
-)
-from rainproof.cli.reading import read_rows, rewriting
+from rainproof.cli.output import Progress, finish, one_line, say, say_paragraphs, without_warnings, written
+from rainproof.cli.reading import keep, note_repeated_ids, read, read_rows, rewriting
+from rainproof.core import VERSION
 from rainproof.core.files import check_replaced, load_kind
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
 from rainproof.core.text import rows as rows_text
-from rainproof.core.version import VERSION
 from rainproof.decisions import policies
 from rainproof.decisions.policies import PolicyCost, RoundingPolicy
 from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite, show_threshold
 from rainproof.errors import InputError
+from rainproof.inference.switches import switch_guarantee
 from rainproof.io.files import need_pyarrow
 from rainproof.recalibration.recalibrator import Recalibrator
 
@@ -62,9 +55,9 @@ def run_policy(arguments: argparse.Namespace) -> int:
             found = assess(rows, measures=[], n_resamples=99, rng=arguments.seed)
     grade = None if found is None else found.verdict.grade
     if arguments.json:
-        say(sys.stdout, write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
+        say(sys.stdout, output.write_json({"rainproof": VERSION, "n": rows.n, "grade": grade, **made.to_dict()}, None))
     else:
-        first = [rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
+        first = [output.rows_read(files_read(arguments), rows, arguments.weight), one_line(str(task))]
         say_paragraphs([*first, made.guarantee(), made.randomness(weighted=arguments.weight is not None)])
         say(sys.stdout, made.cost_table())
         say_paragraphs([*made.price(grade), written("Policy", arguments.output)])
@@ -298,3 +291,16 @@ def _counting(policy: RoundingPolicy, taken: Counter[str | None], rounded: Count
         return np.array(policy.task.actions).take(index)
 
     return decide
+
+
+def run_switch(arguments: argparse.Namespace) -> int:
+    """Read the files and print the bounds; rows in groups and shares are kept, others are compressed at once."""
+    check_outputs(arguments)
+    note_repeated_ids(arguments)
+    kept = arguments.fractional or arguments.groups is not None
+    sample = (keep if kept else read)(arguments, [arguments.old, arguments.new])
+    found = switch_guarantee(sample, confidence_level=arguments.confidence_level, rng=arguments.seed)
+    document = {"rainproof": VERSION, **found.to_dict()}
+    text = map(one_line, str(found).splitlines())
+    finish(arguments, lambda: document, lambda: say_paragraphs(text), found)
+    return 0

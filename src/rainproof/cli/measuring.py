@@ -1,4 +1,4 @@
-"""Commands that measure: ``rainproof measure``, and over time ``rainproof store`` and ``rainproof monitor``."""
+"""Commands that measure: ``rainproof measure`` and ``compare``, and over time ``store`` and ``monitor``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
 from rainproof.cli.commands import OF_ROWS
 from rainproof.cli.options import check_outputs, check_suffix, dest, files_read
-from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs
-from rainproof.cli.reading import prepared, read
+from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs, watched
+from rainproof.cli.reading import keep, note_repeated_ids, prepared, read
 from rainproof.core.files import check_replaced, load, make_folder
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, percent, rows, short
 from rainproof.errors import InputError
+from rainproof.inference.comparisons import compare
 from rainproof.inference.monitoring import DetectedChange, MonitoringResult, monitor
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
@@ -124,6 +125,26 @@ def segment_table(found: Segments, profiles: Mapping[Any, SoftBinnedProfile]) ->
         for key, profile in profiles.items()
     ]
     return "\n".join(["", *aligned([head, *lines], left=len(found.by)), "", ""])
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Read the files, and print the difference of the two forecasts."""
+    check_outputs(arguments)
+    sample = keep(arguments, arguments.prob)
+    note_repeated_ids(arguments)
+    with watched(arguments, "samples drawn") as progress:
+        found = compare(
+            sample,
+            measure=arguments.measure,
+            confidence_level=arguments.confidence_level,
+            rng=arguments.seed,
+            progress=progress,
+        )
+    names = [f"{letter} is {name}" for letter, name in zip("ab", arguments.prob, strict=True)]
+    text = [*str(found).splitlines(), f"Here {' and '.join(names)}."]
+    document = {"rainproof": __version__, "prob": arguments.prob, **found.to_dict()}
+    finish(arguments, lambda: document, lambda: say_paragraphs(map(one_line, text)), found)
+    return 0
 
 
 def run_store(arguments: argparse.Namespace) -> int:

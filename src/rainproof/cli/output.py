@@ -9,7 +9,8 @@ import re
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -148,6 +149,13 @@ class Progress:
         self._stream.write(f"\r{' ' * len(self._shown)}\r{text}")
         self._stream.flush()
         self._shown = text
+
+
+@contextmanager
+def watched(arguments: argparse.Namespace, what: str = "steps done") -> Iterator[Progress]:
+    """Show the progress of a computation; its warnings are ignored, as the verdict states them."""
+    with Progress(sys.stderr, quiet=arguments.quiet, what=what) as progress, without_warnings():
+        yield progress
 
 
 def bar(done: int, total: int) -> str:

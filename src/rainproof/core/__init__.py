@@ -1,10 +1,13 @@
-"""The sample and its exact compression, curves, results; no measures. Here: how packages list their public names."""
+"""The sample and its compression, curves, results; no measures. Here: the version, and how packages list names."""
 
 import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
+
+VERSION = "0.1.0"
+"""For results that carry it: the name under which rainproof is installed may be another."""
 
 
 def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -1,6 +1,6 @@
 """The least flow along two lines that makes a sample calibrated: a primal-dual interior-point method.
 
-The program (see `rainproof.measures.distance`), for masses b_l(v) on line l = 0, 1 at the points
+The program (see `rainproof.measures.smooth`), for masses b_l(v) on line l = 0, 1 at the points
 v = 0, 1, ..., g, in units of the grid:
 
     minimise the sum of all flows >= 0 and arriving masses beta >= 0 with

@@ -20,10 +20,9 @@ from rainproof.measures.binned import (
     interval_calibration_error,
     two_bin_calibration_error,
 )
-from rainproof.measures.distance import lower_distance_to_calibration
 from rainproof.measures.scdl import calibration_decision_loss, soft_binned_cdl, u_calibration_error
 from rainproof.measures.scores import brier_score, log_score
-from rainproof.measures.smooth import smooth_calibration_error, smooth_ece
+from rainproof.measures.smooth import lower_distance_to_calibration, smooth_calibration_error, smooth_ece
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

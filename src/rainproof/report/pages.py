@@ -12,12 +12,12 @@ from rainproof.assessment.advice import RARE
 from rainproof.assessment.clinical import NUMBERS, ClinicalPerformance
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
+from rainproof.core import VERSION
 from rainproof.core.files import as_text
 from rainproof.core.result import Interval
 from rainproof.core.text import at_most, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
-from rainproof.core.version import VERSION
 from rainproof.decisions.policies import RoundingPolicy
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, percent, table
