@@ -146,6 +146,19 @@ def test_it_is_between_its_extremes_and_below_hoeffding(rows, m, delta):
     assert found >= min(1.0, evidence.plug_in) - 1e-9
 
 
+@pytest.mark.parametrize("k", range(5))
+def test_each_tilt_alone_is_not_far_above_hoeffding(k):
+    """By (f + 1/f)/2 at most, as docs/theory/bounds.md has it; that factor is needed where every row counts fully."""
+    n, plug_in, delta = 5_000, 0.03, 0.05
+    rho, f = bounds.PRIORS[k], bounds.FACTORS[k]
+    tilt = bounds.tilts(n, delta)[k : k + 1]
+    most = tilt * plug_in + n * bounds.log_cosh(tilt / n)
+    alone = bounds._invert(most, bounds.pulls(tilt, n, n), n, delta, bounds.PRIORS[k : k + 1])
+    slack = math.sqrt(2 * math.log(1 / (rho * delta)) / n)
+    assert alone <= plug_in + (f + 1 / f) / 2 * slack + 1e-9
+    assert f == 1 or alone > plug_in + slack
+
+
 def test_the_extremes_are_reached():
     perfect, split = evidence_of([0, 1] * 50, [0.0, 1.0] * 50), evidence_of([0, 1] * 50, [0.5] * 100)
     least, most = bounds.extremes(100, 0.0, 0.05)

@@ -145,7 +145,24 @@ def test_copies_of_rows_are_no_new_rows():
         guarantee([0, 0], [0.5, 0.5], groups=["a", "a"])
     uneven = guarantee(y, p, groups=np.minimum(np.arange(300), 290))
     assert "given fixed sizes and weights of the groups, the 291 groups of rows were drawn" in str(uneven)
-    assert "It does not hold for groups whose size or weight depends on their rows, unless max_weight" in str(uneven)
+    for found in (grouped, uneven):
+        assert "not hold for groups whose size or weight depends on predictions or outcomes, unless max" in str(found)
+
+
+def test_groups_of_informative_size_need_a_largest_weight():
+    """Large groups have no events: their share of the rows is half, and the loss in the population a half."""
+    missed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        heavy = rng.random(400) < 1 / 400
+        size = np.where(heavy, 2000, 5)
+        group = np.repeat(np.arange(400), size)
+        y = ~np.repeat(heavy, size) & (rng.random(len(group)) < 0.5)
+        given = {"groups": group, "response": "as_is"}
+        with warnings.catch_warnings(action="ignore", category=rainproof.FewRowsWarning):
+            missed += guarantee(y, np.full(len(group), 0.5), **given).bound < 0.5
+            assert guarantee(y, np.full(len(group), 0.5), max_weight=2000, **given).bound >= 0.5
+    assert missed > 1  # so that the condition is needed
 
 
 @pytest.mark.parametrize("weight", [[1, 1, 1, 1, 1, 1], [1, 2, 3, 1, 1, 5]])

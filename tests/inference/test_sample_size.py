@@ -123,7 +123,7 @@ def test_how_it_prints():
         "like": None,
     }
     pilot = rainproof.Sample([0, 1] * 50, [0.0, 1.0] * 50)
-    words = "if they are like the 100 rows given (whose loss is 0.00%). With fewer than"
+    words = "if they are like the 100 rows given, whose loss is 0.00% (an estimate). With fewer than"
     assert words in str(sample_size(0.05, like=pilot))
 
 

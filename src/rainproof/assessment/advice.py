@@ -54,7 +54,8 @@ def rate_intervals(sample: Sample, *, confidence_level: float) -> RateIntervals:
 
     Where weights are unequal, Hoeffding's inequality takes the place of Clopper and Pearson's, given predictions and
     weights: it bounds the weighted mean of the rates at the rows' own predictions, also for weights that depend on the
-    predictions. The same for groups of rows, each of which is one draw.
+    predictions. The same for groups of rows, each of which is one draw, on the condition that a row's outcome depends
+    on the size of its group, and on the predictions of the other rows, through its own prediction alone.
     """
     cuts = _edges(sample.grid)
     cells, table = len(cuts) - 1, draw_table(sample, _FINEST)

@@ -34,6 +34,8 @@ class GradeTable(Result):
         Jeffreys' interval for the rate.
     p_binomial : ndarray
         The chance of so many defaults or more if the prediction is right: small where risk is predicted too low.
+    p_mid : ndarray
+        The same with half of the chance of exactly so many (mid-p): not exact, but closer to the level on average.
     p_jeffreys : ndarray
         The posterior probability, from Jeffreys' prior, that the rate is at most the predicted one.
     confidence_level : float
@@ -50,23 +52,32 @@ class GradeTable(Result):
     low: Floats
     high: Floats
     p_binomial: Floats
+    p_mid: Floats
     p_jeffreys: Floats
     confidence_level: float
 
     @property
     def lights(self) -> tuple[str, ...]:
-        """The traffic light of each grade: from Jeffreys' test, "yellow" below 1 - level, "red" below a tenth of it."""
+        """The light of each grade, from the exact binomial test: "yellow" up to 1 - level, "red" up to a tenth of it.
+
+        Where the prediction is right, at most a share 1 - level of such grades are not green.
+        """
         error = 1 - self.confidence_level
-        return tuple("red" if p < _RED * error else "yellow" if p < error else "green" for p in self.p_jeffreys)
+        return tuple("red" if p <= _RED * error else "yellow" if p <= error else "green" for p in self.p_binomial)
 
     def __str__(self) -> str:
-        table = [["grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "Jeffreys p", "light"]]
+        heads = ("grade", "n", "defaults", "predicted", "observed", "interval", "binomial p", "mid-p", "Jeffreys p")
+        table = [[*heads, "light"]]
         for k, name in enumerate(self.names):
             counts = [short(name, 30), f"{self.n[k]:,}", f"{self.events[k]:,}"]
             rates = [f"{self.prob[k]:.3%}", f"{self.event_rate[k]:.3%}", f"{self.low[k]:.3%} to {self.high[k]:.3%}"]
-            table.append([*counts, *rates, f"{self.p_binomial[k]:.3g}", f"{self.p_jeffreys[k]:.3g}", self.lights[k]])
+            chances = [f"{p[k]:.3g}" for p in (self.p_binomial, self.p_mid, self.p_jeffreys)]
+            table.append([*counts, *rates, *chances, self.lights[k]])
         level, total = percent(self.confidence_level), rows(int(self.n.sum()))
-        note = f"{total}; {level} Jeffreys intervals; each grade by itself, for defaults that are independent."
+        note = (
+            f"{total}; {level} Jeffreys intervals; lights from binomial p; each grade by itself, for defaults that are "
+            "independent."
+        )
         return "\n".join([*aligned(table), note])
 
 
@@ -107,27 +118,30 @@ def grade_table(
     Notes
     -----
     With n obligors and d defaults at the predicted rate p, the binomial p-value is :math:`P(X \ge d)`, with
-    :math:`X \sim B(n, p)`, and Jeffreys' :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`.
-    Both ask whether risk is predicted too low. They hold for defaults that are independent given the grade: in a bad
-    year they are not, and the tests reject too often. Each grade is tested by itself. A grade's predicted rate is the
-    mean of its predictions.
+    :math:`X \sim B(n, p)`, mid-p is :math:`P(X > d) + P(X = d)/2`, and Jeffreys'
+    :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`. All ask whether risk is predicted too
+    low. The first is exact: it is at most 5% for at most 5% of the grades that are predicted rightly. The others are at
+    most 5% more often where few defaults are expected (up to 16% for Jeffreys'), so the lights do not use them. They
+    hold for defaults that are independent given the grade: in a bad year they are not, and the tests reject too often. Each grade is tested by itself. A grade's predicted rate is the
+    mean of its predictions; where these differ, the binomial p-value is not too small if :math:`d \ge n p + 1`
+    (Hoeffding 1956).
 
     References
     ----------
     Basel Committee (2005), "Studies on the validation of internal rating systems", working paper 14 (binomial test,
     traffic lights). European Central Bank (2019), "Instructions for reporting the validation results of internal
-    models", section 2.5.3 (Jeffreys test).
+    models", section 2.5.3 (Jeffreys test). Hoeffding (1956), doi:10.1214/aoms/1177728178.
 
     Examples
     --------
     >>> import rainproof
     >>> from rainproof.clinical import grade_table
     >>> print(grade_table([2, 9, 40], [0.001, 0.01, 0.03], by=["A", "B", "C"], trials=[1000, 1000, 1000]))
-    grade      n  defaults  predicted  observed          interval  binomial p  Jeffreys p   light
-        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264       0.151   green
-        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668       0.606   green
-        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437      0.0365  yellow
-    3,000 rows; 95% Jeffreys intervals; each grade by itself, for defaults that are independent.
+    grade      n  defaults  predicted  observed          interval  binomial p  mid-p  Jeffreys p   light
+        A  1,000         2     0.100%    0.200%  0.042% to 0.640%       0.264  0.172       0.151   green
+        B  1,000         9     1.000%    0.900%  0.446% to 1.636%       0.668  0.606       0.606   green
+        C  1,000        40     3.000%    4.000%  2.915% to 5.350%      0.0437  0.037      0.0365  yellow
+    3,000 rows; 95% Jeffreys intervals; lights from binomial p; each grade by itself, for defaults that are independent.
     """
     level = check_share(confidence_level, "confidence_level")
     check_aligned(("y_true", y_true), ("y_prob", y_prob), ("by", by), ("trials", trials))
@@ -165,6 +179,7 @@ def _tabulate(names: list[str], grade: Ints, events: Ints, n: Ints, prob: Floats
     order = some[np.argsort(mass[some] / size[some], kind="stable")]
     size, hits, rate = size[order], hits[order], mass[order] / size[order]
     tail = np.where(hits > 0, betainc(np.maximum(hits, 1), size - hits + 1, rate), 1.0)  # of the binomial distribution
+    more = np.where(hits < size, betainc(hits + 1, np.maximum(size - hits, 1), rate), 0.0)
     a, b, half = hits + 0.5, size - hits + 0.5, (1 - level) / 2
     return GradeTable(
         names=tuple(names[k] for k in order),
@@ -175,6 +190,7 @@ def _tabulate(names: list[str], grade: Ints, events: Ints, n: Ints, prob: Floats
         low=np.where(hits > 0, betaincinv(a, b, half), 0.0),
         high=np.where(hits < size, betaincinv(a, b, 1 - half), 1.0),
         p_binomial=tail,
+        p_mid=(tail + more) / 2,
         p_jeffreys=betainc(a, b, rate),
         confidence_level=level,
     )

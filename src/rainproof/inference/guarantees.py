@@ -134,12 +134,12 @@ class Guarantee(Result):
                 f"{self._all(needs)}. Weights may depend on the predictions. {fails}"
             )
         drawn = f"the {what} were drawn independently from the population in which the predictions will be used"
-        if self.effective_n >= (self.groups or self.n) * (1 - 1e-12):
+        if self.groups is None and self.effective_n >= self.n * (1 - 1e-12):
             return f"It assumes {self._all([drawn])}. {fails}"
         given, void = (
             ("weights, such as survey or cost weights", "weights that depend on the predictions (importance weights)")
             if self.groups is None
-            else ("sizes and weights of the groups", "groups whose size or weight depends on their rows")
+            else ("sizes and weights of the groups", "groups whose size or weight depends on predictions or outcomes")
         )
         return (
             f"It assumes {self._all([f'given fixed {given}, {drawn}'], comma=True)}. It does not hold for {void}, "
