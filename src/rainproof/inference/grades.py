@@ -122,9 +122,9 @@ def grade_table(
     :math:`P(q \le p)`, with :math:`q \sim \mathrm{Beta}(d + 1/2, n - d + 1/2)`. All ask whether risk is predicted too
     low. The first is exact: it is at most 5% for at most 5% of the grades that are predicted rightly. The others are at
     most 5% more often where few defaults are expected (up to 16% for Jeffreys'), so the lights do not use them. They
-    hold for defaults that are independent given the grade: in a bad year they are not, and the tests reject too often. Each grade is tested by itself. A grade's predicted rate is the
-    mean of its predictions; where these differ, the binomial p-value is not too small if :math:`d \ge n p + 1`
-    (Hoeffding 1956).
+    hold for defaults that are independent given the grade: in a bad year they are not, and the tests reject too often.
+    Each grade is tested by itself. A grade's predicted rate is the mean of its predictions; where these differ, the
+    binomial p-value is not too small if :math:`d \ge n p + 1` (Hoeffding 1956).
 
     References
     ----------
