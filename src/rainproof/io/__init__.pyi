@@ -3,7 +3,7 @@ from rainproof.core.sample import Accumulator as Accumulator
 from rainproof.core.sample import Sample as Sample
 from rainproof.core.segments import Segments as Segments
 from rainproof.io.databases import Table as Table
-from rainproof.io.queries import sql as sql
 from rainproof.io.reading import scan as scan
+from rainproof.io.reading import sql as sql
 
 __all__: list[str]

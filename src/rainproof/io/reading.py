@@ -18,6 +18,7 @@ from rainproof.core.segments import OLD_CELL, Segments, from_grouped
 from rainproof.errors import InputError
 from rainproof.io.databases import Table, is_database, read_database
 from rainproof.io.files import need, need_pyarrow
+from rainproof.io.queries import find_dialect, statement
 from rainproof.io.where import Condition, columns_of, parse
 
 Progress = Callable[[int, int], object]
@@ -381,6 +382,74 @@ def scan(
         ingest = BinaryIngest(spec, grid, parse=parse)
     feed(sources, spec, ingest, progress)
     return ingest.result()
+
+
+def sql(
+    table: str | Sequence[str],
+    prob: str,
+    outcome: str,
+    grid: int = 2**16,
+    by: str | Sequence[str] | None = None,
+    *,
+    weight: str | None = None,
+    where: str | None = None,
+    pos_label: Any = None,
+    dialect: str = "ansi",
+) -> str:
+    """Write the GROUP BY statement that compresses a table inside its database.
+
+    This is for databases that rainproof does not connect to: run the statement there with any tool, and pass the
+    result to `Sample.from_table`, or with `by` to `Segments.from_table`. At most ``2 (m + 1)`` rows per segment
+    leave the database.
+
+    Explained in docs/guide/engines.md.
+
+    Parameters
+    ----------
+    table : str or sequence of str
+        The table or view: ``"predictions"``, ``"schema.predictions"``, or its parts ``("schema", "a.b")``.
+    prob, outcome, weight : str
+        The columns, as in `scan`. A boolean outcome needs ``pos_label=True`` where the database will not turn
+        booleans into numbers (PostgreSQL, Snowflake, BigQuery).
+    grid : int
+        The grid of the compression: a power of two, up to 2**20.
+    by : str or sequence of str, optional
+        The columns that define segments.
+    where : str, optional
+        The rows to read, as in `scan`.
+    pos_label : object, optional
+        The label of the event, where labels are not 0 and 1: text, a number or a bool.
+    dialect : {'ansi', 'duckdb', 'postgresql', 'spark', 'sqlite'}
+        The SQL dialect. All but 'ansi' are tested on the database itself; 'ansi' uses what most of them share.
+
+    Returns
+    -------
+    str
+        One SELECT statement, without a semicolon. It changes nothing in the database.
+
+    Notes
+    -----
+    For each cell ``floor(m p)`` and outcome the statement sums the number of rows, ``w``, ``w (m p - floor(m p))``
+    and ``w^2``. Rows that break a rule go to negative cells, one for each rule, so that reading the result raises
+    an error with their count. Databases add doubles in any order: sums may differ in the last digits from run to
+    run.
+
+    Examples
+    --------
+    >>> import rainproof, sqlite3
+    >>> db = sqlite3.connect(":memory:")
+    >>> _ = db.execute("CREATE TABLE predictions (p REAL, y INTEGER)")
+    >>> _ = db.executemany("INSERT INTO predictions VALUES (?, ?)", [(0.1, 0), (0.8, 1), (0.6, 1), (0.3, 0)])
+    >>> statement = rainproof.io.sql("predictions", "p", "y", 1024, dialect="sqlite")
+    >>> rainproof.Sample.from_table(db.execute(statement))
+    Sample(n=4, events=2, grid=1024)
+    """
+    spec = ColumnSpec.from_arguments(prob, outcome, weight=weight, by=by, where=where, pos_label=pos_label)
+    if not isinstance(spec.prob, str):
+        raise InputError(f"prob must be one column in SQL; it is {prob!r}")
+    if spec.native is not None:
+        raise InputError(f"where must be text in SQL; it is {where!r}")
+    return statement(table, spec, check_grid(grid), find_dialect(dialect))
 
 
 def _is_path(source: Any) -> bool:
