@@ -52,7 +52,7 @@ def test_traits_say_what_a_measure_is():
     y, p = [1, 0, 0, 0, 0, 1, 1, 1, 1, 0], [0.2] * 5 + [0.8] * 5
     for name, measure in rainproof.list_measures().items():
         assert (measure(y, p) < 2e-3) == (measure.kind == "calibration"), name
-        assert (measure.bounds is None) == (not measure.actionable.startswith("everyone")), name
+        assert (measure.bounds is None) == (not measure.actionable.startswith("every decision")), name
     pooling = {name for name, measure in rainproof.list_measures().items() if measure.pools_predictions}
     rng = np.random.default_rng(5)
     p = rng.random(2000)

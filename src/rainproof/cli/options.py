@@ -7,12 +7,12 @@ own name: a new one is an entry here and a parameter of `rainproof.scan`.
 from __future__ import annotations
 
 import argparse
-import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from rainproof.core.files import check_output
 from rainproof.core.text import wrapped
@@ -57,14 +57,13 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shared:
+class Shared(NamedTuple):
     """An option that several commands take."""
 
     help: str
     metavar: str | None = None  # a switch has none
     reads: Literal["values", "rows"] | None = None  # how values of any file, or rows with outcomes, are read
-    more: dict[str, Any] = field(default_factory=dict)  # for argparse
+    more: Mapping[str, Any] = MappingProxyType({})  # for argparse
 
     def add(self, parser: argparse.ArgumentParser, *flags: str, words: str | None, **more: Any) -> None:
         """Add it to a command, to which it means `words` if they are given."""
@@ -169,7 +168,7 @@ def new_command(
     one : str, optional
         When its exit code is 1.
     """
-    description, examples, epilog = inspect.cleandoc(add.__doc__ or "").partition("\nexamples:\n")
+    description, examples, epilog = textwrap.dedent(f"    {add.__doc__ or ''}").strip().partition("\nexamples:\n")
     codes = f"Exit code: 0, {'' if one is None else f'1 {one}, '}2 if there is an error (one line on stderr)."
     parser: argparse.ArgumentParser = commands.add_parser(
         add.__name__.removeprefix("add_").replace("_", "-"),

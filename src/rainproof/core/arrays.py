@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import fields
 from threading import Thread
 from typing import Any
@@ -101,14 +100,15 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
     Parts for which no thread can be started run in this thread, after the first. (A pool would not do: the part
     stays in its queue, and another thread may run it a second time.)
     """
-    answers: list[Future[bool]] = [Future() for _ in range(parts)]
+    good = [False] * parts
+    errors: list[BaseException] = []
     threads, here = [], [0]
 
     def run(part: int) -> None:
         try:
-            answers[part].set_result(work(part))
+            good[part] = work(part)
         except BaseException as error:  # raised again below
-            answers[part].set_exception(error)
+            errors.append(error)
 
     try:
         for part in range(1, parts):
@@ -119,8 +119,10 @@ def run_in_threads(work: Callable[[int], bool], parts: int) -> bool:
             except RuntimeError:  # a limit on processes or memory
                 here.append(part)
         for part in here:
-            answers[part].set_result(work(part))
+            good[part] = work(part)
     finally:
         for thread in threads:  # they write into the caller's arrays
             thread.join()
-    return all(answer.result() for answer in answers)
+    if errors:
+        raise errors[0]
+    return all(good)

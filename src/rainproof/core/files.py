@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypeVar
@@ -166,7 +164,7 @@ def temporary_folder() -> Iterator[Path]:
     import shutil
     import tempfile
 
-    folder = Path(tempfile.gettempdir()) / f"rainproof-{secrets.token_hex(8)}"
+    folder = Path(tempfile.gettempdir()) / f"rainproof-{os.urandom(8).hex()}"
     with beginning:
         _unfinished[folder] = shutil.rmtree
         folder.mkdir(mode=0o700)
@@ -193,7 +191,7 @@ def _beside(path: Path) -> tuple[Path, BinaryIO]:
         path.stat()  # fails for a loop of links, which `resolve` lets pass since Python 3.13
     unix = _unix_locks()  # Windows removes no file that is open, so that it need not be locked there
     while True:
-        temporary = path.resolve().with_name(f".rainproof-{secrets.token_hex(8)}.tmp")
+        temporary = path.resolve().with_name(f".rainproof-{os.urandom(8).hex()}.tmp")
         with beginning:
             _unfinished[temporary] = Path.unlink
             file = temporary.open("xb")
@@ -434,6 +432,8 @@ def check_document(
 
 def digest_of(content: Mapping[str, Any]) -> str:
     """Return a digest of a document that does not depend on the order of its entries."""
+    from hashlib import sha256  # here, as it takes long to load
+
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return sha256(text.encode()).hexdigest()
 

@@ -13,12 +13,11 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rainproof.core.files import write_errors
 from rainproof.errors import InputError, MissingExtraError, RainproofError
@@ -131,8 +130,7 @@ _STORES = {
 _ALIASES = {"gcs": "gs", "abfss": "abfs"}
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """One file: its path, or the address of an object.
 
     Parameters
@@ -352,18 +350,17 @@ Write = Callable[["pa.RecordBatch"], None]
 """Appends the rows of a batch to a file; all batches have one schema."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """One file format."""
 
     name: str
     suffixes: tuple[str, ...]  # of file names; .gz at the end means that the file is compressed
     is_text: bool  # whether text is read as numbers
-    separators: str = ""  # of the columns of a text file: the first that is in its first line
-    magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
     # The file, the columns, whether to read all others too.
     read: Callable[[Location, list[str], bool], Iterator[pa.RecordBatch]]
     write: Callable[[IO[bytes]], AbstractContextManager[Write]] | None  # None if files are read only
+    separators: str = ""  # of the columns of a text file: the first that is in its first line
+    magic: bytes = b""  # what a file begins with, by which standard input is told from a text file
     count: Callable[[Location], int] = lambda _: 0  # the number of rows that a file states, 0 if it states none
 
 

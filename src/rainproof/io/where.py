@@ -12,15 +12,12 @@ from rainproof.errors import InputError
 
 Literal = str | int | float | bool
 
-_TOKEN = re.compile(
-    r"""\s*(?: (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+_WORD = r"""\s*(?: (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
              | '(?P<text>(?:[^']|'')*)'
              | "(?P<quoted>(?:[^"]|"")+)"
              | (?P<op><=|>=|<>|!=|==|=|<|>)
              | (?P<mark>[(),])
-             | (?P<name>[^\W\d][\w.]*) )""",
-    re.VERBOSE,
-)
+             | (?P<name>[^\W\d][\w.]*) )"""
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _SPELT = {"==": "=", "<>": "!="}
 _DEEPEST = 100  # nested parentheses
@@ -91,7 +88,7 @@ class _Parser:
     """A recursive descent parser, with one method for each level of the grammar."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text, self._token = text, re.compile(_WORD, re.VERBOSE)
         self._at = 0
         self._depth = 0
         self._kind, self._value = "", ""
@@ -178,7 +175,7 @@ class _Parser:
         """Move to the next token, and return the value of the last one."""
         last = self._value
         self._before = self._at
-        match = _TOKEN.match(self._text, self._at)
+        match = self._token.match(self._text, self._at)
         if match is None:
             if self._text[self._at :].strip():
                 raise self._error("a column, a comparison or a literal")

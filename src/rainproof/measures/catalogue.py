@@ -47,10 +47,10 @@ class Measure:
         Whether it compares each distinct prediction with the event rate of its own rows, so that it is large by
         chance where predictions hardly repeat.
     bounds : {"all", "monotone", "constant"} or None
-        The class of swaps whose regret a small value bounds, for everyone who acts on the predictions. None where it
-        bounds that of some people only, such as those who act on bin means, or of nobody.
+        The class of swaps whose regret a small value bounds, for every decision that acts on the predictions.
+        None where it bounds that of some decisions only, such as those on bin means, or of none.
     actionable : str
-        Whose regret a small value bounds, in words: against which swaps, and at how many times the value.
+        The decisions whose regret a small value bounds: against which swaps, and at how many times the value.
     testable : str
         How far the value on T rows is from that of the population, for a calibrated forecaster.
     reference : str
@@ -157,7 +157,7 @@ def list_measures() -> Catalogue:
     --------
     >>> import rainproof
     >>> rainproof.list_measures()["soft_binned_cdl"].actionable
-    'everyone who rounds (all swaps; factor 4)'
+    'every decision that rounds (all swaps; factor 4)'
     >>> rainproof.list_measures()["brier_score"]([0, 1, 1], [0.5, 0.5, 1.0])
     0.16666666666666666
     """
@@ -218,7 +218,7 @@ _SCDL = Measure(
     range=(0, 0.5),
     cost="O(n)",
     bounds="all",
-    actionable="everyone who rounds (all swaps; factor 4)",
+    actionable="every decision that rounds (all swaps; factor 4)",
     testable="T^-1/2 log T",
     reference=f"{_PAPER}, Definition 1.1",
 )
@@ -226,7 +226,7 @@ _BINNED = Measure(
     symbol="binned ECE",
     function=binned_calibration_error,
     cost="O(n)",
-    actionable="users of bin means (all swaps; factor 2)",
+    actionable="decisions on bin means (all swaps; factor 2)",
     testable="(m/T)^1/2 with m bins",
     reference="doi:10.1609/aaai.v29i1.9602",
 )
@@ -240,7 +240,7 @@ CATALOGUE = Catalogue(
             function=calibration_decision_loss,
             bounds="all",
             pools_predictions=True,
-            actionable="everyone (all swaps)",
+            actionable="every decision (all swaps)",
             testable="does not vanish",
             reference=f"{_PAPER}, Definition 2.2; arXiv:2404.13503",
         ),
@@ -249,7 +249,7 @@ CATALOGUE = Catalogue(
             function=calibration_decision_loss,
             options={"swaps": "monotone"},
             bounds="monotone",
-            actionable="everyone (monotone swaps)",
+            actionable="every decision (monotone swaps)",
             testable="T^-1/2",
             reference="arXiv:2502.19851",
         ),
@@ -257,14 +257,14 @@ CATALOGUE = Catalogue(
             symbol="U-cal",
             function=u_calibration_error,
             bounds="constant",
-            actionable="everyone (one fixed action)",
+            actionable="every decision (one fixed action)",
             testable="T^-1/2",
             reference="arXiv:2307.00168",
         ),
         Measure(
             symbol="smCE",
             function=smooth_calibration_error,
-            actionable="nobody (its root: users who add noise)",
+            actionable="no decision (its root: decisions with noise)",
             testable="T^-1/2",
             reference="doi:10.1016/j.jcss.2007.04.017; arXiv:2211.16886",
         ),
@@ -272,7 +272,7 @@ CATALOGUE = Catalogue(
             symbol="distCal",
             function=lower_distance_to_calibration,
             cost="O(n) + a linear program",
-            actionable="nobody (its root: users who add noise)",
+            actionable="no decision (its root: decisions with noise)",
             testable="T^-1/2",
             reference="arXiv:2211.16886",
         ),
@@ -281,7 +281,7 @@ CATALOGUE = Catalogue(
             function=expected_calibration_error,
             bounds="all",
             pools_predictions=True,
-            actionable="everyone (all swaps; factor 2)",
+            actionable="every decision (all swaps; factor 2)",
             testable="does not vanish",
             reference=f"{_PAPER}, Definition 2.1; Foster and Vohra (1997)",
         ),
@@ -293,7 +293,7 @@ CATALOGUE = Catalogue(
             options={"form": "rounded"},
             range=(0, 2),
             cost="O(n)",
-            actionable="users who round down (all swaps)",
+            actionable="decisions that round down (all swaps)",
             testable="T^-1/3 with T^1/3 bins",
             reference=f"{_PAPER}, section 1",
         ),
@@ -301,7 +301,7 @@ CATALOGUE = Catalogue(
             symbol="smECE",
             function=smooth_ece,
             cost="O(n + g log g)",
-            actionable="users who add noise (all swaps; factor 2.68)",
+            actionable="decisions with noise (all swaps; factor 2.68)",
             testable="T^-1/3",
             reference="arXiv:2309.12236",
         ),
@@ -309,21 +309,21 @@ CATALOGUE = Catalogue(
             symbol="Cutoff",
             function=cutoff_calibration_error,
             bounds="monotone",
-            actionable="everyone (monotone swaps; factor 2)",
+            actionable="every decision (monotone swaps; factor 2)",
             testable="T^-1/2",
             reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
         ),
         Measure(
             symbol="SintCE",
             function=interval_calibration_error,
-            actionable="users of bin midpoints (all swaps; factor 2)",
+            actionable="decisions on bin midpoints (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2211.16886",
         ),
         Measure(
             symbol="ATB",
             function=two_bin_calibration_error,
-            actionable="nobody (truthful: lies do not lower it)",
+            actionable="no decision (truthful: lies do not lower it)",
             testable="T^-1",
             reference="arXiv:2508.13100",
         ),
