@@ -61,7 +61,6 @@ RECORD = """        Measure(
             function=mean_bias,
             cost="O(n)",
             actionable="(no decision: biases of opposite sign cancel)",
-            testable="T^-1/2",
             reference="doi:10.1186/s12916-019-1466-7",
         ),
 """

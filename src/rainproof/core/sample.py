@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rainproof.core import door
 from rainproof.core._cells import bins
 from rainproof.core._fixed_loss import worst_on_grid
 from rainproof.core._scan import scan
@@ -31,22 +32,6 @@ from rainproof.core.cells import (
 )
 from rainproof.core.curve import RoundedSample, SwitchCurve
 from rainproof.core.distinct import FINEST_GRID, DistinctTable, bin_rows, bin_table
-from rainproof.core.door import (
-    ColumnNames,
-    Rows,
-    as_probabilities,
-    as_rows,
-    check_aligned,
-    check_same_length,
-    check_view,
-    label_order,
-    named_columns,
-    numbered_groups,
-    read_classes,
-    rows_by_segment,
-    split_shares,
-    top_label,
-)
 from rainproof.core.files import save_table
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.errors import InputError
@@ -61,7 +46,7 @@ _KEPT_POINTS = 1 << 14  # grid points of the losses that are kept, of some hundr
 _MANY_ROWS = 1 << 18  # from here on another pass, at a finer grid, is cheaper than sorting
 
 
-def first_grid(rows: Rows) -> int:
+def first_grid(rows: door.Rows) -> int:
     """Return the grid of the first pass: for many rows, one just fine enough if predictions are calibrated."""
     n, quick = len(rows.prob), _QUICK_GRID if rows.weight is None else _QUICK_WEIGHTED_GRID
     return _grid(8, max(64, n), quick) if n < _MANY_ROWS else _grid(5, n, quick)
@@ -146,7 +131,7 @@ class Sample:
     forecasts: tuple[str, ...] = ()
     sample_weight: NDArray[Any] | None
     counts: NDArray[np.int64] | None
-    _rows: Rows | None
+    _rows: door.Rows | None
     _first_grid: int
     _passes: dict[int, CellTable]
     _distinct: DistinctTable | None
@@ -173,19 +158,19 @@ class Sample:
         if isinstance(y_prob, Mapping) or fractional:
             self._read_special(y_true, y_prob, sample_weight, pos_label, fractional=fractional)
         else:
-            self._read(as_rows(y_true, y_prob, sample_weight, pos_label))
+            self._read(door.as_rows(y_true, y_prob, sample_weight, pos_label))
         if groups is not None or by is not None:
             first = next(iter(y_prob.items())) if isinstance(y_prob, Mapping) else ("y_prob", y_prob)
             self._attach(groups, by, ("y_true", y_true), first)
 
     @classmethod
-    def _from_rows(cls, rows: Rows) -> Self:
+    def _from_rows(cls, rows: door.Rows) -> Self:
         """Make a sample of rows whose columns have other names."""
         self = object.__new__(cls)
         self._read(rows)
         return self
 
-    def _read(self, rows: Rows) -> None:
+    def _read(self, rows: door.Rows) -> None:
         self._hold(sum_cells(rows, first_grid(rows)), rows, rows.names.weight)
 
     def _read_special(
@@ -197,30 +182,30 @@ class Sample:
         if not given or len(given) < len(named):
             names = [str(name) for name in named]
             raise InputError(f"y_prob must name at least one forecast, and each once; the names are {names}")
-        check_aligned(("y_true", y_true), *given.items())
+        door.check_aligned(("y_true", y_true), *given.items())
         (name, first), *others = given.items()
         at: Any = slice(None)
         if fractional:
             if pos_label is not None:
                 raise InputError("fractional outcomes cannot be combined with pos_label: they are shares of the event")
-            rows, at = split_shares(y_true, first, sample_weight, ColumnNames(prob=name))
+            rows, at = door.split_shares(y_true, first, sample_weight, door.ColumnNames(prob=name))
             self._read(rows)
             self._group, self._second = at, np.append(False, at[1:] == at[:-1])
             self._second &= np.asarray(rows.weight) > 0  # rows of weight zero do not count
             self.n -= int(self._second.sum())
             whole = np.zeros(int(at[-1]) + 1, np.uint8)  # a row is not yet two parts
         else:
-            rows = as_rows(y_true, first, sample_weight, pos_label, names=ColumnNames(prob=name))
+            rows = door.as_rows(y_true, first, sample_weight, pos_label, names=door.ColumnNames(prob=name))
             self._read(rows)
             whole = rows.label
         if named is not y_prob:
             return
         several = {name: rows.prob}
         for other, prob in others:
-            read = as_probabilities(prob, other)
-            check_same_length("y_true", whole, other, read)
+            read = door.as_probabilities(prob, other)
+            door.check_same_length("y_true", whole, other, read)
             if not scan(read, whole, None, 2, None, 0, len(read)):
-                raise Rows(whole, read, None, ColumnNames(prob=other)).explain()
+                raise door.Rows(whole, read, None, door.ColumnNames(prob=other)).explain()
             several[other] = read[at]
         self.forecasts, self._several = tuple(given), several
 
@@ -229,12 +214,12 @@ class Sample:
         self._refuse_cells("groups and by need")
         whole = self._group if self._second is not None else None  # the row that each part belongs to
         n = len(self.y_true) if whole is None else int(whole[-1]) + 1
-        check_aligned(*columns, ("groups", groups), *(() if by is None else named_columns(by)))
+        door.check_aligned(*columns, ("groups", groups), *(() if by is None else door.named_columns(by)))
         if groups is not None:
-            number = numbered_groups(groups, n)
+            number = door.numbered_groups(groups, n)
             self._group, self._has_groups = number if whole is None else number[whole], True
         if by is not None:
-            names, places = rows_by_segment(by, n)
+            names, places = door.rows_by_segment(by, n)
             if whole is not None:
                 numbers = np.empty(n, np.int64)
                 for k, at in enumerate(places.values()):
@@ -306,11 +291,11 @@ class Sample:
         """
         from rainproof.core.segments import Segments
 
-        check_view(view)
-        check_aligned(("y_true", y_true), ("y_prob", y_prob), ("sample_weight", sample_weight))
-        which, prob, called = read_classes(y_true, y_prob, labels, ColumnNames())
+        door.check_view(view)
+        door.check_aligned(("y_true", y_true), ("y_prob", y_prob), ("sample_weight", sample_weight))
+        which, prob, called = door.read_classes(y_true, y_prob, labels, door.ColumnNames())
         if view == "top-label":
-            return cls(*top_label(which, prob), sample_weight=sample_weight)
+            return cls(*door.top_label(which, prob), sample_weight=sample_weight)
         samples = {key: cls(which == k, prob[:, k], sample_weight=sample_weight) for k, key in enumerate(called)}
         return Segments.from_samples(samples, by=["class"])
 
@@ -332,9 +317,9 @@ class Sample:
         if label is None:
             weight = table.by_outcome().ravel()
             outcome = np.tile(np.array([0, 1], np.uint8), len(table.prob))
-            rows = Rows(label=outcome, prob=np.repeat(table.prob, 2), weight=weight, names=ColumnNames())
+            rows = door.Rows(label=outcome, prob=np.repeat(table.prob, 2), weight=weight, names=door.ColumnNames())
         else:
-            rows = Rows(label=label, prob=table.prob, weight=None, names=ColumnNames())
+            rows = door.Rows(label=label, prob=table.prob, weight=None, names=door.ColumnNames())
         negative, positive = float(table.negative.sum()), float(table.positive.sum())
         self = cls._of_known(rows, n, negative + positive)
         self.event_rate, self.effective_n = positive / (negative + positive), float(n)
@@ -343,7 +328,7 @@ class Sample:
         return self
 
     @classmethod
-    def _of_known(cls, rows: Rows, n: int, total: float) -> Self:
+    def _of_known(cls, rows: door.Rows, n: int, total: float) -> Self:
         """Make a sample of rows that were checked and counted already; passes over them wait until they are needed."""
         self = object.__new__(cls)
         self.n, self.total_weight = n, total
@@ -373,14 +358,14 @@ class Sample:
             raise InputError(f"rows are of segments by {', '.join(found.by)}: read them with Segments.from_table")
         return cls._from_cells(found._cells)
 
-    def _hold(self, cells: CellTable, rows: Rows | None, weight_name: str) -> None:
+    def _hold(self, cells: CellTable, rows: door.Rows | None, weight_name: str) -> None:
         if rows is not None and rows.weight is None:
             self.n, self.total_weight = len(rows), float(len(rows))
         else:
             self.n, self.total_weight = int(cells.count.sum()), cells.total_weight(weight_name)
         self._begin(cells.m, {cells.m: cells}, rows)
 
-    def _begin(self, grid: int, passes: dict[int, CellTable], rows: Rows | None) -> None:
+    def _begin(self, grid: int, passes: dict[int, CellTable], rows: door.Rows | None) -> None:
         """Start with what is known of the rows, or with the sums alone."""
         self._first_grid, self._passes, self._rows = grid, passes, rows
         self._distinct, self._sums, self._by_grid, self._losses = None, {}, {}, {}
@@ -496,7 +481,7 @@ class Sample:
 
     def _with(self, prob: NDArray[Any]) -> Self:
         """The same rows with other predictions, which were checked already."""
-        rows = Rows(self.y_true, prob, self.sample_weight, ColumnNames())
+        rows = door.Rows(self.y_true, prob, self.sample_weight, door.ColumnNames())
         found = type(self)._of_known(rows, self.n, self.total_weight)
         vars(found).update({name: value for name, value in vars(self).items() if name in _OF_ROWS})
         found.counts = self.counts
@@ -536,7 +521,7 @@ class Sample:
         if first._several is not None:
             several = {name: np.concatenate([part._predictions(name) for part in parts]) for name in first.forecasts}
         prob = column("y_prob") if several is None else several[first.forecasts[0]]
-        rows = Rows(column("y_true"), prob, column("sample_weight"), ColumnNames())
+        rows = door.Rows(column("y_true"), prob, column("sample_weight"), door.ColumnNames())
         found = cls._of_known(rows, sum(part.n for part in parts), sum(part.total_weight for part in parts))
         found._group, found._has_groups, found._second = column("_group"), first._has_groups, column("_second")
         found.forecasts, found._several, found.counts = first.forecasts, several, column("counts")
@@ -668,13 +653,13 @@ class Sample:
         special = (self.sample_weight, self._group, self._segments, self._several)
         if all(column is None for column in special):
             key = np.sort((self.prob + 0.0).view(np.int64) << 1 | self.event)  # no prediction sets the highest bit
-            rows = Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
+            rows = door.Rows((key & 1).astype(np.uint8), (key >> 1).view(np.float64), None, self._rows.names)
             return type(self)._of_known(rows, self.n, self.total_weight)
         n, second = len(self.y_true), self._second
         whole = np.arange(n) if second is None else np.cumsum(~second) - 1  # the row that each part belongs to
         first = np.flatnonzero(np.diff(whole, prepend=-1))
         names, places = self._segments or ((), {})
-        labels, segment = sorted(places, key=label_order), np.zeros(n, np.int64)
+        labels, segment = sorted(places, key=door.label_order), np.zeros(n, np.int64)
         for number, label in enumerate(labels):
             segment[places[label]] = number
         keys = [segment[first], self.mass[first], self.event[first]]  # sorted by the last one first
@@ -920,7 +905,7 @@ _OF_ROWS = (*_OF_DRAWS, "_events", "event_rate", "event", "n_draws", "_draw_weig
 _STATE = (*_OF_DRAWS, "_several", "forecasts", "n")
 
 
-def _restored(cls: type[Sample], cells: CellTable | None, rows: Rows | None, kept: dict[str, Any]) -> Sample:
+def _restored(cls: type[Sample], cells: CellTable | None, rows: door.Rows | None, kept: dict[str, Any]) -> Sample:
     """Make a sample again after pickling."""
     if rows is not None:
         found = cls._from_rows(rows)
@@ -939,7 +924,7 @@ def as_sample(
     pos_label: Any = None,
     groups: ArrayLike | None = None,
     by: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    names: ColumnNames | None = None,
+    names: door.ColumnNames | None = None,
 ) -> Sample:
     """Return a `Sample` as it is, or make one of the rows: the first line of every public function."""
     if isinstance(y_true, Sample):
@@ -956,7 +941,7 @@ def as_sample(
         return sample
     if y_prob is None:
         raise InputError("y_prob is missing: pass y_true and y_prob, or one Sample")
-    rows = as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
+    rows = door.as_rows(y_true, y_prob, sample_weight, pos_label, names=names)
     sample = Sample._from_rows(rows)
     if groups is not None or by is not None:
         sample._attach(groups, by, (rows.names.label, y_true), (rows.names.prob, y_prob))
@@ -1016,7 +1001,7 @@ class Accumulator:
 
     def update(self, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Accumulator:
         """Add a batch of rows; a batch with a bad row is refused and changes nothing."""
-        rows = as_rows(y_true, y_prob, sample_weight, self.pos_label)
+        rows = door.as_rows(y_true, y_prob, sample_weight, self.pos_label)
         rule = f"{rows.names.label} must hold {self.pos_label!r} and one other label"
         with self._lock:
             other = _one_label(self._other, rows.other, rule)

@@ -11,21 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rainproof.core import _hashed_cells
+from rainproof.core import _hashed_cells, door
 from rainproof.core._scan import collect, locate
 from rainproof.core.arrays import Floats, Ints, available_threads, run_in_threads
 from rainproof.core.cells import CellTable, check_grid, slot_count
-from rainproof.core.door import (
-    LABEL_RULE,
-    WEIGHT_RULE,
-    ColumnNames,
-    Key,
-    Rows,
-    code_labels,
-    is_missing,
-    label_order,
-    number_rows,
-)
 from rainproof.core.files import save_table
 from rainproof.core.sample import Sample
 from rainproof.errors import InputError
@@ -64,7 +53,7 @@ class SegmentSums:
         self._tables, self._sorted = [], [(table.slot, table)]
         return self
 
-    def add(self, rows: Rows, segment: Ints) -> None:
+    def add(self, rows: door.Rows, segment: Ints) -> None:
         """Check the rows and add each to the segment of that number, or raise and change nothing."""
         assert self._tables, "the sums are sorted already"
         if self.rows + len(rows) > _FULL:
@@ -203,7 +192,7 @@ class Segments(Mapping[Any, Sample]):
         pooled: Callable[[], Sample],
     ) -> None:
         self.by = by
-        self.counts = {key: counts[key] for key in sorted(counts, key=label_order)}
+        self.counts = {key: counts[key] for key in sorted(counts, key=door.label_order)}
         self._sample = sample
         self._make_pooled = pooled
         self._pooled: Sample | None = None
@@ -231,7 +220,7 @@ class Segments(Mapping[Any, Sample]):
 
     @classmethod
     def from_sums(
-        cls, by: tuple[str, ...], keys: Sequence[Key], sums: SegmentSums, weight_name: str = "sample_weight"
+        cls, by: tuple[str, ...], keys: Sequence[door.Key], sums: SegmentSums, weight_name: str = "sample_weight"
     ) -> Segments:
         """Make one sample for each segment; a segment whose rows all have weight zero is left out.
 
@@ -336,7 +325,7 @@ class Segments(Mapping[Any, Sample]):
 
 def from_sums(
     by: tuple[str, ...],
-    keys: Sequence[Key],
+    keys: Sequence[door.Key],
     sums: SegmentSums,
     weight_name: str = "sample_weight",
     forecasts: tuple[str, ...] = (),
@@ -368,8 +357,8 @@ _OF_NUMBERS = {
 VIOLATIONS = {
     **{(column, kind): _OF_NUMBERS[kind] for kind in ("null", "text") for column in ("prob", "label", "weight")},
     **{("prob", kind): _OF_NUMBERS[kind] for kind in ("nan", "range")},
-    ("label", "rule"): LABEL_RULE,
-    ("weight", "rule"): WEIGHT_RULE,
+    ("label", "rule"): door.LABEL_RULE,
+    ("weight", "rule"): door.WEIGHT_RULE,
     **{("old", kind): words for kind, words in _OF_NUMBERS.items()},
 }
 _ROUNDING = 1e-9  # by how much sums of doubles may exceed bounds that exact sums keep
@@ -382,7 +371,7 @@ def violation_code(column: str, kind: str) -> int:
     return -1 - list(VIOLATIONS).index((column, kind))
 
 
-def raise_violation(counts: Mapping[str, int], names: ColumnNames) -> None:
+def raise_violation(counts: Mapping[str, int], names: door.ColumnNames) -> None:
     """Raise the first rule that some rows break; `counts` is by rule, with the name of the column in front."""
     for (column, kind), words in VIOLATIONS.items():
         rule = f"{getattr(names, column)} {words}"
@@ -402,13 +391,13 @@ def read_table(rows: Any, by: Sequence[str] | None = None) -> Sample | Segments:
     if by is not None and sorted(by) != sorted(segments):
         raise InputError(f"by must name the columns of the segments; they are {segments}, and by is {list(by)}")
     keys = {name: columns[name] for name in (segments if by is None else by)}
-    return from_grouped({**known, **keys}, tuple(keys), ColumnNames())
+    return from_grouped({**known, **keys}, tuple(keys), door.ColumnNames())
 
 
 def from_grouped(
     columns: Columns,
     by: tuple[str, ...],
-    names: ColumnNames,
+    names: door.ColumnNames,
     *,
     pos_label: Any = None,
     forecasts: tuple[str, ...] = (),
@@ -434,8 +423,8 @@ def from_grouped(
     check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
     keep = count > 0  # rows of weight zero do not count
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
-    numbers: dict[Key, int] = {}
-    segment = number_rows(numbers, [code_labels(columns[name]) for name in by], len(keep))
+    numbers: dict[door.Key, int] = {}
+    segment = door.number_rows(numbers, [door.code_labels(columns[name]) for name in by], len(keep))
     slot = slot_count(grid) * segment[keep] + 2 * cell[keep] + outcome[keep]
     table = CellTable.from_doubles(grid, slot, count[keep], *(column[keep] for column in sums.values()))
     return from_sums(by, [*numbers], SegmentSums.from_table(table), names.weight, forecasts)
@@ -496,9 +485,9 @@ def _doubles(name: str, values: Any) -> Floats:
     return array
 
 
-def check_other_label(labels: Iterable[Any], names: ColumnNames, pos_label: Any = None) -> None:
+def check_other_label(labels: Iterable[Any], names: door.ColumnNames, pos_label: Any = None) -> None:
     """Refuse more than one label besides the event's."""
-    found = sorted({label for label in labels if not is_missing(label)})
+    found = sorted({label for label in labels if not door.is_missing(label)})
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(

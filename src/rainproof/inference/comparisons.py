@@ -13,19 +13,10 @@ from numpy.typing import ArrayLike
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_paired
 from rainproof.errors import InputError
+from rainproof.inference import options
 from rainproof.inference._draws import repeats
 from rainproof.inference._soft_sums import weighted_sums
 from rainproof.inference.intervals import ENOUGH_ROWS, Ends, basic_ends, confidence_interval, no_ends, repeats_often
-from rainproof.inference.options import (
-    Progress,
-    Rng,
-    Seed,
-    as_seed,
-    check_resamples,
-    check_share,
-    interval_resamples,
-    shifted,
-)
 from rainproof.inference.resampling import as_resampler, draw_many, drawn_together
 from rainproof.inference.statistics import Measuring, Statistic, as_statistic
 from rainproof.measures.scores import LOSSES
@@ -101,8 +92,8 @@ def compare(
     measure: str | Measuring = "soft_binned_cdl",
     confidence_level: float = 0.95,
     n_resamples: int | None = None,
-    rng: Seed = None,
-    progress: Progress | None = None,
+    rng: options.Seed = None,
+    progress: options.Progress | None = None,
 ) -> Comparison:
     r"""Compare two forecasters in a measure: difference, confidence interval and p-value.
 
@@ -171,8 +162,8 @@ def compare(
     >>> found.better, found.p_value
     ('b', 0.02)
     """
-    statistic, confidence_level = as_statistic(measure), check_share(confidence_level, "confidence_level")
-    generator, seed = as_seed(rng)
+    statistic, confidence_level = as_statistic(measure), options.check_share(confidence_level, "confidence_level")
+    generator, seed = options.as_seed(rng)
     if isinstance(y_prob_a, Sample) or (isinstance(y_true, Sample) and not y_true.forecasts):
         if not isinstance(y_true, Sample) or not isinstance(y_prob_a, Sample) or y_prob_b is not None:
             raise InputError("pass either y_true and two arrays of predictions, or two Samples and nothing else")
@@ -197,10 +188,10 @@ def compare(
                 f"measure must not be {statistic.name!r} with fewer than {ENOUGH_ROWS} rows per distinct prediction: "
                 "its bias does not vanish there; use 'brier_score', 'soft_binned_cdl' or 'binned_calibration_error'"
             )
-        size = interval_resamples(n_resamples, (1 - confidence_level) / 4)
+        size = options.interval_resamples(n_resamples, (1 - confidence_level) / 4)
         smallest = 4 / (size + 1)
     else:
-        size = 999 if n_resamples is None else check_resamples(n_resamples)
+        size = 999 if n_resamples is None else options.check_resamples(n_resamples)
         smallest = 2 / (size + 1)
     ends: Ends = no_ends
     if math.isfinite(value_a - value_b):
@@ -236,8 +227,8 @@ def _both(
     measure: str | Measuring,
     confidence_level: float,
     size: int,
-    rng: Rng,
-    progress: Progress | None,
+    rng: options.Rng,
+    progress: options.Progress | None,
 ) -> Ends:
     """The ends of the difference by those of each, which hold both at once."""
     found = [
@@ -247,7 +238,7 @@ def _both(
             confidence_level=(1 + confidence_level) / 2,
             n_resamples=size,
             rng=rng,
-            progress=None if progress is None else partial(shifted, progress, before, 2 * size),
+            progress=None if progress is None else partial(options.shifted, progress, before, 2 * size),
         )
         for sample, before in ((a, 0), (b, size))
     ]
@@ -260,7 +251,7 @@ def _both(
     return ends
 
 
-def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng], list[float]], int]:
+def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[options.Rng], list[float]], int]:
     """Differences of scores where the same rows (or clusters) are drawn for both; the number of rows or clusters.
 
     A score is the mean of a loss, so its difference is that of the losses.
@@ -276,7 +267,7 @@ def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng
         change, weight = (np.bincount(unit, part).astype(np.float64) for part in (change, weight))
     even = bool((weight == weight[0]).all())
 
-    def one(stream: Rng) -> list[float]:
+    def one(stream: options.Rng) -> list[float]:
         times = repeats(stream.bit_generator.capsule, len(weight))[None]
         total = weight[0] * len(weight) if even else weighted_sums(times, weight)[0]
         return [weighted_sums(times, change)[0] / total]
@@ -284,12 +275,12 @@ def _together(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng
     return one, len(weight)
 
 
-def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[Rng], list[float]], int]:
+def _apart(a: Sample, b: Sample, statistic: Statistic) -> tuple[Callable[[options.Rng], list[float]], int]:
     """Differences of two samples without common rows, and the number of rows of the smaller."""
     atoms_a, atoms_b = as_resampler(a), as_resampler(b)
     evaluate_a, evaluate_b = statistic.on(atoms_a), statistic.on(atoms_b)
 
-    def one(stream: Rng) -> list[float]:
+    def one(stream: options.Rng) -> list[float]:
         return [evaluate_a(atoms_a.resample(stream)) - evaluate_b(atoms_b.resample(stream))]
 
     return one, min(atoms_a.units, atoms_b.units)

@@ -13,13 +13,7 @@ from rainproof.core.curve import Swaps
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import aligned, html_rows, rows
-from rainproof.measures.binned import (
-    binned_calibration_error,
-    cutoff_calibration_error,
-    expected_calibration_error,
-    interval_calibration_error,
-    two_bin_calibration_error,
-)
+from rainproof.measures import binned
 from rainproof.measures.scdl import calibration_decision_loss, soft_binned_cdl, u_calibration_error
 from rainproof.measures.scores import brier_score, log_score
 from rainproof.measures.smooth import lower_distance_to_calibration, smooth_calibration_error, smooth_ece
@@ -52,7 +46,7 @@ class Measure:
     actionable : str
         The decisions whose regret a small value bounds: against which swaps, and at how many times the value.
     testable : str
-        How far the value on T rows is from that of the population, for a calibrated forecaster.
+        How far the value on T rows is from that of the population, for a calibrated forecaster (default: T^-1/2).
     reference : str
         Where it was defined.
     """
@@ -66,7 +60,7 @@ class Measure:
     pools_predictions: bool = False
     bounds: Swaps | None = None
     actionable: str
-    testable: str
+    testable: str = "T^-1/2"
     reference: str
 
     @property
@@ -224,7 +218,7 @@ _SCDL = Measure(
 )
 _BINNED = Measure(
     symbol="binned ECE",
-    function=binned_calibration_error,
+    function=binned.binned_calibration_error,
     cost="O(n)",
     actionable="decisions on bin means (all swaps; factor 2)",
     testable="(m/T)^1/2 with m bins",
@@ -250,7 +244,6 @@ CATALOGUE = Catalogue(
             options={"swaps": "monotone"},
             bounds="monotone",
             actionable="every decision (monotone swaps)",
-            testable="T^-1/2",
             reference="arXiv:2502.19851",
         ),
         Measure(
@@ -258,14 +251,12 @@ CATALOGUE = Catalogue(
             function=u_calibration_error,
             bounds="constant",
             actionable="every decision (one fixed action)",
-            testable="T^-1/2",
             reference="arXiv:2307.00168",
         ),
         Measure(
             symbol="smCE",
             function=smooth_calibration_error,
             actionable="no decision (its root: decisions with noise)",
-            testable="T^-1/2",
             reference="doi:10.1016/j.jcss.2007.04.017; arXiv:2211.16886",
         ),
         Measure(
@@ -273,12 +264,11 @@ CATALOGUE = Catalogue(
             function=lower_distance_to_calibration,
             cost="O(n) + a linear program",
             actionable="no decision (its root: decisions with noise)",
-            testable="T^-1/2",
             reference="arXiv:2211.16886",
         ),
         Measure(
             symbol="ECE",
-            function=expected_calibration_error,
+            function=binned.expected_calibration_error,
             bounds="all",
             pools_predictions=True,
             actionable="every decision (all swaps; factor 2)",
@@ -289,7 +279,7 @@ CATALOGUE = Catalogue(
         replace(_BINNED, symbol="binned ECE (equal mass)", options={"strategy": "quantile"}, cost="O(n log n)"),
         Measure(
             symbol="bECE",
-            function=binned_calibration_error,
+            function=binned.binned_calibration_error,
             options={"form": "rounded"},
             range=(0, 2),
             cost="O(n)",
@@ -307,22 +297,21 @@ CATALOGUE = Catalogue(
         ),
         Measure(
             symbol="Cutoff",
-            function=cutoff_calibration_error,
+            function=binned.cutoff_calibration_error,
             bounds="monotone",
             actionable="every decision (monotone swaps; factor 2)",
-            testable="T^-1/2",
             reference=f"arXiv:2502.19851; {_PAPER}, Definition 2.5",
         ),
         Measure(
             symbol="SintCE",
-            function=interval_calibration_error,
+            function=binned.interval_calibration_error,
             actionable="decisions on bin midpoints (all swaps; factor 2)",
             testable="T^-1/3",
             reference="arXiv:2211.16886",
         ),
         Measure(
             symbol="ATB",
-            function=two_bin_calibration_error,
+            function=binned.two_bin_calibration_error,
             actionable="no decision (truthful: lies do not lower it)",
             testable="T^-1",
             reference="arXiv:2508.13100",
@@ -333,7 +322,6 @@ CATALOGUE = Catalogue(
             cost="O(n)",
             kind="score",
             actionable="(a score: calibration and discrimination)",
-            testable="T^-1/2",
             reference="doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2",
         ),
         Measure(
