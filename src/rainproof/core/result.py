@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
@@ -34,7 +34,25 @@ class Result(Frozen):
 
     def __init_subclass__(cls, *, kw_only: bool = True, **options: Any) -> None:
         super().__init_subclass__(**options)
-        dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False)(cls)
+        dataclass(init=not kw_only, frozen=not kw_only, eq=False, repr=False)(cls)
+
+    def __init__(self, **values: Any) -> None:
+        # One for all: those that dataclasses write for each class take longer to compile than a small assessment.
+        every = {one.name: one for one in fields(self)}  # type: ignore[arg-type]
+        for name in every.keys() - values.keys():
+            one = every[name]
+            values[name] = one.default if one.default_factory is MISSING else one.default_factory()
+        wrong = [name for name, value in values.items() if name not in every or value is MISSING]
+        if wrong:
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(every)}: see {', '.join(wrong)}")
+        vars(self).update(values)
+        self.__post_init__()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in built-in types, ready for JSON; a number that is not finite is None."""
