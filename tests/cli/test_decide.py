@@ -30,7 +30,7 @@ def rain(tmp_path, monkeypatch):
 
 POLICY = ["policy", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "policy.json"]
 COSTS = [*POLICY, "--cost-fp", "35", "--cost-fn", "65"]
-DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "day", "-o", "out.csv"]
+DECIDE = ["decide", "rain.csv", "--policy", "policy.json", "--prob", "p", "--id", "day", "-o", "out.csv", "--force"]
 
 
 def test_from_what_is_at_stake_to_what_to_do(rain, capsys):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from rainproof.cli.app import main
+from rainproof.cli import main
 from rainproof.io import files, rows, sources
 
 N = 300
@@ -118,7 +118,7 @@ def test_copies_are_made_in_one_pass(decoded):
     assert main(["policy", "whole-1.csv", *fitted, "--threshold", "0.3", "-o", "policy.json"]) == 0
     for command in (["apply", "--map", "map.json"], ["decide", "--policy", "policy.json", "--id", "who"]):
         decoded.clear()
-        assert main([command[0], "whole-2.csv", *command[1:], "--prob", "p", "-o", "out.csv", "--quiet"]) == 0
+        assert main([command[0], "whole-2.csv", *command[1:], "--prob", "p", "-o", f"{command[0]}.csv", "--quiet"]) == 0
         assert decoded == {("whole-2.csv", "head"): 1, ("whole-2.csv", "more"): 1, ("whole-2.csv", "end"): 1}
 
 

@@ -19,7 +19,7 @@ from rainproof.cli import main
 
 N = 3000
 RECALIBRATE = ["recalibrate", "rain.csv", "--prob", "p", "--outcome", "y", "-o", "map.json"]
-APPLY = ["apply", "rain.csv", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
+APPLY = ["apply", "rain.csv", "--map", "map.json", "--prob", "p", "-o", "out.csv", "--force"]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_segments(rain, capsys, suffix, monkeypatch):
         pa.feather.write_feather(table, "today.feather")
     else:
         Path("today.csv").write_text("p,where\n" + "".join(f"{a},{b}\n" for a, b in zip(p, side, strict=True)))
-    arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv"]
+    arguments = ["apply", f"today.{suffix}", "--map", "map.json", "--prob", "p", "-o", "out.csv", "--force"]
     assert main([*arguments, "--by", "where"]) == 0
     assert "segments that the map has not seen" not in capsys.readouterr().out
     r = rainproof.load("map.json")

@@ -52,7 +52,10 @@ def test_other_files_are_not_overwritten(tmp_path, kind):
     for other, raw in others.items():
         path = tmp_path / other
         path.write_bytes(raw)
-        with pytest.raises(rainproof.InputError, match=rf"{other} exists and holds no .*, and is not overwritten$"):
+        with pytest.raises(
+            rainproof.InputError,
+            match=rf"{other} exists and holds no .*, and is not overwritten; overwrite=True",
+        ):
             thing.save(path)
         assert path.read_bytes() == raw
         thing.save(path, overwrite=True)

@@ -121,6 +121,15 @@ def test_segments_are_the_samples_of_their_rows(engine, weight, request):
     assert_agree(segments.pooled, rows_of(w=weights))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_says_that_the_event_never_occurs(engine, request):
+    """An event that differs from the one label in capitals alone is misspelt; another may be one that is rare."""
+    source = ENGINES[engine](table(p=P, y=np.full(len(P), "yes")), request)
+    with pytest.raises(rainproof.InputError, match=r"^y must hold 'Yes', which never occurs; every label is 'yes'$"):
+        rainproof.scan(source, grid=M, pos_label="Yes")
+    assert rainproof.scan(source, grid=M, pos_label="no").event_rate == 0
+
+
 NAN, INF = math.nan, math.inf
 P_RULE, Y_RULE = "p must lie in [0, 1]", "y must be 0 or 1 (pos_label names the event among other labels)"
 W_RULE = "w must be finite and not negative"

@@ -252,3 +252,12 @@ def test_files_of_every_type(tmp_path, monkeypatch, capsys, first, then):
     assert Path("out.parquet").read_bytes() == before
     assert main(["apply", today, *options, "--map", "map.json", "-o", "out.parquet", "--unseen", "pooled"]) == 0
     assert pq.read_table("out.parquet")["p_recalibrated"][3].as_py() == r.map_(p[3:4])[0]
+
+
+def test_true_and_one_in_one_column_are_refused():
+    """They are equal in Python, so that one of them would get the other's map."""
+    p = np.random.default_rng(0).random(400)
+    mixed = np.array([True, 1] * 200, object)
+    for by in (mixed, mixed[::-1]):
+        with pytest.raises(rainproof.InputError, match="must not mix bools with 0 and 1: write them as text"):
+            rainproof.Recalibrator("logistic", rng=0).fit(p, p > 0.5, by={"s": by})

@@ -6,6 +6,7 @@ import datetime
 import json
 import pickle
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -84,7 +85,17 @@ def test_where_nothing_was_fitted(tmp_path):
         rainproof.Recalibrator().save(tmp_path / "no.json")
 
 
-@pytest.mark.parametrize("label", [datetime.date(2026, 1, 1), float("inf"), b"x"])
+@pytest.mark.parametrize("label", [datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 8), Decimal("2.50")])
+def test_labels_are_stored_as_what_they_say(tmp_path, label):
+    r = by_region([label], 200)
+    r.save(tmp_path / "map.json")
+    loaded = rainproof.load(tmp_path / "map.json")
+    assert loaded.predict([0.3], by={"region": [label]}) == r.predict([0.3], by={"region": [label]})
+    with pytest.raises(InputError, match="segments that the map has not seen"):
+        loaded.predict([0.3], by={"region": ["another"]})
+
+
+@pytest.mark.parametrize("label", [float("inf"), b"x"])
 def test_labels_that_json_has_not(tmp_path, label):
     r = by_region([label], 200)
     with pytest.raises(

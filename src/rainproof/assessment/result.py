@@ -21,7 +21,7 @@ from rainproof.assessment.verdict import Evidence, Verdict, judge
 from rainproof.assessment.words import ADVICE_METHOD, PYTHON, Voice
 from rainproof.core import VERSION
 from rainproof.core.curve import FlaggedCases
-from rainproof.core.files import write_atomic
+from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample
 from rainproof.decisions.swaps import RegretCurve
@@ -128,18 +128,30 @@ class Reported(Result):
     __slots__ = ()
 
     def to_html(
-        self, path: str | Path | None = None, *, title: str | None = None, preset: Literal["clinical"] | None = None
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        preset: Literal["clinical"] | None = None,
+        overwrite: bool = False,
     ) -> str:
         """Return the report as one self-contained HTML page, and write it to `path` if one is given.
 
-        The preset "clinical" has the core set of measures for clinical prediction models first.
+        The preset "clinical" has the core set of measures for clinical prediction models first. A file that is no
+        report is replaced only with `overwrite`.
         """
         from rainproof.report import to_html
 
-        return to_html(self, path, title=title, preset=preset)  # type: ignore[arg-type]
+        return to_html(self, path, title=title, preset=preset, overwrite=overwrite)  # type: ignore[arg-type]
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all)."""
+    def to_json(self, path: str | Path | None = None, *, overwrite: bool = False) -> str:
+        """Return `to_dict` as JSON, and write it to `path` if one is given (completely or not at all).
+
+        A file that holds no such result is replaced only with `overwrite`.
+        """
+        if path is not None:
+            check_suffix(Path(path), "path", ".json")
+            check_replaced(Path(path), "result", overwrite=overwrite)
         text = json.dumps(self.to_dict(), allow_nan=False, indent=1)
         if path is not None:
             write_atomic(Path(path), text + "\n")

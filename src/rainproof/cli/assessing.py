@@ -23,7 +23,7 @@ from rainproof.assessment.result import Assessment
 from rainproof.cli.options import SELECTION, VALUES, check_outputs, files_read, given, task_of
 from rainproof.cli.output import coloured, finish, one_line, say, say_paragraphs, watched, written
 from rainproof.cli.reading import fitted_here, keep, note_repeated_ids, read_rows, repeated_ids
-from rainproof.core.files import check_output, make_folder, replace_now, write_atomic
+from rainproof.core.files import check_output, check_replaced, make_folder, replace_now, write_atomic
 from rainproof.core.text import wrapped
 from rainproof.decisions.tasks import DecisionTask
 from rainproof.errors import InputError
@@ -122,7 +122,7 @@ def _finish(
     preset: Literal["clinical"] | None = None,
 ) -> None:
     """Write the page, print the verdict, and open the page if asked to."""
-    assessment.to_html(path, title=title, preset=preset)
+    assessment.to_html(path, title=title, preset=preset, overwrite=arguments.force)
     if arguments.json:
         more = {"clinical": assessment.clinical.to_dict()} if preset else {}
         say(sys.stdout, json.dumps({**assessment.to_dict(), **more}, indent=2, allow_nan=False) + "\n")
@@ -140,8 +140,11 @@ def run_demo(arguments: argparse.Namespace) -> int:
     data, page = arguments.folder / "rain.csv", arguments.folder / "report.html"
     make_folder(arguments.folder)
     check_output(page)
+    check_replaced(page, "report", overwrite=arguments.force, how="--force")
     rows = forecasts()
     _, cities, said, rained = zip(*rows, strict=True)
+    if not data.is_file() or data.read_bytes() != as_csv(rows).encode():
+        check_replaced(data, None, overwrite=arguments.force, how="--force")
     write_atomic(data, as_csv(rows))
     if not arguments.quiet and not arguments.json:
         say(sys.stdout, f"{one_line(str(data))}: {len(rows):,} rain forecasts in four cities\n\n")

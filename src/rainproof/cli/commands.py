@@ -90,7 +90,7 @@ def add_report(commands: Commands) -> None:
         help="clinical: measures and plots of the STRATOS core set first, and the TRIPOD+AI items they serve",
     )
     _add_page(parser)
-    add_output(parser, "the page to write (.html)", ".html", ".htm")
+    add_output(parser, "the page to write (.html)", "report", ".html", ".htm")
     add_shared(parser, "--quiet")
 
 
@@ -121,7 +121,7 @@ def add_demo(commands: Commands) -> None:
         help="default: rainproof-demo",
     )
     _add_page(parser)
-    add_shared(parser, "--quiet")
+    add_shared(parser, "--force", "--quiet")
 
 
 def add_compare(commands: Commands) -> None:
@@ -259,7 +259,7 @@ def add_store(commands: Commands) -> None:
     """
     parser = new_command(commands, add_store, "compress files to one small file that can be merged and monitored")
     add_shared(parser, "file", "--prob", *ROWS)
-    add_output(parser, "the .parquet file to write; a missing folder is made", ".parquet")
+    add_output(parser, "the .parquet file to write; a missing folder is made", "sample", ".parquet")
     add_shared(parser, "--quiet")
 
 
@@ -343,7 +343,7 @@ def add_recalibrate(commands: Commands) -> None:
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)
     add_shared(parser, "--plot", plot="also draw the map: .png, .svg or .pdf")
     add_shared(parser, "--json", json="print the map as JSON instead of text")
-    add_output(parser, "the map to write, as JSON", ".json")
+    add_output(parser, "the map to write, as JSON", "recalibrator", ".json")
     add_shared(parser, "--quiet")
 
 
@@ -367,7 +367,7 @@ def add_apply(commands: Commands) -> None:
         help="rows of segments that the map has not seen: an error, or recalibrated by the map of all rows",
     )
     parser.add_argument("--column", metavar="NAME", help="name of the new column (default: COL_recalibrated)")
-    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong")
+    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)
     add_shared(parser, "--quiet")
 
 
@@ -443,7 +443,7 @@ def add_policy(commands: Commands) -> None:
         "a finer grid acts at random less often, with a weaker guarantee",
     )
     add_shared(parser, "--seed", "--json", json="print the policy and its costs as JSON instead of text")
-    add_output(parser, "the policy to write, as JSON", ".json")
+    add_output(parser, "the policy to write, as JSON", "policy", ".json")
     add_shared(parser, "--quiet")
 
 
@@ -472,7 +472,7 @@ def add_decide(commands: Commands) -> None:
     parser.add_argument("--policy", metavar="FILE", required=True, help="the policy, as written by 'rainproof policy'")
     parser.add_argument("--id", metavar="COL", help="column of row ids: integers or text")
     parser.add_argument("--rounded", action="store_true", help="also add a column 'rounded': the probability acted on")
-    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong")
+    add_output(parser, "the file to write; it appears when it is complete, and never if anything goes wrong", None)
     add_shared(parser, "--quiet")
 
 

@@ -19,7 +19,7 @@ from rainproof.cli.options import check_outputs, files_read, task_of
 from rainproof.cli.output import Progress, finish, one_line, say, say_paragraphs, without_warnings, written
 from rainproof.cli.reading import keep, note_repeated_ids, read, read_rows, rewriting
 from rainproof.core import VERSION
-from rainproof.core.files import check_replaced, load_kind
+from rainproof.core.files import load_kind
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
 from rainproof.core.text import aligned, at_most, wrapped
@@ -42,11 +42,10 @@ def run_policy(arguments: argparse.Namespace) -> int:
     """Read the files, choose the grid, and write the policy."""
     task = _task(arguments)
     check_outputs(arguments)
-    check_replaced(arguments.output, "policy")
     recalibration = _map(arguments)
     rows: Sample = read_rows(arguments)
     made = _made(arguments, task, rows, recalibration)
-    made.policy.save(arguments.output)
+    made.policy.save(arguments.output, overwrite=arguments.force)
     if arguments.quiet and not arguments.json:
         return 0
     found = None

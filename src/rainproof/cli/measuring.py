@@ -15,10 +15,10 @@ from rainproof import __version__
 from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
 from rainproof.cli.commands import OF_ROWS
-from rainproof.cli.options import check_outputs, check_suffix, dest, files_read
+from rainproof.cli.options import check_outputs, dest, files_read
 from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs, watched
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read
-from rainproof.core.files import check_replaced, load, make_folder
+from rainproof.core.files import load, make_folder
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import aligned, at_most, json_key, percent, rows, short
@@ -149,15 +149,10 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def run_store(arguments: argparse.Namespace) -> int:
     """Read, compress, write."""
-    folder = arguments.output.parent
-    if folder.exists():
-        check_outputs(arguments)
-        check_replaced(arguments.output, "sample")
-    else:
-        check_suffix(arguments)
+    check_outputs(arguments)
     sample = read(arguments, arguments.prob)
-    make_folder(folder)
-    sample.save(arguments.output)
+    make_folder(arguments.output.parent)
+    sample.save(arguments.output, overwrite=arguments.force)
     if not arguments.quiet:
         size = f"compressed to {len(sample.y_prob):,}, written to {one_line(str(arguments.output))}"
         say(sys.stdout, f"{rows(sample.n)}, {size}\n")

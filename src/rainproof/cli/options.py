@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from rainproof.core.files import check_output
+from rainproof.core.files import check_output, check_replaced, check_suffix
 from rainproof.core.text import wrapped
 from rainproof.errors import InputError
 from rainproof.io.files import describe_formats, expand
@@ -137,6 +137,7 @@ SHARED = {
     "--plot": Shared(metavar="FILE", help="also draw the result: .png, .svg or .pdf", more={"type": Path}),
     "--json": Shared(help="print the result as JSON instead of text"),
     "--output": Shared(metavar="FILE", help="also write the result as JSON to this file", more={"type": Path}),
+    "--force": Shared(help="replace existing files, whatever they hold (else only those that rainproof wrote as such)"),
     "--quiet": Shared(help="print neither text nor progress"),
 }
 """By name, in the order of the help."""
@@ -146,7 +147,7 @@ SELECTION = tuple(name for name, option in SHARED.items() if option.reads == "ro
 ROWS = ("--outcome", *SELECTION, *VALUES)
 """What a command takes that reads rows with outcomes."""
 COSTS = ("--cost-fp", "--cost-fn")
-RESULT = ("--json", "--output", "--quiet")
+RESULT = ("--json", "--output", "--force", "--quiet")
 _COLUMNS = ("--prob", "--old", "--new", "--outcome")  # without which there is no forecast to judge
 _PICTURES = (".png", ".svg", ".pdf")
 _BESIDE = ("map", "policy", "confidence_words")  # files that are read beside the rows
@@ -178,7 +179,7 @@ def new_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(suffixes=(".json",))
+    parser.set_defaults(suffixes=(".json",), writes="result")
     return parser
 
 
@@ -204,10 +205,11 @@ def add_shared(parser: argparse.ArgumentParser, *names: str, guess: bool = False
             option.add(parser, name, words=said, required=True)
 
 
-def add_output(parser: argparse.ArgumentParser, words: str, *suffixes: str) -> None:
-    """Add the file that a command writes, which it needs a name for, and what the name may end in."""
-    parser.set_defaults(suffixes=suffixes)
+def add_output(parser: argparse.ArgumentParser, words: str, writes: str | None, *suffixes: str) -> None:
+    """Add the file that a command writes, which it needs a name for, its kind, and what the name may end in."""
+    parser.set_defaults(suffixes=suffixes, writes=writes)
     SHARED["--output"].add(parser, "-o", "--output", words=words, required=True)
+    add_shared(parser, "--force")
 
 
 def add_copied(parser: argparse.ArgumentParser) -> None:
@@ -244,7 +246,7 @@ def check_together(arguments: argparse.Namespace) -> None:
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse, before the work, a file that cannot be written or is one of those to read."""
+    """Refuse, before the work, a file that cannot be written, is one of those to read, or holds something else."""
     plot: Path | None = getattr(arguments, "plot", None)
     output: Path | None = arguments.output
     if plot is not None and plot.suffix not in _PICTURES:
@@ -253,18 +255,11 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     named = as_list(getattr(arguments, "file", []))  # a folder of stored samples is none
     local = expand([name for name in named if "://" not in name])
     sources = [Path(path) for path in (*local, *beside) if path is not None]
-    for path in (output, plot):
-        if path is not None:
+    for path, kind in ((output, arguments.writes), (plot, "picture")):
+        if path is not None and (kind != "sample" or path.parent.exists()):  # the folder of a sample is made
             check_output(path, *sources)
-    check_suffix(arguments)
-
-
-def check_suffix(arguments: argparse.Namespace) -> None:
-    """Refuse a name that ends like that of another kind of file than is written."""
-    output: Path | None = arguments.output
-    if output is not None and arguments.suffixes and output.suffix.lower() not in ("", *arguments.suffixes):
-        kind = arguments.suffixes[0]
-        raise InputError(f"--output must name a {kind} file, as that is what is written; it is {str(output)!r}")
+            check_suffix(path, "--output", *(arguments.suffixes if path is output else _PICTURES))
+            check_replaced(path, kind, overwrite=arguments.force, how="--force")
 
 
 def as_list(value: Any) -> list[Any]:

@@ -173,7 +173,7 @@ def draw(result: Any, path: Path) -> None:
     figure = new_figure(figsize=(8, 4.5))
     result.plot(figure.add_subplot())
     with atomic_output(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight")
+        figure.savefig(temporary, format=path.suffix[1:], bbox_inches="tight", metadata={"Creator": "rainproof"})
 
 
 def finish(

@@ -17,7 +17,7 @@ from rainproof.cli.options import check_outputs, files_read
 from rainproof.cli.output import Progress, draw, one_line, rows_read, say, say_paragraphs, written
 from rainproof.cli.reading import RECALIBRATED, note_repeated_ids, read_rows, rewriting
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.files import as_text, check_replaced, load_kind
+from rainproof.core.files import as_text, load_kind
 from rainproof.core.sample import Sample
 from rainproof.core.segments import FEW_ROWS, Segments
 from rainproof.core.text import rows as rows_text
@@ -34,7 +34,6 @@ from rainproof.recalibration.stream import Stream
 def run_recalibrate(arguments: argparse.Namespace) -> int:
     """Read the files, fit the map, and write it."""
     check_outputs(arguments)
-    check_replaced(arguments.output, "recalibrator")
     found = read_rows(arguments)
     _check_weights(found)
     note_repeated_ids(arguments)
@@ -46,7 +45,7 @@ def run_recalibrate(arguments: argparse.Namespace) -> int:
     sample = found.pooled if isinstance(found, Segments) else found
     if not arguments.quiet and recalibrator.candidates_:
         _warn(sample)
-    recalibrator.save(arguments.output)
+    recalibrator.save(arguments.output, overwrite=arguments.force)
     if arguments.plot is not None:
         draw(recalibrator, arguments.plot)
     if arguments.json:

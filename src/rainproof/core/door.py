@@ -98,6 +98,10 @@ def code_labels(column: Iterable[Any]) -> Codes:
         labels = sorted(found, key=label_order)
     except TypeError as error:  # a label that cannot be hashed, or two that have no order
         raise InputError(f"labels of groups and segments must be plain values; {error}") from error
+    if {0, 1} & set(found):  # which True and False may have joined: they are equal, but do not say the same
+        numbers = (value for value in map(plain, column) if isinstance(value, bool | int | float) and value in (0, 1))
+        if len({isinstance(value, bool) for value in numbers}) > 1:
+            raise InputError("labels of groups and segments must not mix bools with 0 and 1: write them as text")
     rank = np.empty(len(labels), np.int64)
     rank[[found[label] for label in labels]] = np.arange(len(labels))
     return rank[codes], labels
@@ -499,9 +503,15 @@ def _is_event(array: NDArray[Any], names: ColumnNames, pos_label: Any) -> tuple[
             labels=(negative, another),
             hint=never,
         )
-    if never and isinstance(negative, str) and negative.strip().casefold() == str(pos_label).strip().casefold():
-        raise InputError(f"{names.label} must hold {pos_label!r}, which never occurs; every label is {negative!r}")
+    if never:
+        refuse_misspelt_event(names.label, pos_label, negative)
     return event.view(np.uint8), negative
+
+
+def refuse_misspelt_event(name: str, pos_label: Any, other: Any) -> None:
+    """Refuse a column without the event, whose one label differs from it in capitals or spaces only."""
+    if isinstance(other, str) and other.strip().casefold() == str(pos_label).strip().casefold():
+        raise InputError(f"{name} must hold {pos_label!r}, which never occurs; every label is {other!r}")
 
 
 VIEWS = ("top-label", "one-vs-rest")

@@ -245,8 +245,7 @@ class Saved:
             Whether it may replace a file that holds anything else. One of the same kind is replaced in any case.
         """
         found = self.to_dict()
-        if not overwrite:
-            check_replaced(Path(path), found["format"].removeprefix("rainproof "))
+        check_replaced(Path(path), found["format"].removeprefix("rainproof "), overwrite=overwrite)
         write_atomic(Path(path), as_text(found))
 
     def _repr_html_(self) -> str:
@@ -262,7 +261,12 @@ _CLASSES = {  # by the kind that a file states; imported when there is such a fi
 _TABLES = "rainproof.io.store"  # which knows Parquet
 _PARQUET = b"PAR1"
 _FIRST = re.compile(rb'\{\r?\n  "format": "rainproof ([a-z ]+)",\r?\n')
-_LONGEST = 80  # bytes of that
+_MARKS = {  # of what is written and never loaded
+    "result": re.compile(rb'(?s)\{.{,300}?"rainproof": "\d'),
+    "report": re.compile(rb'(?s).*<meta name="generator" content="rainproof '),
+    "picture": re.compile(rb"(?s)(\x89PNG|<\?xml|%PDF).*rainproof"),
+}
+_LONGEST = 4096  # bytes at either end of a file, where that is
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -322,19 +326,51 @@ def load_kind(path: str | os.PathLike[str], kind: str) -> Any:
     return found
 
 
-def check_replaced(path: Path, kind: str) -> None:
-    """Refuse to replace a file that holds anything but what is of the same kind; an empty one holds nothing."""
-    if not path.is_file():
+def check_replaced(path: Path, kind: str | None, *, overwrite: bool, how: str = "overwrite=True") -> None:
+    """Refuse to replace a file that holds anything but what is of the same kind; an empty one holds nothing.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    kind : str or None
+        What is written: of a class that can be loaded, a "sample", "result", "report" or "picture"; None if nothing in
+        it says that rainproof wrote it.
+    overwrite : bool
+        Whether the user wants to replace it in any case.
+    how : str
+        How to say so.
+    """
+    if overwrite or not path.is_file():
         return
     first = _first_bytes(path)
-    table = first.startswith(_PARQUET) and import_module(_TABLES).is_stored(path)
-    if first and ("sample" if table else _kind(first)) != kind:
-        raise InputError(f"{path} exists and holds no {kind}: it is {_described(first)}, and is not overwritten")
+    if not first:
+        return
+    if kind is None:
+        raise InputError(f"{path} exists and is not overwritten: {how} replaces it")
+    if kind in _MARKS:
+        known = _MARKS[kind].match(first) is not None
+    elif kind == "sample":
+        known = first.startswith(_PARQUET) and import_module(_TABLES).is_stored(path)
+    else:
+        known = _kind(first) == kind
+    if not known:
+        what = f"it is {_described(first)}, and is not overwritten"
+        raise InputError(f"{path} exists and holds no {kind}: {what}; {how} replaces it")
+
+
+def check_suffix(path: Path, name: str, *suffixes: str) -> None:
+    """Refuse a name that ends like that of another kind of file than is written."""
+    if suffixes and path.suffix.lower() not in ("", *suffixes):
+        raise InputError(f"{name} must name a {suffixes[0]} file, as that is what is written; it is {str(path)!r}")
 
 
 def _first_bytes(path: Path) -> bytes:
+    """The beginning of a file; of a long one also its end, where a PDF says who wrote it."""
     with read_errors(path), path.open("rb") as file:
-        return file.read(_LONGEST)
+        first = file.read(_LONGEST)
+        file.seek(max(_LONGEST, file.seek(0, os.SEEK_END) - _LONGEST))
+        return first + file.read()
 
 
 def _kind(first: bytes) -> str:

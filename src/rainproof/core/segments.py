@@ -420,7 +420,8 @@ def from_grouped(
             )
     rules = [f"{getattr(names, column)} {words}" for (column, _), words in VIOLATIONS.items()]
     raise_violation({rule: int(count[cell == -1 - k].sum()) for k, rule in enumerate(rules)}, names)
-    check_other_label((label for name in OTHER_LABELS if name in columns for label in columns[name]), names, pos_label)
+    others = (label for name in OTHER_LABELS if name in columns for label in columns[name])
+    check_other_label(others, names, pos_label, occurs=bool(outcome.any()))
     keep = count > 0  # rows of weight zero do not count
     _check_sums(count[keep], *(column[keep] for column in sums.values()))
     numbers: dict[door.Key, int] = {}
@@ -485,14 +486,16 @@ def _doubles(name: str, values: Any) -> Floats:
     return array
 
 
-def check_other_label(labels: Iterable[Any], names: door.ColumnNames, pos_label: Any = None) -> None:
-    """Refuse more than one label besides the event's."""
+def check_other_label(labels: Iterable[Any], names: door.ColumnNames, pos_label: Any, *, occurs: bool) -> None:
+    """Refuse more than one label besides the event's, and one that is the event's, misspelt, if that never occurs."""
     found = sorted({label for label in labels if not door.is_missing(label)})
     if len(found) > 1:
         event = "the event" if pos_label is None else repr(pos_label)
         raise InputError(
             f"{names.label} must hold {event} and one other label; it holds {found[0]!r} and {found[-1]!r} too"
         )
+    if found and not occurs:
+        door.refuse_misspelt_event(names.label, pos_label, found[0])
 
 
 def _check_sums(count: Ints, weight: Floats, rise: Floats, squares: Floats) -> None:

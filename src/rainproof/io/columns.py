@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rainproof.core.door import ColumnNames
+from rainproof.core.door import ColumnNames, refuse_misspelt_event
 from rainproof.errors import InputError
 from rainproof.io.where import Condition, fold
 
@@ -175,11 +175,8 @@ class EventColumn:
 
     def check_event(self) -> None:
         """Refuse, after all rows, a column without the event whose one label differs from it in capitals only."""
-        one, other = (str(label).strip().casefold() for label in (self._pos_label, self._other))
-        if one == other and isinstance(self._other, str) and not self._occurs:
-            raise InputError(
-                f"{self.name} must hold {self._pos_label!r}, which never occurs; every label is {self._other!r}"
-            )
+        if not self._occurs:
+            refuse_misspelt_event(self.name, self._pos_label, self._other)
 
     def _label(self, kind: pa.DataType) -> Any:
         try:

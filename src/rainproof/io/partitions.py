@@ -51,7 +51,8 @@ def read_partitions(frame: Any, spec: ColumnSpec, m: int) -> Sample | Segments:
         parts = [merge(parts[at : at + _MERGED]) for at in range(0, len(parts), _MERGED)]
     (part,) = compute(*parts)  # type: ignore[no-untyped-call]
     raise_violation(part.violations, spec.names)
-    check_other_label(part.other_labels, spec.names, spec.pos_label)  # each partition may have seen another one
+    occurs = bool((part.table.slot & 1).any())
+    check_other_label(part.other_labels, spec.names, spec.pos_label, occurs=occurs)  # each partition may have another
     if not part.rows:
         raise InputError(f"{name} has columns but no rows{'' if spec.where is None else ' that meet where'}")
     sums = SegmentSums.from_table(part.table)

@@ -47,8 +47,7 @@ def save_table(found: Sample | Segments, path: Path, grid: int, *, overwrite: bo
         columns[_SEGMENT] = np.repeat(np.arange(len(tables)), [len(table.slot) for table in tables])
     about["digest"] = _digest(about, columns)
     stored = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
-    if not overwrite:
-        check_replaced(path, "sample")
+    check_replaced(path, "sample", overwrite=overwrite)
     with atomic_output(path) as temporary, write_errors(path):
         parquet.write_table(stored, temporary, compression="zstd", write_page_checksum=True)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike, NDArray
 
 from rainproof.core.arrays import Floats, Ints
-from rainproof.core.door import check_aligned, check_label, named_columns, rows_by_segment, spelled_key
+from rainproof.core.door import check_aligned, check_label, named_columns, rows_by_segment, spelled, spelled_key
 from rainproof.core.files import Saved, check_document, document
 from rainproof.core.piecewise import PiecewiseMap, checked_probabilities
 from rainproof.core.sample import Sample
@@ -459,8 +461,9 @@ def unseen_text(new: Mapping[Any, int]) -> str:
 
 
 def _labels(key: Any, where: str) -> list[Any]:
-    """Return the labels of a segment, one for each column, if other programs understand them."""
+    """Return the labels of a segment, one for each column, if other programs understand them; dates as their text."""
     labels = list(key) if isinstance(key, tuple) else [key]
+    labels = [spelled(label) if isinstance(label, date | Decimal) else label for label in labels]
     for label in labels:
         check_label(label, where)
     return labels

@@ -20,7 +20,7 @@ from rainproof.assessment.costs import LABELS
 from rainproof.assessment.rankings import AssessmentSet
 from rainproof.assessment.result import Assessment
 from rainproof.assessment.summaries import Estimate
-from rainproof.core.files import write_atomic
+from rainproof.core.files import check_replaced, check_suffix, write_atomic
 from rainproof.core.result import Interval
 from rainproof.core.text import short
 from rainproof.errors import InputError
@@ -43,6 +43,7 @@ def to_html(
     *,
     title: str | None = None,
     preset: Literal["clinical"] | None = None,
+    overwrite: bool = False,
 ) -> str:
     """Return the report as the text of one HTML page, and write it to `path` if one is given.
 
@@ -54,12 +55,14 @@ def to_html(
     assessment : Assessment or AssessmentSet
         What to show.
     path : path-like, optional
-        The file to write, completely or not at all.
+        The file to write, completely or not at all: an .html file.
     title : str, optional
         The title of the page, such as the name of the forecast or of the file.
     preset : {None, "clinical"}
         "clinical": after the verdict come the measures and plots that reports on clinical prediction models give, in
         the order of the STRATOS core set, and a table of the items of TRIPOD+AI that they serve.
+    overwrite : bool
+        Whether it may replace a file that is no report. A report is replaced in any case.
 
     Returns
     -------
@@ -71,6 +74,9 @@ def to_html(
     Nothing is estimated here or in the page. The slider looks up the nearest threshold that the assessment holds advice
     for; costs are scaled to the user's units.
     """
+    if path is not None:
+        check_suffix(Path(path), "path", ".html", ".htm")
+        check_replaced(Path(path), "report", overwrite=overwrite)
     if preset not in (None, "clinical"):
         raise InputError(f"preset must be None or 'clinical'; it is {preset!r}")
     if isinstance(assessment, AssessmentSet):
