@@ -37,18 +37,6 @@ def forecasts() -> pd.DataFrame:
     return rest.assign(model=model.predict_proba(known[~past])[:, 1]).sort_values("date", kind="stable")
 
 
-def replay(table: pd.DataFrame) -> np.ndarray:
-    """Recalibrate online: all predictions of a day, then its outcomes at night."""
-    online = rainproof.OnlineRecalibrator(32, rng=0)
-    made = []
-    for _, rows in table.groupby("date", sort=True):
-        for name, p in enumerate(rows["model"].tolist()):
-            made.append(online.predict(p, id=name))
-        for name, late in enumerate(rows["late"].tolist()):
-            online.update(late, id=name)
-    return np.array(made)
-
-
 def monthly(table: pd.DataFrame) -> np.ndarray:
     """Recalibrate each month by a map fitted to the two months before."""
     out = table["model"].to_numpy().copy()
@@ -96,8 +84,8 @@ def main() -> None:
     made = {
         "once": fitted.predict(table["model"].to_numpy()),
         "monthly": monthly(table),
-        "at once": rainproof.OnlineRecalibrator(32, rng=0).run(table["model"], table["late"]),
-        "at night": replay(table),
+        "at once": rainproof.OnlineRecalibrator().run(table["model"], table["late"]),
+        "at night": rainproof.OnlineRecalibrator().run(table["model"], table["late"], batch=table["date"]),
     }
     table = table.assign(**made)
     first = rainproof.assess(table["late"][spring], table["model"][spring], n_resamples=199, rng=0)
@@ -107,11 +95,12 @@ def main() -> None:
         y, p = table["late"].to_numpy()[~spring], table[name].to_numpy()[~spring]
         lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA)
         loss = rainproof.choose_grid(y, p, max_grid=32).losses[-1]
-        print(f"{name}: CDL {loss:.4f}  Brier {rainproof.measures.brier_score(y, p):.4f}  {len(y):,} flights")
+        scores = [measure(y, p) for measure in (rainproof.measures.brier_score, rainproof.measures.log_score)]
+        print(f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} flights")
         for c in line.changes:
             print(f"   since {c.label}, alarm {c.alarm}, {c.alarms} alarms to {c.last_alarm}: {c.bet}")
         print(f"   last guarantee {line.windows[-1].bound:.4f}")
-    draw(table[~spring], {"The model": lines["model"], "Online, outcomes at once": lines["at once"]})
+    draw(table[~spring], {"The model": lines["model"], "Online, outcomes at night": lines["at night"]})
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_as_it_is_typed(tmp_path, monkeypatch, capsys):
     type_in(monkeypatch, b'{"id": 7, "p": 0.7}\n')
     assert main(["stream", "s.json"]) == 0
     assert main(["stream", "s.json", "--grid", "64"]) == 2
-    assert capsys.readouterr().err == "rainproof: error: grid must be that of s.json, 32; it is 64\n"
+    assert capsys.readouterr().err == "rainproof: error: grid must be that of s.json, which grows; it is 64\n"
     (tmp_path / "s.json").write_text("{}")
     assert main(["stream", "s.json"]) == 2
     assert capsys.readouterr().err.startswith("rainproof: error: s.json holds no stream")
@@ -323,6 +323,8 @@ def test_a_journal_of_another_state_is_not_taken_up(tmp_path, monkeypatch):
         ({"id": 1.5, "p": 0.5}, "id must be text or an integer"),
         ({"id": "a", "p": 1.5}, r"p must be a number in \[0, 1\]"),
         ({"id": "a", "p": True}, "p must be a number"),
+        ({"id": "a", "p": {"x": 0.5, "y": 2}}, r"p must be a number in \[0, 1\], or an object of such by model"),
+        ({"id": "a", "p": {}}, "the predictions of the same models"),
         ({"id": "a", "y": 1}, "waits for its outcome; 'a' is not"),
         ({"id": "a", "y": 2}, "y must be 0 or 1"),
     ],
@@ -345,6 +347,32 @@ def test_few_ids_are_remembered_and_few_may_wait(tmp_path, monkeypatch):
         one.answer({"id": name, "y": 1})
     assert list(one._learnt) == ["b", "c"]
     one.close()
+
+
+def test_several_models(tmp_path):
+    path = tmp_path / "s.json"
+    r = rainproof.OnlineRecalibrator(rng=5)
+    both = {"old": 0.25, "new": 1}
+    killed(path, {"id": "a", "p": both}, rng=5)
+    made = r.predict(both, id="a")
+    with Stream(path) as one:
+        assert one.answer({"id": "a", "p": {"new": 1, "old": 0.25}}) == {"id": "a", "probability": made}
+        for bad in (0.5, {"old": 0.5}):
+            with pytest.raises(InputError, match="the predictions of the same models by name"):
+                one.answer({"id": "b", "p": bad})
+        one.answer({"id": "a", "y": 1})
+    r.update(1, id="a")
+    assert state_of(path) == r.to_dict()
+
+
+def test_a_state_of_before_is_refused_by_its_version(tmp_path):
+    path = tmp_path / "s.json"
+    killed(path)
+    path.write_text(path.read_text().replace('"version": 2', '"version": 1'))
+    with pytest.raises(
+        InputError, match="a stream must have version 2, the only one that this rainproof reads; it has 1"
+    ):
+        Stream(path)
 
 
 def test_damage_is_noticed(tmp_path):

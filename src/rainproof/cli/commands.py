@@ -376,7 +376,7 @@ def add_stream(commands: Commands) -> None:
 
     Standard input has one JSON object a line: {"id": "a", "p": 0.7} asks for a
     recalibrated prediction, {"id": "a", "y": 1} tells its outcome, however late. The
-    answers are {"id": "a", "probability": 0.71875} and {"id": "a", "learnt": true},
+    answers are {"id": "a", "probability": 0.703125} and {"id": "a", "learnt": true},
     or {"error": ...} for a line that is refused.
 
     The state is in a file, with a journal and a lock beside it. The process may be
@@ -392,7 +392,9 @@ def add_stream(commands: Commands) -> None:
         commands, add_stream, "recalibrate a stream of predictions, whatever happens", one="if a line was refused"
     )
     parser.add_argument("state", metavar="FILE", help="the state file; made if there is none")
-    parser.add_argument("--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: 32)")
+    parser.add_argument(
+        "--grid", metavar="M", type=int, help="the grid of a new state, a power of two (default: it grows)"
+    )
     parser.add_argument("--seed", metavar="N", type=int, help="the seed of a new state (default: random, and secret)")
 
 

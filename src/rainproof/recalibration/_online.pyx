@@ -1,12 +1,19 @@
-"""Predict from a grid so that no outcomes, whatever they are, can make the predictions biased (docs/theory/online.md).
+"""Predict so that no outcomes, whatever they are, can make the predictions biased (docs/theory/online.md).
 
-For each point i/m of the grid: `number` of rounds that predicted it, `bias` = sum of y - i/m over them, `margin` = the
-bias that is tolerated for lack of finer points: half a step of the grid for each round in which a coin chose the point,
-because it was too low and the next one too high or the other way round. A point is too low (+1) or too high (-1) if its
-bias is larger than its margin by more than sqrt(number + 1), else it is in order (0).
+A `Mixture` says where to start: the mean of the models and of their recalibrations, weighted by how well each predicted.
+A `Walk` goes from there to a point that has not been too low or too high so far. For each point: `bias` = sum of
+y - point over the rounds that predicted it; `margin` = the bias that is tolerated for lack of points in between: half
+the step to the neighbour for each round in which a coin chose the point, because it was too low and the next one too
+high or the other way round; `spread` = sum of |y - point|, plus the margin. A point is too low (+1) or too high (-1) if
+its bias is larger than its margin by more than sqrt(2 (spread + 1)), else it is in order (0).
+
+Predictions that are made before an outcome of theirs is learnt are a batch. The `scale` D is a power of two, 1 if each
+outcome is known before the next prediction, and about as large as batches are, or as outcomes are late; biases and
+spreads are compared in units of D.
 """
 
-from libc.math cimport exp, expm1, fabs, floor, log, log2, sqrt
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.math cimport exp, expm1, fabs, fmax, fmin, log, log2, pow, sqrt
 from libc.stdint cimport int8_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
@@ -22,7 +29,34 @@ cdef extern from *:
     const uint64_t MIX_1
     const uint64_t MIX_2
 
+cdef enum:
+    MEMBERS = 6  # of a mixture, for each model: itself, three lines in its log odds, two tables of event rates
+    LINES = 3
+    TABLES = 2
+    CELLS = 16
+
 cdef Py_ssize_t FINEST = 1 << 16  # a grid that grows stops here, after 10^12 outcomes
+cdef Py_ssize_t OCTAVES = 30  # the first point is 2^-30, the last one 1 - 2^-30
+
+cdef double FAR = OCTAVES * log(2.0)  # log odds beyond these are cut
+cdef double LEAST = 1e-100  # weight of a member, so that the weights never vanish together
+cdef double[LINES] FORGETTING = [0.0, 1.0 / 3000.0, 1.0 / 300.0]  # of a line, each round
+cdef double RECENT = 1.0 / 60.0  # share of the last visit in the second table
+
+
+def points(Py_ssize_t grid):
+    """Return the points between 0 and 1, with steps of 1/grid at 1/2, and smaller ones where outcomes deviate less.
+
+    From 2^-(k+1) to 2^-k, k = 1, 2, ..., the step is 2^-floor(k/2) / grid, but at most 2^-(k+1).
+    """
+    octaves = []
+    for k in range(OCTAVES - 1, 0, -1):
+        step = min(2.0 ** -(k // 2) / grid, 2.0 ** -(k + 1))
+        octaves.append(np.arange(2.0 ** -(k + 1), 2.0**-k, step))
+    low = np.concatenate(octaves)
+    found = np.concatenate((low, [0.5], 1.0 - low[::-1]))
+    found.setflags(write=False)
+    return found
 
 
 cdef inline uint64_t splitmix(uint64_t z) noexcept nogil:
@@ -33,40 +67,165 @@ cdef inline uint64_t splitmix(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
+cdef inline double logit(double p) noexcept nogil:
+    return fmin(fmax(log(p / (1.0 - p)), -FAR), FAR)
+
+
+cdef inline Py_ssize_t cell_of(double p) noexcept nogil:
+    return min(<Py_ssize_t>(CELLS * p), CELLS - 1)
+
+
+cdef class Mixture:
+    """Members with weights: for each model itself, with half of the weight at first, and its recalibrations.
+
+    `line` has intercept, slope and the three numbers of the matrix of a Newton step; `table` has the event rates of the
+    cells, `visits` the numbers of their outcomes. Before batch s = 2, 3, ... a share 1/s of the weights goes back to
+    where they were at first.
+    """
+
+    cdef readonly Py_ssize_t models
+    cdef readonly int64_t batches, made, scale  # batches begun, predictions of the last one, and the scale D
+    cdef readonly int64_t oldest  # outcome since then, in predictions from its own on
+    cdef readonly bint fresh  # whether an outcome has been learnt since the last prediction
+    cdef readonly object weight, line, table, visits
+    cdef double[:, ::1] _weight, _visits
+    cdef double[:, :, ::1] _line, _table
+
+    def __init__(self, Py_ssize_t models):
+        self.models = models
+        weight = np.tile([self._prior(j) for j in range(MEMBERS)], (models, 1))
+        line = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], (models, LINES, 1))
+        table = np.tile((np.arange(CELLS) + 0.5) / CELLS, (models, TABLES, 1))
+        self.restore(0, 0, 1, 0, True, weight, line, table, np.zeros((models, CELLS)))
+
+    def restore(
+        self, int64_t batches, int64_t made, int64_t scale, int64_t oldest, bint fresh, weight, line, table, visits
+    ):
+        """Continue from a stored state."""
+        self.batches, self.made, self.scale, self.oldest, self.fresh = batches, made, scale, oldest, fresh
+        self.weight, self.line, self.table, self.visits = weight, line, table, visits
+        self._weight, self._line, self._table, self._visits = weight, line, table, visits
+
+    cdef inline double _prior(self, Py_ssize_t j) noexcept:
+        return (0.5 if j == 0 else 0.5 / (MEMBERS - 1)) / self.models
+
+    cdef inline double _on_line(self, const double* line, double x) noexcept:
+        return 1.0 / (1.0 + exp(-fmin(fmax(line[0] + line[1] * x, -FAR), FAR)))
+
+    cdef bint begin(self) noexcept:
+        """Count a prediction, and return whether the scale changed. The first after an outcome begins a batch."""
+        cdef Py_ssize_t k, j
+        cdef int64_t before = self.scale
+        if self.fresh:
+            self.batches += 1
+            for k in range(self.models):
+                for j in range(MEMBERS):
+                    self._weight[k, j] += (self._prior(j) - self._weight[k, j]) / self.batches
+            if self.scale > 1 and 2 * max(self.made, self.oldest) <= self.scale:
+                self.scale //= 2
+            self.made, self.oldest, self.fresh = 0, 0, False
+        self.made += 1
+        if self.made > self.scale:
+            self.scale *= 2
+        return self.scale != before
+
+    cdef bint note(self, int64_t age) noexcept:
+        """Note how late an outcome is, and return whether the scale changed."""
+        self.oldest = max(self.oldest, age)
+        if age <= self.scale:
+            return False
+        self.scale *= 2
+        return True
+
+    cdef double mean(self, double* q) noexcept:
+        """Fill in what the members predict, where q has the models' own predictions; return the next mean by weight."""
+        cdef double share = 1.0 / (self.batches + 1.0) if self.fresh else 0.0, total = 0.0, x
+        cdef Py_ssize_t k, j, cell
+        for k in range(self.models):
+            x, cell = logit(q[0]), cell_of(q[0])
+            for j in range(LINES):
+                q[1 + j] = self._on_line(&self._line[k, j, 0], x)
+            for j in range(TABLES):
+                q[1 + LINES + j] = self._table[k, j, cell]
+            for j in range(MEMBERS):
+                total += (self._weight[k, j] + share * (self._prior(j) - self._weight[k, j])) * q[j]
+            q += MEMBERS
+        return total
+
+    cdef void learn(self, const double* q, bint y) noexcept:
+        """Learn an outcome, where q is what the members predicted: Bayes, with the power 1/D."""
+        cdef double total = 0.0, chance
+        cdef Py_ssize_t k, j
+        for k in range(self.models):
+            for j in range(MEMBERS):
+                chance = q[MEMBERS * k + j] if y else 1.0 - q[MEMBERS * k + j]
+                self._weight[k, j] *= chance if self.scale == 1 else pow(chance, 1.0 / self.scale)
+                total += self._weight[k, j]
+        for k in range(self.models):
+            for j in range(MEMBERS):
+                self._weight[k, j] = fmax(self._weight[k, j] / total, LEAST)
+            self._learn_model(k, q[MEMBERS * k], y)
+        self.fresh = True
+
+    cdef void _learn_model(self, Py_ssize_t k, double p, double y) noexcept:
+        """A Newton step of each line, and the event rates of the cell."""
+        cdef double x = logit(p), q, s, keep, determinant
+        cdef Py_ssize_t j, cell = cell_of(p)
+        cdef double* line
+        for j in range(LINES):
+            line = &self._line[k, j, 0]
+            q, keep = self._on_line(line, x), 1.0 - FORGETTING[j]
+            s = q * (1.0 - q)
+            line[2] = keep * line[2] + FORGETTING[j] + s
+            line[3] = keep * line[3] + s * x
+            line[4] = keep * line[4] + FORGETTING[j] + s * x * x
+            determinant = line[2] * line[4] - line[3] * line[3]
+            line[0] += (y - q) * (line[4] - line[3] * x) / determinant
+            line[1] += (y - q) * (line[2] * x - line[3]) / determinant
+        self._visits[k, cell] += 1.0
+        s = 1.0 / (self._visits[k, cell] + 1.0)
+        self._table[k, 0, cell] += s * (y - self._table[k, 0, cell])
+        self._table[k, 1, cell] += fmax(s, RECENT) * (y - self._table[k, 1, cell])
+
+
 cdef class Walk:
     """The state of an online forecast. A coin depends on the seed and on its number alone."""
 
+    cdef readonly Mixture mixture
     cdef readonly Py_ssize_t grid
     cdef readonly bint grows
-    cdef bint tossed  # whether a coin chose between two points in the last round
     cdef readonly uint64_t seed
-    cdef readonly int64_t coins, n, events
+    cdef readonly int64_t coins, n
+    cdef readonly object points, bias, margin, spread
     cdef uint64_t key
-    cdef readonly object bias, margin, number
-    cdef double[::1] _bias, _margin
-    cdef int64_t[::1] _number
+    cdef Py_ssize_t last
+    cdef const double[::1] _points
+    cdef double[::1] _bias, _margin, _spread
     cdef int8_t[::1] _sign
 
-    def __init__(self, Py_ssize_t grid, bint grows, uint64_t seed):
-        self.grid, self.grows, self.seed, self.key = grid, grows, seed, splitmix(seed)
-        self._hold(np.zeros(grid + 1), np.zeros(grid + 1), np.zeros(grid + 1, np.int64))
+    def __init__(self, Py_ssize_t grid, bint grows, uint64_t seed, Mixture mixture):
+        self.grid, self.grows, self.seed, self.key, self.mixture = grid, grows, seed, splitmix(seed), mixture
+        self.restore(0, 0, *np.zeros((3, len(points(grid)))))
 
-    def restore(self, int64_t coins, int64_t n, int64_t events, bias, margin, number):
+    def restore(self, int64_t coins, int64_t n, bias, margin, spread):
         """Continue from a stored state."""
-        self.coins, self.n, self.events = coins, n, events
-        self._hold(bias, margin, number)
+        self.coins, self.n = coins, n
+        self.points, self.bias, self.margin, self.spread = points(self.grid), bias, margin, spread
+        self._points, self._bias, self._margin, self._spread = self.points, bias, margin, spread
+        self.last = self._points.shape[0] - 1
+        self._sign = np.zeros(self.last + 1, np.int8)
+        self._judge_all()
 
-    cdef void _hold(self, bias, margin, number):
+    cdef void _judge_all(self) noexcept:
         cdef Py_ssize_t i
-        self.bias, self.margin, self.number = bias, margin, number
-        self._bias, self._margin, self._number = bias, margin, number
-        self._sign = np.zeros(self.grid + 1, np.int8)
-        for i in range(self.grid + 1):
+        for i in range(self.last + 1):
             self._judge(i)
 
     cdef inline void _judge(self, Py_ssize_t i) noexcept:
-        cdef double beyond = self._margin[i] + sqrt(<double>self._number[i] + 1.0)
-        self._sign[i] = 1 if self._bias[i] > beyond else -1 if -self._bias[i] > beyond else 0
+        """The first point is never too high and the last one never too low, so that every walk ends."""
+        cdef double scale = self.mixture.scale, beyond
+        beyond = self._margin[i] + sqrt(2.0 * scale * (self._spread[i] + scale))
+        self._sign[i] = (self._bias[i] > beyond and i < self.last) - (-self._bias[i] > beyond and i > 0)
 
     cdef inline double _toss(self) noexcept:
         """The next uniform number in [0, 1)."""
@@ -75,19 +234,35 @@ cdef class Walk:
         return u
 
     cdef inline double _log_weight(self, Py_ssize_t i) noexcept:
-        """ln of exp((r + 1)^2 / 3(n + 1)) - exp((r - 1)^2 / 3(n + 1)), with r the bias beyond the margin."""
-        cdef double r = fabs(self._bias[i]) - self._margin[i], room = 3.0 * (<double>self._number[i] + 1.0)
+        """ln of exp((r + 1)^2 / 6(c + 1)) - exp((r - 1)^2 / 6(c + 1)), r the bias beyond the margin, c the spread."""
+        cdef double r = (fabs(self._bias[i]) - self._margin[i]) / self.mixture.scale
+        cdef double room = 6.0 * (self._spread[i] / self.mixture.scale + 1.0)
         return (r + 1.0) * (r + 1.0) / room + log(-expm1(-4.0 * r / room))
 
     cdef inline double _share(self, Py_ssize_t low) noexcept:
-        """The share of a point that is too low, where the next one is too high: weights times shares are equal."""
+        """The chance of a point: 1 if it is in order; where it is too low and the next one too high, shares times
+        weights are equal."""
+        if self._sign[low] == 0:
+            return 1.0
         return 1.0 / (1.0 + exp(self._log_weight(low) - self._log_weight(low + 1)))
 
-    cdef inline Py_ssize_t _lower(self, Py_ssize_t i) noexcept:
-        """Walk to the nearest point in order, or the lower one of two between which one goes from too low to too high.
+    cdef inline Py_ssize_t _below(self, double x) noexcept:
+        """The last point that is not above x; the first one if all are, and the one before the last if none is."""
+        cdef Py_ssize_t low = 0, high = self.last, middle
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._points[middle] <= x:
+                low = middle
+            else:
+                high = middle
+        return low
 
-        The first point cannot be too high, and the last one not too low, so the walk ends within the grid.
-        """
+    cdef Py_ssize_t _end(self, double x) noexcept:
+        """Walk from the point nearest to x to the next one in order, or to the lower one of two neighbours between
+        which one goes from too low to too high."""
+        cdef Py_ssize_t i = self._below(x)
+        if x - self._points[i] > self._points[i + 1] - x:
+            i += 1
         if self._sign[i] > 0:
             while self._sign[i] > 0:
                 i += 1
@@ -96,70 +271,83 @@ cdef class Walk:
             i -= 1
         return i
 
-    cdef Py_ssize_t _choose(self, double x) noexcept:
-        """Two coins for each prediction, used or not, so that the coins of a round do not depend on those before."""
-        cdef double place = self.grid * x, down = floor(place), u = self._toss(), v = self._toss()
-        cdef Py_ssize_t i = self._lower(<Py_ssize_t>down + (u < place - down))
-        self.tossed = self._sign[i] != 0
-        return i + (self.tossed and v >= self._share(i))
+    cdef double _predict(self, double* q, double* margin) noexcept:
+        """Return a prediction, with a coin used or not, so that the coin of a round does not depend on those before."""
+        cdef Py_ssize_t i
+        cdef double u = self._toss()
+        if self.mixture.begin():
+            self._judge_all()
+        i = self._end(self.mixture.mean(q))
+        margin[0] = 0.0 if self._sign[i] == 0 else 0.5 * (self._points[i + 1] - self._points[i])
+        return self._points[i + (u >= self._share(i))]
 
-    cdef void _learn(self, Py_ssize_t i, double margin, bint y):
-        self._bias[i] += y - <double>i / self.grid
+    cdef void _learn(self, double value, double margin, int64_t coin, const double* q, bint y):
+        cdef Py_ssize_t i = self._below(value)
+        if self.mixture.note(self.coins - coin):
+            self._judge_all()
+        i += value > self._points[i]
+        self._bias[i] += y - value
         self._margin[i] += margin
-        self._number[i] += 1
+        self._spread[i] += fabs(y - value) + margin
         self._judge(i)
+        self.mixture.learn(q, y)
         self.n += 1
-        self.events += y
-        if self.grows and self.grid < FINEST and self.n >= (self.grid * log2(self.grid)) ** 2:
+        if self.grows and self.grid < FINEST and self.n >= self.mixture.scale * (self.grid * log2(self.grid)) ** 2:
             self._refine()
 
     cdef void _refine(self):
-        """Twice as many points; the old ones keep what they know."""
-        self.grid *= 2
-        finer = [np.zeros(self.grid + 1), np.zeros(self.grid + 1), np.zeros(self.grid + 1, np.int64)]
-        for new, old in zip(finer, (self.bias, self.margin, self.number)):
-            new[::2] = old
-        bias, margin, number = finer
-        self._hold(bias, margin, number)
+        """Steps half as large; the old points keep what they know."""
+        old, self.grid = self.points, 2 * self.grid
+        finer = np.zeros((3, len(points(self.grid))))
+        finer[:, np.searchsorted(points(self.grid), old)] = self.bias, self.margin, self.spread
+        self.restore(self.coins, self.n, *finer)
 
-    cpdef double base(self):
-        """The event rate so far: what a forecast without a model starts from."""
-        return (self.events + 0.5) / (self.n + 1.0)
+    def mean(self, tuple p):
+        """Return where the next walk starts, if the models say p."""
+        cdef double[::1] q = np.empty(MEMBERS * self.mixture.models)
+        cdef Py_ssize_t k
+        for k in range(self.mixture.models):
+            q[MEMBERS * k] = p[k]
+        return self.mixture.mean(&q[0])
 
-    def predict(self, double x):
-        """Return the number of the point to predict, the grid, and whether a coin chose: in one call, for threads."""
-        cdef Py_ssize_t i = self._choose(x)
-        return i, self.grid, bool(self.tossed)
-
-    def update(self, Py_ssize_t i, Py_ssize_t grid, bint tossed, bint y):
-        """Learn the outcome of a round that predicted the point i of a grid, this one or one before."""
-        self._learn(i * (self.grid // grid), 0.5 / grid if tossed else 0.0, y)
-
-    def run(self, const double[::1] p, const uint8_t[::1] y):
-        """Predict and learn row by row; from the event rate so far if there are no p."""
-        cdef Py_ssize_t r, i
-        cdef bint own = p.shape[0] == 0
-        result = np.empty(y.shape[0])
-        cdef double[::1] out = result
-        for r in range(y.shape[0]):
-            i = self._choose(self.base() if own else p[r])
-            out[r] = <double>i / self.grid
-            self._learn(i, 0.5 / self.grid if self.tossed else 0.0, y[r] != 0)
+    def shares(self, double start):
+        """Return the probability of each point to be the next prediction."""
+        cdef Py_ssize_t i = self._end(start)
+        cdef double share = self._share(i)
+        result = np.zeros(self.last + 1)
+        result[i] = share
+        if share < 1.0:
+            result[i + 1] = 1.0 - share
         return result
 
-    def shares(self, double x):
-        """Return the probability of each point to be the next prediction."""
-        cdef double place = self.grid * x, down = floor(place), share, lower
-        cdef Py_ssize_t start, i, step
-        result = np.zeros(self.grid + 1)
-        cdef double[::1] out = result
-        for step in range(2):
-            share = place - down if step else 1.0 - (place - down)
-            start = <Py_ssize_t>down + step
-            if share > 0:
-                i = self._lower(start)
-                lower = 1.0 if self._sign[i] == 0 else self._share(i)
-                out[i] += share * lower
-                if lower < 1.0:
-                    out[i + 1] += share * (1.0 - lower)
+    def predict(self, tuple p):
+        """Return the prediction, its margin, the number of its coin, and what the members said: one call, for threads."""
+        said = PyBytes_FromStringAndSize(NULL, MEMBERS * self.mixture.models * sizeof(double))
+        cdef double* q = <double*>PyBytes_AS_STRING(said)
+        cdef Py_ssize_t k
+        cdef double margin
+        for k in range(self.mixture.models):
+            q[MEMBERS * k] = p[k]
+        value = self._predict(q, &margin)
+        return value, margin, self.coins - 1, said
+
+    def update(self, double value, double margin, int64_t coin, bytes said, bint y):
+        """Learn the outcome of a prediction."""
+        self._learn(value, margin, coin, <const double*>PyBytes_AS_STRING(said), y)
+
+    def run(self, const double[:, ::1] p, const uint8_t[::1] y, const int64_t[::1] ends, Py_ssize_t longest):
+        """Predict the rows of a batch and then learn them, batch by batch: each ends before one of the rows `ends`."""
+        cdef int64_t coins = self.coins
+        cdef Py_ssize_t start = 0, b, r, k, width = MEMBERS * self.mixture.models
+        result = np.empty(y.shape[0])
+        cdef double[::1] made = result, margin = np.empty(longest)
+        cdef double[:, ::1] said = np.empty((longest, width))
+        for b in range(ends.shape[0]):
+            for r in range(start, ends[b]):
+                for k in range(self.mixture.models):
+                    said[r - start, MEMBERS * k] = p[r, k]
+                made[r] = self._predict(&said[r - start, 0], &margin[r - start])
+            for r in range(start, ends[b]):
+                self._learn(made[r], margin[r - start], coins + r, &said[r - start, 0], y[r] != 0)
+            start = ends[b]
         return result

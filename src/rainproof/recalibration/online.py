@@ -2,55 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats
 from rainproof.core.cells import LARGEST_GRID, check_grid, sum_cells
-from rainproof.core.door import ColumnNames, as_rows
+from rainproof.core.door import ColumnNames, Rows, as_rows
 from rainproof.core.files import Saved, check_document, document
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed
-from rainproof.recalibration._online import Walk
+from rainproof.recalibration._online import Mixture, Walk
 
-_VERSION = 1
-_COUNTS = ("seed", "coins", "n", "events")
-_TABLES = ("bias", "margin", "number")
-_KEYS = ("grid", "grows", *_COUNTS, *_TABLES, "open", "waiting")
+_VERSION = 2
+_WALK = ("coins", "n")
+_WALK_TABLES = ("bias", "margin", "spread")
+_MIXTURE = ("batches", "made", "scale", "oldest")
+_MIXTURE_TABLES = ("weight", "line", "table", "visits")
+_SETTINGS = ("models", "grid", "grows", "seed")
+_KEYS = (*_SETTINGS, *_WALK, *_WALK_TABLES, *_MIXTURE, "fresh", *_MIXTURE_TABLES, "open", "waiting")
 
 Id = str | int
-Point = tuple[int, int, bool]  # its number, the grid, and whether a coin chose it
-
-
-def _whole(value: Any, low: int, high: int) -> bool:
-    return type(value) is int and low <= value <= high
-
-
-def _table(data: dict[str, Any], name: str, grid: int, dtype: type[np.generic]) -> NDArray[Any]:
-    values = data[name]
-    kinds = (int,) if dtype is np.int64 else (int, float)
-    if not isinstance(values, list) or len(values) != grid + 1 or not all(type(value) in kinds for value in values):
-        raise InputError(f"{name!r} must be a list of {grid + 1:,} numbers")
-    table = np.array(values, np.float64)
-    ends = name == "bias" and (table[0] < 0 or table[-1] > 0)  # a walk beyond the ends would leave the grid
-    if not np.isfinite(table).all() or ends or (name != "bias" and (table < 0).any()):
-        raise InputError(f"{name!r} must have numbers that outcomes can lead to")
-    return np.array(values, dtype)
-
-
-def _point(values: Any, grid: int) -> Point:
-    good = isinstance(values, list) and len(values) == 3 and isinstance(values[2], bool)
-    if not good or not _whole(values[1], 2, grid) or grid % values[1] or not _whole(values[0], 0, values[1]):
-        raise InputError(f"a point must be a number, a grid that divides {grid}, and true or false; it is {values!r}")
-    return values[0], values[1], values[2]
-
-
+Made = tuple[float, float, int, bytes]  # a prediction, its margin, its coin, and what the members of the mixture said
 MOST_WAITING = 1_000_000
-_FIRST_GRID = 4
-_NO_BASE = np.zeros(0)
-_NAMES = ColumnNames(label="y", prob="p")
+_FIRST_GRID = 512
 
 
 class _Online(Saved):
@@ -58,17 +35,24 @@ class _Online(Saved):
 
     _kind: str
     _walk: Walk
-    _open: Point | None
-    _waiting: dict[Id, Point]
+    _models: tuple[str, ...] | None
+    _open: Made | None
+    _waiting: dict[Id, Made]
 
-    def _start(self, grid: int, rng: Seed, *, grows: bool = False) -> None:
-        coins = int(as_seed(rng)[0].integers(2**64, dtype=np.uint64))
-        self._walk, self._open, self._waiting = Walk(grid, grows, coins), None, {}
+    def __init__(self, grid: int | None = None, rng: Seed = 0) -> None:
+        seed = int(as_seed(rng)[0].integers(2**64, dtype=np.uint64))
+        self._walk = Walk(_FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1))
+        self._models, self._open, self._waiting = None, None, {}
 
     @property
     def grid(self) -> int:
-        """The grid m: predictions are multiples of ``1/m``."""
+        """The grid m: the step between points is ``1/m`` at 1/2, and smaller towards 0 and 1."""
         return self._walk.grid
+
+    @property
+    def points(self) -> Floats:
+        """The points that can be predicted now."""
+        return self._walk.points
 
     @property
     def n(self) -> int:
@@ -80,19 +64,19 @@ class _Online(Saved):
         """The number of predictions whose outcome is not known yet."""
         return len(self._waiting) + (self._open is not None)
 
-    def _predict(self, base: float, id: Id | None) -> float:  # noqa: A002
+    def _predict(self, p: tuple[float, ...], id: Id | None) -> float:  # noqa: A002
         if id is None:
             if self._open is not None:
                 raise InputError("the last prediction has no outcome yet: call update(y) first, or predict with ids")
-            self._open = point = self._walk.predict(base)
-            return point[0] / point[1]
+            self._open = made = self._walk.predict(p)
+            return made[0]
         name = _name(id)
         if name in self._waiting:
             raise InputError(f"id must be new; {id!r} waits for its outcome already")
         if len(self._waiting) >= MOST_WAITING:
             raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome: update or forget some")
-        self._waiting[name] = point = self._walk.predict(base)
-        return point[0] / point[1]
+        self._waiting[name] = made = self._walk.predict(p)
+        return made[0]
 
     def update(self, y: int | bool, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome: of the last prediction, or of the one that was made with this id.
@@ -111,27 +95,44 @@ class _Online(Saved):
         """Give up a prediction whose outcome will never be known; nothing is learnt from it."""
         self._take(id)
 
-    def _take(self, id: Id | None) -> Point:  # noqa: A002
+    def _take(self, id: Id | None) -> Made:  # noqa: A002
         if id is None:
-            point, self._open = self._open, None
-            if point is None:
+            made, self._open = self._open, None
+            if made is None:
                 raise InputError("no prediction without an id waits for its outcome: predict first")
-            return point
+            return made
         found = self._waiting.pop(_name(id), None)
         if found is None:
             raise InputError(f"id must be that of a prediction that waits for its outcome; {id!r} is not")
         return found
 
+    def _run(self, models: list[Rows], batch: ArrayLike | None) -> Floats:
+        y = models[0].label == 1
+        ends = np.arange(1, len(y) + 1)
+        if batch is not None:
+            of = np.asarray(batch)
+            if of.shape != y.shape:
+                raise InputError(f"batch must have a value for each of the {len(y):,} rows; its shape is {of.shape}")
+            ends = np.append(np.flatnonzero(of[1:] != of[:-1]) + 1, len(y))
+        prob = np.column_stack([rows.prob for rows in models]).astype(np.float64, copy=False)
+        longest = int(np.diff(ends, prepend=0).max(initial=1))
+        return self._walk.run(prob, y.view(np.uint8), ends.astype(np.int64, copy=False), longest)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state in built-in types, ready for JSON."""
-        walk = self._walk
+        walk, mixture = self._walk, self._walk.mixture
         content = {
+            "models": None if self._models is None else list(self._models),
             "grid": walk.grid,
             "grows": bool(walk.grows),
-            **{name: getattr(walk, name) for name in _COUNTS},
-            **{name: getattr(walk, name).tolist() for name in _TABLES},
-            "open": None if self._open is None else list(self._open),
-            "waiting": [[name, *point] for name, point in self._waiting.items()],
+            "seed": walk.seed,
+            **{name: getattr(walk, name) for name in _WALK},
+            **{name: getattr(walk, name).tolist() for name in _WALK_TABLES},
+            **{name: getattr(mixture, name) for name in _MIXTURE},
+            "fresh": bool(mixture.fresh),
+            **{name: getattr(mixture, name).tolist() for name in _MIXTURE_TABLES},
+            "open": None if self._open is None else _listed(self._open),
+            "waiting": [[name, *_listed(made)] for name, made in self._waiting.items()],
         }
         return document(self._kind, _VERSION, content)
 
@@ -139,26 +140,46 @@ class _Online(Saved):
     def from_dict(cls, data: Any) -> Self:
         """Read what `to_dict` wrote; anything that was changed is refused."""
         data = check_document(data, cls._kind, version=_VERSION, keys=_KEYS)
-        grid = data["grid"]
-        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1) or not isinstance(data["grows"], bool):
-            raise InputError("'grid' must be a power of two and 'grows' true or false")
-        for name in _COUNTS:
-            if not _whole(data[name], 0, 2**64 - 1 if name == "seed" else 2**63 - 1):
+        models, grid = data["models"], data["grid"]
+        if models is not None and not (isinstance(models, list) and _different_texts(models)):
+            raise InputError("'models' must be null or a list of different names")
+        if not _whole(grid, 2, LARGEST_GRID) or grid & (grid - 1):
+            raise InputError("'grid' must be a power of two")
+        for name in ("grows", "fresh"):
+            if not isinstance(data[name], bool):
+                raise InputError(f"{name!r} must be true or false")
+        for name in ("seed", *_WALK, *_MIXTURE):
+            if not _whole(data[name], name == "scale", 2**64 - 1 if name == "seed" else 2**62):
                 raise InputError(f"{name!r} must be a non-negative integer; it is {data[name]!r}")
         if not isinstance(data["waiting"], list):
             raise InputError("'waiting' must be a list")
+        mixture = Mixture(1 if models is None else len(models))
+        tables = [_table(data, name, getattr(mixture, name).shape) for name in _MIXTURE_TABLES]
+        mixture.restore(*[*(data[name] for name in _MIXTURE), data["fresh"], *tables])
         made = cls.__new__(cls)
-        made._walk = Walk(grid, data["grows"], data["seed"])
-        bias, margin = (_table(data, name, grid, np.float64) for name in ("bias", "margin"))
-        number = _table(data, "number", grid, np.int64)
-        made._walk.restore(data["coins"], data["n"], data["events"], bias, margin, number)
-        made._open = None if data["open"] is None else _point(data["open"], grid)
-        if not all(isinstance(one, list) and len(one) == 4 and type(one[0]) in (str, int) for one in data["waiting"]):
-            raise InputError("'waiting' must have an id and a point in each entry")
-        made._waiting = {one[0]: _point(one[1:], grid) for one in data["waiting"]}
+        made._models = None if models is None else tuple(models)
+        made._walk = Walk(grid, data["grows"], data["seed"], mixture)
+        tables = [_table(data, name, made._walk.bias.shape) for name in _WALK_TABLES]
+        made._walk.restore(*(data[name] for name in _WALK), *tables)
+        made._open = None if data["open"] is None else made._made(data["open"])
+        if not all(isinstance(one, list) and len(one) == 5 and type(one[0]) in (str, int) for one in data["waiting"]):
+            raise InputError("'waiting' must have an id and a prediction in each entry")
+        made._waiting = {one[0]: made._made(one[1:]) for one in data["waiting"]}
         if len(made._waiting) < len(data["waiting"]):
             raise InputError("'waiting' must not have an id twice")
         return made
+
+    def _made(self, values: Any) -> Made:
+        """Read a prediction that waits."""
+        wanted = self._walk.mixture.weight.size
+        if isinstance(values, list) and len(values) == 4 and isinstance(values[3], list) and len(values[3]) == wanted:
+            value, margin, coin, said = values
+            good = value in self.points and _is_share(margin) and _whole(coin, 0, self._walk.coins - 1)
+            if good and all(_is_share(one) for one in said):
+                return float(value), float(margin), coin, np.array(said, np.float64).tobytes()
+        raise InputError(
+            f"a prediction must be a point, a margin, a coin and what {wanted} members said; it is {values!r}"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -168,111 +189,157 @@ class _Online(Saved):
 
 
 class OnlineRecalibrator(_Online):
-    r"""Keep the predictions of a model calibrated while the world changes, with a guarantee against every adversary.
+    r"""Keep predictions calibrated while the world changes, whatever happens, and not much worse than the model's own.
 
-    It stands between a model and those who use its predictions. Each prediction is moved to a nearby point of a grid
-    that has not been too low or too high so far; each outcome is counted at the point that was predicted. Nothing is
-    assumed about the outcomes or the model: they may drift, flip, or be chosen by an adversary who knows the method,
-    its state and the model. The adversary must not know the coins.
+    It stands between a model, or several, and those who use its predictions. A mixture of the models and of their
+    recalibrations says where to start; the prediction is the nearest point of a grid that has not been too low or too
+    high so far. Each outcome is counted at the point that was predicted, and moves the weights of the mixture. Nothing
+    is assumed about the outcomes or the models: they may drift, flip, or be chosen by an adversary who knows the
+    method, its state and the models. The adversary must not know the coins.
 
     Parameters
     ----------
-    grid : int
-        The grid m, a power of two: predictions are multiples of ``1/m``.
+    grid : int, optional
+        The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1. Default: 512, which
+        doubles when the number of outcomes reaches :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
-        The source of the coins; the same seed gives the same predictions. Keep it secret where others choose outcomes.
+        The source of the coins; the same seed gives the same predictions. Where others choose outcomes, keep it
+        secret: None takes a seed that nobody knows.
 
     Notes
     -----
-    For the point :math:`i/m` let :math:`N_i` be the number of rounds that predicted it and :math:`B_i` the sum of
-    :math:`y - i/m` over them. The point is too low if :math:`B_i > M_i + \sqrt{N_i + 1}`, too high if :math:`-B_i`
-    is. A prediction is rounded to the grid at random, without bias; while the point is too low, the next one up
-    is tried, while it is too high, the next one down. If the walk comes to a point in order, that is the prediction. If
-    it comes to two neighbours of which the lower one is too low and the upper one too high, a coin chooses, and
-    :math:`M_i`, the bias that is tolerated, grows by :math:`1/2m` at the point chosen.
+    *Points.* From :math:`2^{-k-1}` to :math:`2^{-k}` and mirrored the step is
+    :math:`\min(2^{-\lfloor k/2 \rfloor}/m, 2^{-k-1})`, down to :math:`2^{-30}`: about in proportion to the standard
+    deviation of the outcome. Neither 0 nor 1 is ever predicted.
 
-    *Proven*, if each outcome is learnt before the next prediction: with probability :math:`1 - \delta` over the coins,
-    at all rounds up to T and at all points, :math:`|B_i| \le M_i + \sqrt{3 N_i \Lambda}` with
-    :math:`\Lambda = \ln((2(m+1) + 3(m+1)(1 + \ln T) + 5.6 \sqrt{(m+1) T})/\delta)`. So the calibration decision loss of
-    the predictions made is at most of order :math:`1/m + \sqrt{\Lambda/T} + \Lambda m \log m / T`, whatever happens.
-    *Measured only*: that a calibrated model loses next to nothing, what happens to other scores, and late outcomes.
-    Proof and measurements: docs/theory/online.md.
+    *Mixture.* Its members are each model itself (half of the weight at first), three logistic recalibrations of its log
+    odds by online Newton steps, which forget 0, 1/3000 and 1/300 each round, and the event rates of 16 cells, of all
+    rounds and of the last 60 or so. Weights follow Bayes; before round t a share 1/t goes back to the first weights.
+    *Proven*, against every sequence: with M models, the log loss of the mixture over T rounds is at most that of the
+    best model plus :math:`\ln 2M + (1 - 1/2M) \ln T`.
 
-    A prediction takes as long as the walk, mostly a step. The state has :math:`O(m)` numbers, and one entry for each
-    prediction that waits for its outcome (1,000,000 at most).
+    *Walk.* For the point :math:`v_i` let :math:`B_i` be the sum of :math:`y - v_i` over the rounds that predicted it,
+    and :math:`C_i` that of :math:`|y - v_i|`, plus :math:`M_i`. The point is too low if
+    :math:`B_i > M_i + \sqrt{2(C_i + 1)}`, too high if :math:`-B_i` is. While a point is too low, the next one up is
+    tried, while it is too high, the next one down. If the walk comes to a point in order, that is the prediction. If it
+    comes to two neighbours of which the lower one is too low and the upper one too high, a coin chooses, and
+    :math:`M_i`, the bias that is tolerated, grows by half the step between them at the point chosen. *Proven*, from any
+    start, if each outcome is learnt before the next prediction: with probability :math:`1 - \delta` over the coins, at
+    all rounds up to T and at all K points, :math:`|B_i| \le M_i + \sqrt{6 C_i \Lambda}` with
+    :math:`\Lambda = \ln((2K + 2.2 K \ln(1 + T) + 4 \sqrt{KT})/\delta)`. So the calibration decision loss of the
+    predictions is of order :math:`\log T/\sqrt T` on the default grid, whatever happens.
+
+    *Late outcomes.* Predictions made before any of their outcomes is learnt are a batch, such as those of a day. Both
+    proofs hold for batches whose sizes lie above D/2 and not above D, a power of two: with :math:`\sqrt D` times the
+    bias, and D times what is added to the log loss. *Measured only*: what walk and rounding add to Brier and log
+    scores, and outcomes that are late in another way. Proofs and measurements: docs/theory/online.md.
+
+    A prediction takes about a microsecond. The state has :math:`O(m)` numbers, and one entry for each prediction that
+    waits for its outcome (1,000,000 at most).
 
     References
     ----------
-    Foster (1999), doi:10.1006/game.1999.0719; Luo and Schapire (2015), arXiv:1502.05934 (the potential); Hu and Wu
-    (2024), arXiv:2404.13503 (from the bias of each point to the loss of every decision).
+    Foster (1999), doi:10.1006/game.1999.0719; Herbster and Warmuth (1998), doi:10.1023/A:1007424614876 (sharing); Luo
+    and Schapire (2015), arXiv:1502.05934 (the potential); Hu and Wu (2024), arXiv:2404.13503 (from the bias of each
+    point to the loss of every decision).
 
     Examples
     --------
     >>> import numpy as np, rainproof
-    >>> r = rainproof.OnlineRecalibrator(rng=0)
+    >>> r = rainproof.OnlineRecalibrator()
     >>> r.predict(0.7)
-    0.71875
+    0.703125
     >>> r.update(1)
     >>> r.predict(0.9, id="order 17"), r.predict(0.2, id="order 18")
-    (0.875, 0.21875)
+    (0.9140625, 0.2021484375)
     >>> r.update(0, id="order 18")
     >>> r
-    OnlineRecalibrator(grid=32, n=2, waiting=1)
+    OnlineRecalibrator(grid=512, n=2, waiting=1)
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(20_000)
     >>> y = rng.random(20_000) < 0.25 + p / 2  # the model is overconfident
-    >>> honest = rainproof.OnlineRecalibrator(rng=2).run(p, y)
+    >>> honest = rainproof.OnlineRecalibrator().run(p, y)
     >>> rainproof.soft_binned_cdl(y, p) > 3 * rainproof.soft_binned_cdl(y, honest)
     True
+    >>> both = rainproof.OnlineRecalibrator()
+    >>> both.predict({"old": 0.3, "new": 0.4})  # several models: as good as the best of them, nearly
+    0.349609375
     """
 
     _kind = "online recalibrator"
 
-    def __init__(self, grid: int = 32, rng: Seed = None) -> None:
-        self._start(check_grid(grid), rng)
-
-    def predict(self, p: float, id: Id | None = None) -> float:  # noqa: A002
+    def predict(self, p: float | Mapping[str, float], id: Id | None = None) -> float:  # noqa: A002
         """Return the recalibrated prediction.
 
         Parameters
         ----------
-        p : float
-            The model's prediction, in [0, 1].
+        p : float, or mapping of str to float
+            The model's prediction, in [0, 1]; or the predictions of several models by name, of the same ones each time.
         id : str or int, optional
             A name for this prediction, if others may follow before its outcome is known.
         """
-        return self._predict(_probability(p), id)
+        return self._predict(self._begin(p), id)
 
-    def probabilities(self, p: float) -> Floats:
-        """Return the probability of each point ``0, 1/m, ..., 1`` to be the next prediction, if the model says p."""
-        return self._walk.shares(_probability(p))
+    def mixture(self, p: float | Mapping[str, float]) -> float:
+        """Return the mean of the mixture, from which the walk to the next prediction starts, if the model says p."""
+        said = self._begin(p)
+        return self._walk.mean(said)
 
-    def run(self, p: ArrayLike, y: ArrayLike) -> Floats:
+    def probabilities(self, p: float | Mapping[str, float]) -> Floats:
+        """Return the probability of each of the `points` to be the next prediction, if the model says p."""
+        return self._walk.shares(self.mixture(p))
+
+    def run(self, p: ArrayLike | Mapping[str, ArrayLike], y: ArrayLike, batch: ArrayLike | None = None) -> Floats:
         """Predict and learn row by row, each outcome before the next prediction; return the predictions.
 
         Parameters
         ----------
-        p : array_like of shape (n,)
-            The model's predictions, in order of time.
+        p : array_like of shape (n,), or mapping of str to such
+            The model's predictions, in order of time; or those of several models by name.
         y : array_like of shape (n,)
             The outcomes, 0 or 1.
+        batch : array_like of shape (n,), optional
+            The batch of each row, such as its day: successive rows of one batch are all predicted before their
+            outcomes are learnt.
         """
-        rows = as_rows(y, p, None, names=_NAMES)
-        sum_cells(rows, 2)  # which refuses bad values
-        return self._walk.run(np.ascontiguousarray(rows.prob, np.float64), (rows.label == 1).view(np.uint8))
+        if isinstance(p, Mapping):
+            rows = {name: _rows(y, one, f"p[{name!r}]") for name, one in p.items()}
+            self._begin(dict.fromkeys(rows, 0.5))
+            return self._run([rows[name] for name in self._models or ()], batch)
+        self._begin(0.5)
+        return self._run([_rows(y, p, "p")], batch)
+
+    def _begin(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
+        """Read predictions; the first ones say which models there are."""
+        found = self._read(p)
+        if isinstance(p, Mapping) and self._models is None:
+            self._models = tuple(p)
+            self._walk = Walk(self._walk.grid, self._walk.grows, self._walk.seed, Mixture(len(found)))
+        return found
+
+    def _read(self, p: float | Mapping[str, float]) -> tuple[float, ...]:
+        """The predictions of the models in their order."""
+        if not isinstance(p, Mapping) and self._models is None:
+            return (_probability(p),)
+        names = self._models or (tuple(p) if isinstance(p, Mapping) and self._walk.mixture.batches == 0 else ())
+        if not isinstance(p, Mapping) or not _different_texts(list(p)) or set(names) != set(p):
+            raise InputError(
+                f"p must be a number, or have the predictions of the same models by name each time; it is {p!r}"
+            )
+        return tuple(_probability(p[name], f"p[{name!r}]") for name in names)
 
 
 class OnlineForecaster(_Online):
     r"""Predict yes or no without any model, calibrated whatever happens.
 
-    Each round starts from the event rate so far and goes on as `OnlineRecalibrator` does. Use it where there is no
-    model, or to see what a model adds.
+    It is `OnlineRecalibrator` for a model that always says 1/2, so the mixture has the event rate so far, and recent
+    ones. Use it where there is no model, or to see what a model adds.
 
     Parameters
     ----------
     grid : int, optional
-        The grid m, a power of two. Default: it grows with the number of outcomes n, from 4 on, and doubles when n
-        reaches :math:`(m \log_2 m)^2`.
+        The grid m, a power of two. Default: 512, which doubles when the number of outcomes reaches
+        :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
         The source of the coins; the same seed gives the same predictions.
 
@@ -289,34 +356,28 @@ class OnlineForecaster(_Online):
     Examples
     --------
     >>> import rainproof
-    >>> f = rainproof.recalibration.OnlineForecaster(rng=0)
+    >>> f = rainproof.recalibration.OnlineForecaster()
     >>> f.predict()
-    0.5
+    0.505859375
     >>> f.update(1)
     >>> predictions = f.run([1, 0, 0, 1] * 1000)
     >>> f
-    OnlineForecaster(grid=16, n=4001, waiting=0)
+    OnlineForecaster(grid=512, n=4001, waiting=0)
     """
 
     _kind = "online forecaster"
 
-    def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
-        self._start(_FIRST_GRID if grid is None else check_grid(grid), rng, grows=grid is None)
-
     def predict(self, id: Id | None = None) -> float:  # noqa: A002
         """Return the next prediction; with an `id` if others may follow before its outcome is known."""
-        return self._predict(self._walk.base(), id)
+        return self._predict((0.5,), id)
 
     def probabilities(self) -> Floats:
-        """Return the probability of each point ``0, 1/m, ..., 1`` to be the next prediction."""
-        return self._walk.shares(self._walk.base())
+        """Return the probability of each of the `points` to be the next prediction."""
+        return self._walk.shares(self._walk.mean((0.5,)))
 
     def run(self, y: ArrayLike) -> Floats:
         """Predict and learn outcome by outcome; return the predictions."""
-        array = np.asarray(y)
-        rows = as_rows(array, np.zeros(array.shape), None, names=_NAMES)
-        sum_cells(rows, 2)  # which refuses bad values
-        return self._walk.run(_NO_BASE, (rows.label == 1).view(np.uint8))
+        return self._run([_rows(y, np.full(np.shape(y), 0.5), "p")], None)
 
 
 def _name(id: Any) -> Id:  # noqa: A002
@@ -336,10 +397,53 @@ def _outcome(y: Any) -> bool:
     raise InputError(f"y must be 0 or 1; it is {y!r}")
 
 
-def _probability(p: float) -> float:
+def _probability(p: Any, name: str = "p") -> float:
     try:
         if 0 <= p <= 1:
             return float(p)
     except (TypeError, ValueError):  # no number, or many
         pass
-    raise InputError(f"p must be a number in [0, 1]; it is {p!r}")
+    raise InputError(f"{name} must be a number in [0, 1]; it is {p!r}")
+
+
+def _rows(y: ArrayLike, p: ArrayLike, name: str) -> Rows:
+    rows = as_rows(y, p, None, names=ColumnNames(label="y", prob=name))
+    sum_cells(rows, 2)  # which refuses bad values
+    return rows
+
+
+def _listed(made: Made) -> list[Any]:
+    return [*made[:3], np.frombuffer(made[3]).tolist()]
+
+
+def _different_texts(values: list[Any]) -> bool:
+    return len(values) > 0 and all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def _whole(value: Any, low: int, high: int) -> bool:
+    return type(value) is int and low <= value <= high
+
+
+def _is_share(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1
+
+
+def _table(data: dict[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
+    """Read a table of finite numbers that outcomes can lead to."""
+    try:
+        table = np.array(data[name])
+    except ValueError:  # rows of different lengths
+        table = np.zeros(0)
+    if table.dtype.kind not in "iuf" or table.shape != shape:
+        raise InputError(f"{name!r} must have {' x '.join(map(str, shape))} numbers")
+    table = np.ascontiguousarray(table, np.float64)
+    good = np.isfinite(table).all() and (name in ("bias", "line") or bool((table >= 0).all()))
+    if name == "line":  # the matrix of a Newton step can be inverted
+        good = good and bool((table[..., 2] * table[..., 4] > table[..., 3] ** 2).all())
+    if name == "table":
+        good = good and bool(((table > 0) & (table < 1)).all())
+    if name == "weight":
+        good = good and bool((table > 0).all()) and abs(table.sum() - 1) < 1e-9
+    if not good:
+        raise InputError(f"{name!r} must have numbers that outcomes can lead to")
+    return table

@@ -29,28 +29,32 @@ from rainproof.errors import InputError
 from rainproof.inference.options import Seed
 from rainproof.recalibration.online import MOST_WAITING, OnlineRecalibrator
 
-_VERSION = 1
+_VERSION = 2
 _KEYS = ("journal", "asked", "learnt", "recalibrator")
 MOST_LEARNT = 100_000  # ids whose outcome is remembered, so that it can be sent again
-_GRID = 32
 JOURNAL = 10_000  # records after which the state file is written anew
 
 
 class Stream:
-    """Answer predictions ``{"id", "p"}`` and outcomes ``{"id", "y"}``, with a state file that one process may use."""
+    """Answer predictions ``{"id", "p"}`` and outcomes ``{"id", "y"}``, with a state file that one process may use.
+
+    Where there are several models, ``p`` is an object with a number for each.
+    """
 
     def __init__(self, path: str | os.PathLike[str], grid: int | None = None, rng: Seed = None) -> None:
         self._path = Path(path)
-        self._asked: dict[str | int, float] = {}  # the p of each id that waits for its outcome
-        self._learnt: OrderedDict[str | int, tuple[float, float, int]] = OrderedDict()  # p, what was predicted, and y
+        self._asked: dict[str | int, Any] = {}  # the p of each id that waits for its outcome
+        self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()  # p, what was predicted, and y
         self._number = self._records = self._size = 0  # of the journal: its number, records and bytes
         self._file: BinaryIO | None = None
-        self._recalibrator = OnlineRecalibrator(_GRID if grid is None else grid, rng)
+        self._recalibrator = OnlineRecalibrator(grid, rng)
         self._lock = locked(self._path.with_name(f"{self._path.name}.lock"))
         try:
             self._open()
-            if grid not in (None, self._recalibrator.grid):
-                raise InputError(f"grid must be that of {self._path}, {self._recalibrator.grid}; it is {grid}")
+            walk = self._recalibrator._walk
+            if grid is not None and (walk.grows or grid != walk.grid):
+                has = "which grows" if walk.grows else walk.grid
+                raise InputError(f"grid must be that of {self._path}, {has}; it is {grid}")
         except BaseException:
             self._lock.close()
             raise
@@ -76,8 +80,10 @@ class Stream:
         if known is not None:
             return known
         # Refuse first what would be refused: the journal has only what can be done again.
-        if "p" in record and self._recalibrator.waiting >= MOST_WAITING:
-            raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome already")
+        if "p" in record:
+            self._recalibrator._read(record["p"])
+            if self._recalibrator.waiting >= MOST_WAITING:
+                raise InputError(f"{MOST_WAITING:,} predictions wait for their outcome already")
         if "y" in record and record["id"] not in self._asked:
             raise InputError(f"id must be that of a prediction that waits for its outcome; {record['id']!r} is not")
         if self._records >= JOURNAL:
@@ -103,7 +109,7 @@ class Stream:
         if name in self._learnt:
             p, probability, y = self._learnt[name]
         elif name in self._asked:
-            p, probability, y = self._asked[name], self._waiting(name), None
+            p, probability, y = self._asked[name], self._recalibrator._waiting[name][0], None
         else:
             return None
         if "p" in record:
@@ -114,16 +120,12 @@ class Stream:
             raise InputError(f"y must be what it was; the outcome {y} of {name!r} is learnt already")
         return None if y is None else {"id": name, "learnt": True}
 
-    def _waiting(self, name: str | int) -> float:
-        point = self._recalibrator._waiting[name]
-        return point[0] / point[1]
-
     def _do(self, record: dict[str, Any]) -> dict[str, Any]:
         name = record["id"]
         if "p" in record:
             self._asked[name] = record["p"]
-            return {"id": name, "probability": self._recalibrator.predict(float(record["p"]), id=name)}
-        self._learnt[name] = (self._asked.pop(name), self._waiting(name), record["y"])
+            return {"id": name, "probability": self._recalibrator.predict(record["p"], id=name)}
+        self._learnt[name] = (self._asked.pop(name), self._recalibrator._waiting[name][0], record["y"])
         self._recalibrator.update(record["y"], id=name)
         if len(self._learnt) > MOST_LEARNT:
             self._learnt.popitem(last=False)
@@ -202,7 +204,8 @@ def _check(record: Any) -> None:
     if type(record["id"]) not in (str, int):
         raise InputError(f"id must be text or an integer; it is {record['id']!r}")
     p, y = record.get("p", 0), record.get("y", 0)
-    if type(p) not in (int, float) or not 0 <= p <= 1:
-        raise InputError(f"p must be a number in [0, 1]; it is {p!r}")
+    for one in p.values() if isinstance(p, dict) else [p]:
+        if type(one) not in (int, float) or not 0 <= one <= 1:
+            raise InputError(f"p must be a number in [0, 1], or an object of such by model; it is {p!r}")
     if type(y) is not int or y not in (0, 1):
         raise InputError(f"y must be 0 or 1; it is {y!r}")
