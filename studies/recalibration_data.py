@@ -126,8 +126,8 @@ def data_sets() -> tuple[DataSet, ...]:
 
 
 def _predictions() -> Iterator[tuple[str, NDArray[Any], NDArray[Any]]]:
-    rain = forecasts()
-    yield "rain demo", np.array([row.rained for row in rain]), np.array([row.probability for row in rain])
+    _, _, probability, rained = zip(*forecasts(), strict=True)
+    yield "rain demo", np.array(rained), np.array(probability)
     yield from _scikit_learn()
     yield from _flights()
 

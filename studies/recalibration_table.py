@@ -9,30 +9,33 @@ from collections.abc import Callable
 
 import numpy as np
 
-from studies.recalibration import BEST, OURS
+from studies.recalibration import BEST, BY_BRIER, OURS
+from studies.recalibration_regret import KINDS
+from studies.recalibration_regret import OURS as DEPLOYED
 from studies.tables import DATA, Lines, markdown, read
 
-SHOWN = ("no recalibration", "always isotonic (scikit-learn)", "always Platt (logistic)", "smallest Brier score",
-         "smallest SCDL", OURS, BEST)  # fmt: skip
+SHOWN = ("no recalibration", "always isotonic (scikit-learn)", "always Platt (logistic)", "smallest log loss",
+         "worst task, as before", BY_BRIER, OURS, BEST)  # fmt: skip
 
 
-def ways_new() -> str:
-    """The data sets that the rule was not chosen on."""
-    return _ways([line for line in read("recalibration.csv") if line["tuned"] == "False"])
-
-
-def ways_all() -> str:
-    """All data sets."""
-    return _ways(read("recalibration.csv"))
-
-
-def mean(lines: Lines, column: str = "loss") -> tuple[float, float]:
+def mean(lines: Lines, column: str) -> tuple[float, float]:
     """The mean over data sets, and its standard error from the repetitions; in thousandths."""
     values, errors = (np.array([1e3 * float(line[column + end]) for line in lines]) for end in ("", "_error"))
     return float(values.mean()), float(np.sqrt((errors**2).sum()) / len(errors))
 
 
-def _ways(lines: Lines) -> str:
+def worst_tasks() -> str:
+    """The largest loss of any decision, by way and number of rows."""
+    return _ways("loss")
+
+
+def costs() -> str:
+    """The cost of five decisions, by way and number of rows."""
+    return _ways("cost")
+
+
+def _ways(column: str) -> str:
+    lines = read("recalibration.csv")
     sizes = list(dict.fromkeys(line["n"] for line in lines))
     count = {n: len({line["data_set"] for line in lines if line["n"] == n}) for n in sizes}
     rows = []
@@ -40,21 +43,43 @@ def _ways(lines: Lines) -> str:
         cells = []
         for n in sizes:
             some = [line for line in lines if (line["way"], line["n"]) == (way, n)]
-            (value, error), (beyond, doubt) = mean(some), mean(some, "beyond_ours")
+            (value, error), (beyond, doubt) = mean(some, column), mean(some, f"{column}_beyond_ours")
             better = way != BEST and beyond < -2 * doubt
             cells.append(f"{value:.1f} ± {error:.1f}{' (better)' if better else ''}")
         rows.append([f"**{way}**" if way == OURS else way, *cells])
-    rows.sort(key=lambda row: (BEST in row[0], OURS in row[0], "all rows" in row[0]))
+    rows.sort(key=lambda row: (BEST in row[0], OURS in row[0], "mean" in row[0], "all rows" in row[0]))
     return markdown(["way", *(f"n = {int(n):,} ({count[n]} sets)" for n in sizes)], rows)
 
 
 def by_data_set() -> str:
-    """With 1,000 rows, for each data set."""
+    """The largest loss with 1,000 rows, for each data set."""
     lines = [line for line in read("recalibration.csv") if line["n"] == "1000"]
     found = {(line["data_set"], line["way"]): f"{1e3 * float(line['loss']):.1f}" for line in lines}
-    names = dict.fromkeys((line["data_set"], line["tuned"]) for line in lines)
-    rows = [[name + (" †" if tuned == "True" else ""), *(found[name, way] for way in SHOWN)] for name, tuned in names]
-    return markdown(["data set", *SHOWN], rows)
+    names = dict.fromkeys(line["data_set"] for line in lines)
+    return markdown(["data set", *SHOWN], [[name, *(found[name, way] for way in SHOWN)] for name in names])
+
+
+def regrets() -> str:
+    """The regret of each rule in random populations, by number of rows."""
+    lines, rows = read("recalibration-regret.csv"), []
+    sizes = list(dict.fromkeys(line["n"] for line in lines))
+    for rule in dict.fromkeys(line["rule"] for line in lines):
+        cells = []
+        for n in sizes:
+            some = [line for line in lines if (line["rule"], line["n"]) == (rule, n)]
+            error = np.sqrt(sum(float(line["error"]) ** 2 for line in some)) / len(some)
+            cells.append(f"{np.mean([float(line['regret']) for line in some]):.4f} ± {error:.4f}")
+        rows.append([f"**{rule}**" if rule == DEPLOYED else rule, *cells])
+    rows.sort(key=lambda row: (DEPLOYED in row[0], "mean" in row[0]))
+    return markdown(["rule", *(f"n = {int(n):,}" for n in sizes)], rows)
+
+
+def regrets_by_kind() -> str:
+    """The same with 1,000 rows, by kind of population."""
+    lines = [line for line in read("recalibration-regret.csv") if line["n"] == "1000"]
+    found = {(line["rule"], line["kind"]): f"{float(line['regret']):.4f}" for line in lines}
+    rules = dict.fromkeys(line["rule"] for line in lines)
+    return markdown(["rule", *KINDS], [[rule, *(found[rule, kind] for kind in KINDS)] for rule in rules])
 
 
 def certificates() -> str:
@@ -79,7 +104,7 @@ def certificates() -> str:
     return markdown(head, rows)
 
 
-TABLES: tuple[Callable[[], str], ...] = (ways_new, ways_all, by_data_set, certificates)
+TABLES: tuple[Callable[[], str], ...] = (worst_tasks, costs, by_data_set, regrets, regrets_by_kind, certificates)
 
 
 def filled(page: str) -> str:

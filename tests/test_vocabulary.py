@@ -116,7 +116,8 @@ def test_every_exception_is_needed():
 def test_defaults_are_the_same_everywhere(name, default):
     found = {where: parameter.default for where, n, parameter in parameters() if n == name}
     assert found
-    assert {where for where, value in found.items() if value is not default} == set()
+    fixed = {"Recalibrator.__init__"} if name == "rng" else set()  # the same rows give the same map
+    assert {where for where, value in found.items() if value is not default} == fixed
 
 
 def test_confidence_levels_are_95_percent_unless_they_must_be_given():

@@ -38,7 +38,7 @@ def split(n=400, seed=0):
 
 def fitted(sample, seed=0):
     r = rainproof.Recalibrator("logistic", rng=seed)
-    return sample, Parts(r._fit(sample), r.map_)
+    return sample, Parts(r._fit(sample, hold_out=True), r.map_)
 
 
 def cost_of(act, y):

@@ -46,7 +46,12 @@ def test_from_past_outcomes_to_better_numbers(rain, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith("rain.csv: 3,000 rows, event rate ")
-    for part in ("\nMethod '", "  Brier score\n", "\nNo decision loses more than ", "\nEach statement holds with 95%"):
+    for part in (
+        "\nThe map is the weighted mean of the maps of 9 methods.",
+        "  Brier score\n",
+        "\nNo decision loses more than ",
+        "\nEach statement holds with 95%",
+    ):
         assert part in out
     assert out.endswith("Map written to map.json\nPicture written to map.png\n")
     assert max(map(len, out.splitlines())) <= 80
@@ -133,7 +138,7 @@ def test_segments_of_dependent_rows(rain, capsys, by, monkeypatch):
     assert main([*RECALIBRATE, "--by", *by, "--groups", "id", "--methods", "logistic"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert "if the 10 groups of rows were drawn" in out.replace("\n", " ")  # a quarter of 40
+    assert "fitted to all 40 groups of rows. With fewer than 2,000 groups" in out.replace("\n", " ")
     columns = {
         "side": np.array([None if s == "NA" else s for s in side], object),
         "w": weight.astype(str),
@@ -221,7 +226,7 @@ def test_warnings_about_reversed_labels_and_few_rows(tmp_path, monkeypatch, caps
         y = np.random.default_rng(1).random(400) < outcome
         rows = (f"{a},{b:d},{k % 50},{k}\n" for k, (a, b) in enumerate(zip(p, y, strict=True)))
         Path(f"{name}.csv").write_text("p,y,g,k\n" + "".join(rows))
-    few = "" if drawn is None else f"rainproof: warning: only {drawn}: much of the map can be due to chance; "
+    few = "" if drawn is None else f"rainproof: warning: only {drawn}: much of the map can be due to chance, and "
     for name in ("good", "reversed"):
         assert main(["recalibrate", f"{name}.csv", *RECALIBRATE[2:], *options, "--json"]) == 0
         out, err = capsys.readouterr()

@@ -15,6 +15,8 @@ from helpers.public import PUBLIC
 
 import rainproof
 from rainproof.inference.bands import soft_bins
+from rainproof.recalibration.certificate import certify
+from rainproof.recalibration.methods import IDENTITY
 
 FAST = {"n_resamples": 19, "rng": 0}
 QUADRATIC = rainproof.DecisionTask.quadratic()
@@ -103,8 +105,8 @@ def results(y, p):
     fitted = rainproof.Recalibrator(rng=0).fit(p, y)
     found += [
         fitted,
-        fitted.certificate_,
-        rainproof.results.Candidate(method="none", shortfall=0.1, standard_error=0.1, brier_score=0.2),
+        certify([(sample, IDENTITY)], None, 0.95),
+        rainproof.results.Candidate(method="none", weight=0.1, log_loss=0.3, brier_score=0.2),
         rainproof.results.SegmentMap(segment=(1,), corrected=False, gain_at_least=0.0, harm_bound=1.0, n=3),
         fitted.map_,
         rainproof.forecast_value(sample),

@@ -166,7 +166,7 @@ class TestRecalibratedClassifier:
         groups = np.arange(600) // 3
         model = skl.RecalibratedClassifier(LogisticRegression(), cv=3).fit(X, label, sample_weight=w, groups=groups)
         assert list(model.classes_) == ["no", "yes"]
-        assert model.recalibrator_.certificate_.groups is not None
+        assert model.recalibrator_.groups_ == 200
         again = clone(model).fit(X, label, sample_weight=w, groups=groups)
         assert (again.predict_proba(X) == model.predict_proba(X)).all()
         unweighted = clone(model).fit(X, label)

@@ -142,7 +142,7 @@ def test_postgresql_and_spark_spell_doubles_in_their_own_ways():
         assert f"'{text}'" in expression
 
 
-N = 1000
+N = 2000
 
 
 def rows(labels):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import rainproof
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.piecewise import PiecewiseMap
 from rainproof.core.sample import Sample
@@ -95,7 +96,7 @@ def test_maps_without_folds_are_those_of_nested_cross_validation(case):
     found = cross_fit(sample, np.random.default_rng(3))
     p, y, w, fold = sample.prob, sample.event * 1, sample.mass.astype(float), found.fold
     some = w > 0
-    np.testing.assert_allclose(found.prob[found.entry[some]], p[some], rtol=1e-14)
+    np.testing.assert_allclose(found.prob[found.entry[some]], p[some], atol=2**-51)
     expected = naive(p[some], y[some], w[some], fold[some], found.prob, list(METHODS))
     np.testing.assert_allclose(found.inner, expected, rtol=4e-3)  # logits are pooled to 1/64
     assert (found.value == found.inner[np.arange(FOLDS), np.arange(FOLDS)]).all()
@@ -158,6 +159,16 @@ def test_many_predictions_are_pooled_without_changing_much():
         for value in (some.value[some.fold, some.entry], fine[some.fold, some.fold, np.arange(30_000)])
     ]
     assert briers[0] == pytest.approx(briers[1], rel=1e-3)
+
+
+def test_predictions_that_no_map_can_tell_apart_are_one():
+    rng = np.random.default_rng(0)
+    p = np.concatenate([10.0 ** -rng.uniform(20, 300, 300), rng.random(100)])
+    y = rng.random(400) < np.where(p < 1e-200, 0.05, np.where(p < 1e-19, 0.4, 0.8))
+    found = cross_fit(Sample(y, p), np.random.default_rng(0))
+    assert (found.prob[0], found.weight[:, :, 0].sum()) == (0, 300)
+    r = rainproof.Recalibrator().fit(p, y)
+    assert r.predict([1e-250])[0] == r.predict([1e-25])[0] == pytest.approx(y[:300].mean(), abs=0.03)
 
 
 def test_a_row_decides_little_where_a_forecast_says_0():

@@ -17,12 +17,12 @@ def draw(n, seed=0):
     return p, (rng.random(n) < p**1.7).astype(int)
 
 
-def test_the_choice_and_why():
+def test_what_the_map_is_and_why():
     r = rainproof.Recalibrator(["none", "logistic"], rng=0).fit(*draw(4000))
     said = str(r)
-    assert said.startswith("Method 'logistic': the first whose shortfall is within one standard error of the smallest")
-    assert "\n* logistic  " in said
-    assert "\n  none  " in said
+    assert said.startswith("The map is the weighted mean of the maps of 2 methods. The better a method predicts rows")
+    assert "\nlogistic    100%" in said
+    assert "\nnone          0%" in said
     assert said.endswith(str(r.certificate_))
     only = str(rainproof.Recalibrator("beta", rng=0).fit(*draw(400)))
     assert only.startswith("Method 'beta', the only one that was tried.")
@@ -44,8 +44,8 @@ def test_segments_are_listed():
     assert lines[-4] == "and 8 more segments"
     assert " ".join(lines[-3:]).endswith("Each column holds for all segments at once.")
     assert max(map(len, lines)) <= 80
-    p, y = draw(400)
-    r = rainproof.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(400) % 2, "<b>", "c"))
+    p, y = draw(2000)
+    r = rainproof.Recalibrator(rng=0).fit(p, y, by=np.where(np.arange(2000) % 2, "<b>", "c"))
     assert "rows held out\n" in str(r)
     assert "\n<b> " in str(r)
     assert "\n&lt;b&gt; " in r._repr_html_()

@@ -119,7 +119,7 @@ def compute(
         tolerance=tolerance,
         as_is=as_is,
         rounded=rounded,
-        method=None if recalibrator is None else recalibrator.method_,
+        method=None if recalibrator is None else "none" if recalibrator.map_ is IDENTITY else recalibrator.method_,
         certificate=None if recalibrator is None else recalibrator.certificate_,
         test=test,
         groups=as_is.groups,
@@ -173,7 +173,7 @@ def _recalibrate(
     if not sample._divisible:
         return None, None, worths  # rows of unequal weight that are compressed cannot be divided
     found = Recalibrator(confidence_level=level, rng=rng)  # with a seed: the same as by itself
-    division = found._fit(sample)
+    division = found._fit(sample, hold_out=True)
     (stream,) = rng.spawn(1)
     everything = sample._floor()
     worths["worth"] = worth(everything, level, stream)
@@ -181,9 +181,9 @@ def _recalibrate(
         return found, None, worths
     (held,) = division.held_out
     table, useful = division.table(), found.map_
-    if found.method_ == "constant":
+    if max(found.candidates_, key=lambda c: c.weight).method == "constant":
         candidates = [c for c in found.candidates_ if c.method in _SHAPES]
-        useful = METHODS[min(candidates, key=lambda c: c.shortfall).method](table)
+        useful = METHODS[min(candidates, key=lambda c: c.log_loss).method](table)
     chooser = division.pairs(useful, IDENTITY)["old"]
     pair = held._pair(useful(held.prob), METHODS["constant"](table)(held.prob))
     worths["worth_recalibrated"] = worth_of_choice(chooser, pair["old"], level)

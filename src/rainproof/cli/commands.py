@@ -320,10 +320,10 @@ METHODS = ("logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bin
 
 def add_recalibrate(commands: Commands) -> None:
     """Recalibrate predicted probabilities: fit a map from past predictions to better
-    ones, and prove what it does on rows that it was not fitted to.
+    ones. With 2,000 rows or more, prove what it does on rows held out.
 
-    Several methods are tried. With --by, a segment gets a map of its own where rows
-    held out prove a gain.
+    The map is the mean of those of several methods. With --by, a segment gets a map
+    of its own where rows held out prove a gain.
 
     examples:
       rainproof recalibrate past.csv --prob probability --outcome rained -o map.json
@@ -337,7 +337,7 @@ def add_recalibrate(commands: Commands) -> None:
     add_shared(parser, "file", "--prob", *ROWS, "--by", "--groups", "--fractional")
     names = ", ".join(METHODS)
     parser.add_argument(
-        "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to choose from (default: all): {names}"
+        "--methods", metavar="M", nargs="+", choices=METHODS, help=f"what to average (default: all): {names}"
     )
     level = "confidence level of each bound (default: 0.95)"
     add_shared(parser, "--confidence-level", "--seed", confidence_level=level)

@@ -65,23 +65,18 @@ def _warn(sample: Sample) -> None:
     said = [words.check_event(area, words.SHELL)] if is_reversed(sample, area) else []
     n = sample.n
     if n < FEW_ROWS:
-        said.append(
-            f"only {rows_text(n)}: much of the map can be due to chance; the certificate says what is proven of it"
-        )
+        said.append(f"only {rows_text(n)}: much of the map can be due to chance, and nothing is proven of it")
     for text_ in said:
         say(sys.stderr, f"{wrapped(f'rainproof: warning: {text_}')}\n")
 
 
 def _say(recalibrator: Recalibrator, by: list[str]) -> None:
-    """Print the choice, the certificate and the segments."""
-    method, candidates = recalibrator.method_, recalibrator.candidates_
-    say_paragraphs([recalibrators.choice(method, candidates)])
-    tables = [
-        recalibrators.candidate_table(method, candidates),
-        recalibrators.segment_table(by, recalibrator.segments_),
-    ]
+    """Print what the map is, the certificate and the segments."""
+    r, candidates = recalibrator, recalibrator.candidates_
+    say_paragraphs([recalibrators.choice(r.method_, candidates)])
+    tables = [recalibrators.candidate_table(candidates), recalibrators.segment_table(by, r.segments_)]
     say(sys.stdout, f"\n{tables[0]}\n" if tables[0] else "")
-    say_paragraphs(str(recalibrator.certificate_).splitlines())
+    say_paragraphs(recalibrators.proven(r.certificate_, r.n_, r.groups_).splitlines())
     say(sys.stdout, f"\n{tables[1]}\n" if tables[1] else "")
 
 

@@ -313,7 +313,7 @@ class RecalibratedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     cv : int, cross-validation generator or iterable
         How the rows are divided, as everywhere in scikit-learn. With an int and `groups`, whole groups are held out.
     methods : "auto", str or list of str
-        The methods to choose from; see `rainproof.Recalibrator`.
+        The methods whose maps are averaged; see `rainproof.Recalibrator`.
     random_state : int or None
         The seed of the recalibrator's choice; None is 0, so that the same rows give the same map.
 

@@ -150,7 +150,7 @@ def recalibration(recalibrator: Recalibrator, ax: Axes | None = None) -> Axes:
     ax.plot(*_curve(recalibrator.map_), color=style.BLUE, linewidth=1.5, label=f"map ({recalibrator.method_})")
     low, high = 0.0, 1.0
     if rates is not None:
-        level = percent(recalibrator.certificate_.confidence_level)
+        level = percent(recalibrator.confidence_level)
         label = "event rate, rows held out" + ("" if rates.grouped else f" ({level}, each by itself)")
         errors = None if rates.grouped else np.stack([rates.event_rate - rates.low, rates.high - rates.event_rate])
         how: dict[str, Any] = {"color": style.VERMILION, "fmt": "o", "markersize": 4, "zorder": 3}

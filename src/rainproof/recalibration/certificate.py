@@ -183,7 +183,7 @@ class SegmentMap(Result):
         In the population of the segment no decision loses more than this by the map that is used, in place of the
         original probabilities. For all segments at once, with the confidence of the certificate.
     n : int
-        The number of rows held out that `harm_bound` is from.
+        The number of rows held out that `harm_bound` is from; with none, nothing is proven.
     """
 
     segment: Any
@@ -200,6 +200,10 @@ def correct(
     level = 1 - (1 - confidence_level) / max(len(segments), 1)  # all segments at once
     maps, found = {}, []
     for key, part in segments.items():
+        if not part.held_out:
+            harm = 0.0 if whole is IDENTITY else 1.0
+            found.append(SegmentMap(segment=key, corrected=False, gain_at_least=0.0, harm_bound=harm, n=0))
+            continue
         certified, decided = part.held_out
         used, gain = whole, 0.0
         negative, positive = part.weight.sum(axis=(0, 2))

@@ -34,6 +34,13 @@ def list_of(values: Any, name: str, kind: type) -> list[Any]:
     return values
 
 
+def number_of(value: Any, name: str) -> int:
+    """Return a whole number, if it is one."""
+    if type(value) is not int:
+        raise InputError(f"{name!r} must be a whole number; it is {value!r}")
+    return value
+
+
 def segment_of(data: dict[str, Any], columns: int) -> tuple[SegmentMap, PiecewiseMap | None]:
     """Read a segment, with its map if it has one."""
     if "map" not in data:

@@ -21,9 +21,9 @@ from rainproof.core.text import rows as rows_text
 from rainproof.errors import InputError
 from rainproof.inference.options import Seed, as_seed, check_share
 from rainproof.recalibration.certificate import Certificate, HeldOutRates, SegmentMap, certify, correct, held_out_rates
-from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, record_of, segment_of
+from rainproof.recalibration.export import as_onnx, as_sql, columns_of, list_of, number_of, record_of, segment_of
 from rainproof.recalibration.methods import IDENTITY, METHODS
-from rainproof.recalibration.selection import Candidate, Division, cannot_fit, choose, compared, divide, read_rows
+from rainproof.recalibration.selection import CERTIFIED, Candidate, Division, cannot_fit, divide, mean_map, read_rows
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -32,37 +32,45 @@ if TYPE_CHECKING:
 
 
 _VERSION = 1
-_KEYS = ("method", "methods", "by", "map", "candidates", "certificate", "segments")
+_KEYS = ("method", "methods", "confidence_level", "by", "n", "groups", "map", "candidates", "certificate", "segments")
+MEAN = "mean"
+"""The method of a map that is the mean of several."""
+
 _SHOWN = 12  # segments
 _WIDEST = 40  # characters of a segment's name
 _NAMED = 3  # segments in a message
 
 
 def choice(method: str, candidates: Sequence[Candidate]) -> str:
-    """The method, and why."""
+    """What the map is, and why."""
     if not candidates:
         return "Method 'none': nothing could be fitted to these rows, so the probabilities stay as they are."
-    if len(candidates) == 1:
+    if method != MEAN:
         return f"Method {method!r}, the only one that was tried."
     return (
-        f"Method {method!r}: the first whose shortfall is within one standard error of the smallest one. The "
-        "shortfall is the most that any decision loses by a method's map in place of another's, as a share of "
-        "what is at stake; an estimate by cross-validation."
+        f"The map is the weighted mean of the maps of {len(candidates)} methods. The better a method predicts rows "
+        "that it was not fitted to, by its log loss in cross-validation, the larger is its weight; one below 1% is 0."
     )
 
 
-def candidate_table(method: str, candidates: Sequence[Candidate]) -> str:
-    """A line for each method; the one chosen has a star."""
+def candidate_table(candidates: Sequence[Candidate]) -> str:
+    """A line for each method, those of the largest weight first."""
     rows = [
-        (
-            f"{'*' if c.method == method else ' '} {c.method}",
-            f"{100 * c.shortfall:.3g}%",
-            f"{100 * c.standard_error:.2g}%",
-            f"{c.brier_score:.4f}",
-        )
-        for c in candidates
+        (c.method, f"{100 * c.weight:.0f}%", f"{c.log_loss:.4f}", f"{c.brier_score:.4f}")
+        for c in sorted(candidates, key=lambda c: -c.weight)
     ]
-    return _table(("  method", "shortfall", "std. error", "Brier score"), rows) if rows else ""
+    return _table(("method", "weight", "log loss", "Brier score"), rows) if rows else ""
+
+
+def proven(certificate: Certificate | None, n: int, groups: int | None) -> str:
+    """The certificate, or why there is none, given what the map was fitted to."""
+    if certificate is not None:
+        return str(certificate)
+    fitted, draws = (rows_text(n), "rows") if groups is None else (f"{groups:,} groups of rows", "groups")
+    return (
+        f"No certificate: the map is fitted to all {fitted}. With fewer than {CERTIFIED:,} {draws} a certificate would "
+        "say next to nothing, and cost a quarter of them."
+    )
 
 
 def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
@@ -80,6 +88,9 @@ def segment_table(by: Sequence[str], segments: Sequence[SegmentMap]) -> str:
     ]
     if not rows:
         return ""
+    if not any(segment.n for segment in segments):
+        words = "Every segment uses the map of all rows: they are too few to prove that one gains by a map of its own."
+        return f"{wrapped(words)}\n"
     more = len(segments) - len(rows)
     head = (_name(tuple(by)), "uses", "gain at least", "loss at most", "rows held out")
     rest = f"and {more:,} more segments\n" if more else ""
@@ -102,47 +113,52 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 class Recalibrator(Saved):
-    """Recalibrate predicted probabilities, by the method that serves the decision best that loses most by it.
+    """Recalibrate predicted probabilities: the mean of several maps, in which better ones count more.
 
-    `fit` tries several methods by cross-validation and takes the one whose map leaves the smallest loss to the decision
-    that loses most by it, among all decision tasks. A quarter of the rows is kept aside: the certificate is proven on
-    them.
+    `fit` fits several methods and weights their maps by how well they predict in cross-validation. With 2,000 rows or
+    more, a quarter of them is kept aside: the certificate is proven on them.
 
     Parameters
     ----------
     methods : "auto", str or sequence of str
-        The methods to choose from: "logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32",
-        "bins_128", "constant". "auto" tries them all.
+        The methods: some of "logistic", "beta", "temperature", "none", "isotonic", "bins_8", "bins_32", "bins_128" and
+        "constant". "auto" takes them all. The map is the mean of theirs, or that of a single method.
     confidence_level : float
         Of each bound in the certificate.
-    rng : numpy.random.Generator or int, optional
-        The source of randomness for the parts that rows are divided into; the same seed gives the same map. Do not try
-        several seeds and keep the best certificate: the confidence is for one.
+    rng : numpy.random.Generator, int or None
+        The source of randomness for the parts that rows are divided into. The same rows, in any order, give the same
+        map with the same seed; None takes fresh entropy. Do not try several seeds and keep the best certificate: the
+        confidence is for one.
 
     Attributes
     ----------
     method_ : str
-        The method chosen.
+        "mean", or the only method that was tried; "none" where nothing could be fitted.
     candidates_ : tuple of Candidate
-        What it was chosen from, in the order of preference.
+        The weight of each method, and what it is from.
     map_ : PiecewiseMap
         The map itself: straight pieces.
-    certificate_ : Certificate
-        What is proven of it, from rows that it was not fitted to.
+    certificate_ : Certificate or None
+        What is proven of it, from rows that it was not fitted to. None with fewer than 2,000 rows (with `groups`,
+        groups): it would say next to nothing, and the map needs the rows.
     segments_ : tuple of SegmentMap
         With `by`: what is used in each segment, and what is proven of it.
+    n_ : int
+        The number of rows that the map is fitted to.
+    groups_ : int or None
+        The number of their groups, if rows depend on each other.
 
     Notes
     -----
     Methods: "temperature" and "logistic" (Platt) are logistic regressions on the logit with one and two parameters,
     "beta" has three; "isotonic" is isotonic regression with straight lines between its blocks, so it keeps the order
     of predictions; "bins_8" to "bins_128" take the event rate in bins with equal numbers of rows, and correct what is
-    not monotone.
+    not monotone; "none" leaves predictions as they are, and "constant" is the event rate.
 
-    Calibration errors choose badly: a constant has none. So for each method rainproof finds the decision task that
-    loses most by its map in place of another method's. The largest such loss is its shortfall. Of all methods within
-    one standard error of the smallest shortfall, the first in the order above is taken: few rows cannot tell methods
-    apart, and "logistic" is then the best on average. docs/benchmarks/study-recalibration.md has the study behind this.
+    The weight of a method is in proportion to ``exp(-L)``, where ``L`` is its log loss in nats, summed over all rows,
+    by cross-validation in five folds: how likely the outcomes were, by the maps that had not seen them. Few rows cannot
+    tell methods apart, and choosing one of them would be a lottery; the mean hardly depends on a single row. Weights
+    below 1% are 0. docs/benchmarks/study-recalibration.md compares the mean with other ways.
 
     Rows must be drawn independently from the population in which the map will be used (groups of rows, with `groups`).
 
@@ -155,14 +171,16 @@ class Recalibrator(Saved):
     >>> r = rainproof.Recalibrator(rng=0).fit(p, y)
     >>> r.predict([0.3, 0.7]).round(1).tolist()
     [0.1, 0.5]
-    >>> r.certificate_.harm_bound < 0.02 < r.certificate_.gain_at_least
+    >>> r.certificate_.harm_bound < 0.03 and r.certificate_.gain_at_least > 0.01
     True
     """
 
     method_: str
     candidates_: tuple[Candidate, ...]
     map_: PiecewiseMap
-    certificate_: Certificate
+    certificate_: Certificate | None
+    n_: int
+    groups_: int | None
     segments_: tuple[SegmentMap, ...]
     _by: tuple[str, ...] | None
     _maps: dict[tuple[str | None, ...], PiecewiseMap]  # of segments, by what their labels say
@@ -173,7 +191,7 @@ class Recalibrator(Saved):
         methods: Literal["auto"] | str | Sequence[str] = "auto",
         *,
         confidence_level: float = 0.95,
-        rng: Seed = None,
+        rng: Seed = 0,
     ) -> None:
         self.methods = methods
         self.confidence_level = confidence_level
@@ -201,7 +219,7 @@ class Recalibrator(Saved):
         groups: ArrayLike | None = None,
         by: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ) -> Self:
-        """Choose a method, fit its map, and prove what it does.
+        """Fit the map, and prove what it does.
 
         Parameters
         ----------
@@ -228,33 +246,40 @@ class Recalibrator(Saved):
         self._fit(read_rows(p, y, sample_weight, pos_label, groups, by))
         return self
 
-    def _fit(self, rows: Sample | Segments) -> Division | None:
-        """Fit, and return the rows as they were divided: none are kept. None if nothing can be fitted to them."""
+    def _fit(self, rows: Sample | Segments, *, hold_out: bool | None = None) -> Division | None:
+        """Fit, and return the rows as they were divided: none are kept. None if nothing can be fitted to them.
+
+        By default rows are held out for a certificate if there are enough.
+        """
         methods = _check_methods(self.methods)
         level = check_share(self.confidence_level, "confidence_level")
         (rng,) = as_seed(self.rng)[0].spawn(1)  # not the generator itself: it may have drawn the rows
         by = rows.by if isinstance(rows, Segments) else None
+        sample = rows.pooled if isinstance(rows, Segments) else rows
         if (cannot := cannot_fit(rows)) is not None:  # all rows can certify what the original probabilities do
             warnings.warn(cannot, stacklevel=3)
-            sample = rows.pooled if isinstance(rows, Segments) else rows
             self.certificate_ = certify([(sample._floor() if sample._divisible else sample, IDENTITY)], None, level)
             self.method_, self.candidates_, self.segments_, self.map_ = "none", (), (), IDENTITY
             self._by, self._maps, self._rates = by, {}, None
+            self.n_, self.groups_ = sample.n, sample.groups
             return None
-        whole, segments = divide(rows, rng)
+        hold_out = sample.n_draws >= CERTIFIED if hold_out is None else hold_out
+        whole, segments = divide(rows, rng, hold_out=hold_out)
         _check_segments(segments)
-        candidates = compared(whole, methods)
-        method = choose(candidates).method
-        found = METHODS[method](whole.table())
+        found, candidates = mean_map(whole, methods)
         maps, judged = correct(found, segments, level)
-        held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
-        same = method == "none" and not maps
-        chooser = None if same else whole.pairs(IDENTITY, found)
+        certificate, rates = None, None
+        if hold_out:
+            held = [(part.held_out[0], maps.get(key, found)) for key, part in segments.items()]
+            chooser = None if found is IDENTITY and not maps else whole.pairs(IDENTITY, found)
+            certificate = certify(held or [(whole.held_out[0], found)], chooser, level)
+            rates = held_out_rates(whole.held_out[0], level)
         # Nothing is assigned before all is computed: a map never stands beside the certificate of another.
-        self.certificate_ = certify(held or [(whole.held_out[0], found)], chooser, level)
-        self.candidates_, self.method_, self.map_ = candidates, method, found
+        self.certificate_, self._rates = certificate, rates
+        self.candidates_, self.method_, self.map_ = candidates, MEAN if len(methods) > 1 else methods[0], found
         self._by, self._maps, self.segments_ = by, {spelled_key(key): own for key, own in maps.items()}, judged
-        self._rates = held_out_rates(whole.held_out[0], level)
+        self.n_ = sample.n - sum(part.n for part in whole.held_out)
+        self.groups_ = sample.groups and sample.groups - sum(part.groups or 0 for part in whole.held_out)
         return whole
 
     def predict(
@@ -391,7 +416,7 @@ class Recalibrator(Saved):
         return as_onnx(self.map_)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fitted map, the table it was chosen from and its certificate in built-in types, ready for JSON.
+        """Return the fitted map, the weights of its methods and its certificate in built-in types, ready for JSON.
 
         `from_dict` reads it. "digest" is the SHA-256 of all the rest, so that damage is noticed. The labels of segments
         must be text, finite numbers, bools or None.
@@ -406,10 +431,13 @@ class Recalibrator(Saved):
         content = {
             "method": self.method_,
             "methods": [self.methods] if one else "auto" if self.methods == "auto" else list(self.methods),
+            "confidence_level": self.confidence_level,
             "by": None if self._by is None else list(self._by),
+            "n": self.n_,
+            "groups": self.groups_,
             "map": self.map_.to_dict(),
             "candidates": [candidate.to_dict() for candidate in self.candidates_],
-            "certificate": self.certificate_.to_dict(),
+            "certificate": self.certificate_ and self.certificate_.to_dict(),
             "segments": segments,
         }
         return document("recalibrator", _VERSION, content)
@@ -421,14 +449,16 @@ class Recalibrator(Saved):
         by = None if data["by"] is None else tuple(list_of(data["by"], "by", str))
         methods = data["methods"] if data["methods"] == "auto" else list_of(data["methods"], "methods", str)
         for method in (data["method"], *([] if methods == "auto" else methods)):
-            if not isinstance(method, str) or method not in METHODS:
+            if not isinstance(method, str) or (method not in METHODS and method != data["method"] != MEAN):
                 raise InputError(f"methods must be among {', '.join(METHODS)}; {method!r} is not")
         columns = 0 if by is None else len(by)
         segments = [segment_of(part, columns) for part in list_of(data["segments"], "segments", dict)]
         _check_segments(segment.segment for segment, _ in segments)
-        certificate = record_of(Certificate, data["certificate"])
-        found = cls(methods, confidence_level=certificate.confidence_level)
-        found.method_, found.map_, found.certificate_ = data["method"], PiecewiseMap.from_dict(data["map"]), certificate
+        found = cls(methods, confidence_level=check_share(data["confidence_level"], "confidence_level"))
+        found.method_, found.map_ = data["method"], PiecewiseMap.from_dict(data["map"])
+        found.certificate_ = None if data["certificate"] is None else record_of(Certificate, data["certificate"])
+        found.n_ = number_of(data["n"], "n")
+        found.groups_ = None if data["groups"] is None else number_of(data["groups"], "groups")
         found.candidates_ = tuple(record_of(Candidate, one) for one in list_of(data["candidates"], "candidates", dict))
         found.segments_ = tuple(segment for segment, _ in segments)
         found._by, found._maps = by, {spelled_key(segment.segment): own for segment, own in segments if own is not None}
@@ -447,8 +477,8 @@ class Recalibrator(Saved):
             return repr(self)
         parts = [
             choice(self.method_, self.candidates_),
-            candidate_table(self.method_, self.candidates_),
-            str(self.certificate_),
+            candidate_table(self.candidates_),
+            proven(self.certificate_, self.n_, self.groups_),
             segment_table(self._by or (), self.segments_),
         ]
         return "\n\n".join(part.rstrip() for part in parts if part)

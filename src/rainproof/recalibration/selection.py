@@ -1,4 +1,4 @@
-"""The rows of a recalibration in parts, and the choice among maps by the decision that loses most."""
+"""The rows of a recalibration in parts, and the mean of maps: the better one predicts, the more it counts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 
 from rainproof.core.arrays import Floats, Frozen, Ints
 from rainproof.core.cells import CellTable
-from rainproof.core.curve import envelope
 from rainproof.core.distinct import DistinctTable
 from rainproof.core.door import ColumnNames, Rows
-from rainproof.core.piecewise import PiecewiseMap
+from rainproof.core.piecewise import UNIT, PiecewiseMap
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.segments import Segments
@@ -24,10 +23,12 @@ from rainproof.recalibration.methods import METHODS, fitted_values
 
 FOLDS = 5
 _FEWEST = 20  # rows; with fewer, folds would be fitted to a handful
+CERTIFIED = 2000
+"""With fewer draws a certificate says next to nothing, and costs rows that the map needs."""
 _LEAST_WEIGHT = 0.01  # of a map in the mean: more pieces would change next to nothing
 _HELD_OUT = 0.25  # of the rows for each proof: the bounds shrink like n^(-2/3), so a quarter loses little
 _ENTRIES = 1 << 12  # of a table; where there are more predictions, neighbours are pooled
-_ENTRIES_OF_CHOICE = 1 << 15
+_FINEST = 2 / UNIT  # predictions that are nearer to each other are one: no map can have a cut between them
 _SHARE = 1 / (1 << 11)  # of the rows in a pool, at most, and
 _WIDTH = 1 / 64  # the largest difference of their logits
 
@@ -44,7 +45,7 @@ class Division:
         How many rows of each fold have them, without the event and with it. Unequal weights are scaled to the effective
         number of rows.
     held_out : tuple of Sample
-        The rows that no map is fitted to.
+        The rows that no map is fitted to, for each proof; none where nothing is to be proven.
     """
 
     prob: Floats
@@ -59,10 +60,9 @@ class Division:
         sample = Sample._of_known(rows, int(np.count_nonzero(weight)), float(weight.sum()))
         return sample._pair(np.tile(old.apply(self.prob), 2), np.tile(new.apply(self.prob), 2))
 
-    def table(self, without: int | None = None) -> DistinctTable:
-        """The rows of all folds, or of all but one, for a method to fit."""
-        folds = np.arange(len(self.weight)) != without
-        negative, positive = self.weight[folds].sum(axis=0)
+    def table(self) -> DistinctTable:
+        """The rows of all folds, for a method to fit."""
+        negative, positive = self.weight.sum(axis=0)
         some = negative + positive > 0
         return DistinctTable(self.prob[some], negative[some], positive[some])
 
@@ -102,16 +102,24 @@ def cannot_fit(rows: Sample | Segments) -> RainproofWarning | None:
     return None
 
 
-def divide(rows: Sample | Segments, rng: np.random.Generator) -> tuple[Division, dict[Any, Division]]:
-    """Divide the rows at random, whole draws at a time: all of them, and those of each segment."""
+def divide(
+    rows: Sample | Segments, rng: np.random.Generator, *, hold_out: bool = True
+) -> tuple[Division, dict[Any, Division]]:
+    """Divide the rows at random, whole draws at a time: all of them, and those of each segment.
+
+    Their order does not matter. Rows are held out for a certificate, and for maps of segments; or none.
+    """
     if isinstance(rows, Segments) and rows.whole is None:
-        parts = {key: _divided_cells(sample, rng, 2) for key, sample in rows.items()}
+        parts = {key: _divided_cells(sample, rng, 2 * hold_out) for key, sample in rows.items()}
         return _merged(list(parts.values())), parts
-    sample, places = (rows.whole, rows.places) if isinstance(rows, Segments) else (rows, {})
+    if isinstance(rows, Segments):
+        assert rows.whole is not None
+        rows = rows.whole.in_order().by_segment()
+    sample, places = (rows.whole, rows.places) if isinstance(rows, Segments) else (rows.in_order(), {})
     assert sample is not None
     if sample.grid is not None:
-        return _divided_cells(sample, rng, 1), {}
-    proofs = 2 if places else 1
+        return _divided_cells(sample, rng, int(hold_out)), {}
+    proofs = (2 if places else 1) * hold_out
     part = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
     weight = sample.sample_weight
 
@@ -119,22 +127,22 @@ def divide(rows: Sample | Segments, rng: np.random.Generator) -> tuple[Division,
         at = at if weight is None else at[weight[at] > 0]
         held_out = tuple(sample._at(at[part[at] == number]) for number in range(FOLDS, FOLDS + proofs))
         used = at[part[at] < FOLDS]
-        prob, table, _ = _pooled(sample._at(used), part[used], _ENTRIES_OF_CHOICE)
+        prob, table, _ = _pooled(sample._at(used), part[used])
         return Division(prob=prob, weight=table, held_out=held_out)
 
     return divided(np.arange(len(part))), {key: divided(at) for key, at in places.items()}
 
 
-def _pooled(sample: Sample, part: Ints, most: int = _ENTRIES) -> tuple[Floats, Floats, Ints]:
+def _pooled(sample: Sample, part: Ints) -> tuple[Floats, Floats, Ints]:
     """The predictions of a sample, pooled where there are very many, the table of its folds, and each row's entry."""
-    prob, mass = sample.prob, sample.mass
+    prob, mass = np.rint(sample.prob / _FINEST) * _FINEST, sample.mass
     order = np.argsort(prob, kind="stable")  # quick for rows in order
     order = order if sample.sample_weight is None else order[mass[order] > 0]
     ordered, share = prob[order], mass[order]
     if sample.sample_weight is not None:
         share = share * (share.sum() / (share**2).sum())
     first = np.flatnonzero(np.diff(ordered, prepend=-1.0))  # where each distinct prediction begins
-    first = first[_pools(ordered[first], first / max(len(ordered), 1), most)]
+    first = first[_pools(ordered[first], first / max(len(ordered), 1))]
     if not len(first):
         return ordered, np.zeros((FOLDS, 2, 0)), np.zeros(len(prob), np.int64)
     entry = np.maximum(ordered[first].searchsorted(prob, side="right") - 1, 0)
@@ -145,9 +153,9 @@ def _pooled(sample: Sample, part: Ints, most: int = _ENTRIES) -> tuple[Floats, F
     return mean, table, entry
 
 
-def _pools(prob: Floats, rank: Floats, most: int) -> Ints:
+def _pools(prob: Floats, rank: Floats) -> Ints:
     """Where pools of neighbours begin, given distinct predictions in order and the share of rows below each."""
-    if len(prob) <= most:
+    if len(prob) <= _ENTRIES:
         return np.arange(len(prob))
     inside = np.clip(prob, 1e-9, 1 - 1e-9)
     logit = np.log(inside) - np.log1p(-inside)
@@ -156,17 +164,19 @@ def _pools(prob: Floats, rank: Floats, most: int) -> Ints:
 
 def _divided_cells(sample: Sample, rng: np.random.Generator, proofs: int) -> Division:
     numbers = sample._parts(folds=FOLDS, held_out=[_HELD_OUT] * proofs, rng=rng)
-    prob, table, _ = _pooled_cells(sample._cells, numbers[:FOLDS], 1 << 30)
+    prob, table, _ = _pooled_cells(sample._cells, numbers[:FOLDS])
     held_out = tuple(sample._thinned(counts) for counts in numbers[FOLDS:])
     return Division(prob=prob, weight=table, held_out=held_out)
 
 
-def _pooled_cells(cells: CellTable, numbers: Ints, most: int = _ENTRIES) -> tuple[Floats, Floats, Ints]:
+def _pooled_cells(cells: CellTable, numbers: Ints) -> tuple[Floats, Floats, Ints]:
     """The same as `_pooled` of cells, given the number of rows of each fold in them."""
+    if not cells.has_equal_weights:
+        raise InputError("unequal weights need rows: a compressed sample cannot be split row by row")
     cell, entry = np.unique(cells.slot >> 1, return_inverse=True)
     middle = np.minimum((cell + 0.5) / cells.m, 1.0)  # not the mean: rows held out would move it
     count = np.bincount(entry, numbers.sum(axis=0), len(cell))
-    first = _pools(middle, (np.cumsum(count) - count) / max(count.sum(), 1), most)
+    first = _pools(middle, (np.cumsum(count) - count) / max(count.sum(), 1))
     pool = first.searchsorted(np.arange(len(cell)), side="right") - 1
     total, size = np.bincount(pool, count, len(first)), len(first)
     mean = np.where(total > 0, np.bincount(pool, count * middle, size) / np.maximum(total, 1), middle[first])
@@ -281,91 +291,37 @@ def mean_weights(loss: Floats) -> Floats:
     return share
 
 
-_THRESHOLDS = 128  # by method, at which decisions are compared
-
-
 class Candidate(Result):
-    """How well one method did on rows that it was not fitted to.
+    """How well one method did on rows that it was not fitted to, and how much it counts.
 
     Attributes
     ----------
     method : str
         Its name.
-    shortfall : float
-        The most that any decision loses by its map in place of any other candidate's, as a share of what is at stake.
-        An estimate by cross-validation.
-    standard_error : float
-        Of the shortfall, for the decision that loses most.
-    brier_score : float
-        By cross-validation.
+    weight : float
+        The share of its map in the mean.
+    log_loss, brier_score : float
+        The mean over rows, by cross-validation. For the log loss, values nearer to 0 or 1 than half a row is to all
+        rows count like this.
     """
 
     method: str
-    shortfall: float
-    standard_error: float
+    weight: float
+    log_loss: float
     brier_score: float
 
 
-def cross_validated(rows: Division, methods: Sequence[str]) -> Floats:
-    """Fit every method without each fold, and apply it to that fold: the values by method, fold and prediction."""
-    value = np.empty((len(methods), FOLDS, len(rows.prob)))
-    for fold in range(FOLDS):
-        table = rows.table(without=fold)
-        for k, method in enumerate(methods):
-            value[k, fold] = METHODS[method](table).apply(rows.prob)
-    return value
-
-
-def thresholds_between(value: Floats) -> Floats:
-    """Return thresholds that separate some of the values of every method."""
-    some = np.linspace(0, value.shape[2] - 1, _THRESHOLDS).astype(np.int64)
-    seen = np.unique(value[:, :, some])
-    return np.concatenate([[0.0], (seen[1:] + seen[:-1]) / 2, [1.0]])
-
-
-def compared(rows: Division, methods: Sequence[str]) -> tuple[Candidate, ...]:
-    """Compare every method with all others, by cross-validation."""
-    value, weight, total = cross_validated(rows, methods), rows.weight, float(rows.weight.sum())
-    threshold = thresholds_between(value)
-    payoff = [_payoff(own, weight, threshold, total) for own in value]
-
-    def candidate(k: int) -> Candidate:
-        worst: tuple[float, int, tuple[tuple[float, float], ...]] = (0.0, k, ())
-        for other in range(len(methods)):
-            chord = envelope(threshold, np.maximum(payoff[other] - payoff[k], 0.0))
-            if 2 * chord.value > worst[0]:
-                worst = (2 * chord.value, other, ((chord.mu_a, chord.share), (chord.mu_b, 1 - chord.share)))
-        shortfall, other, task = worst
-        crossed = [(value[other] > mu) * 1.0 - (value[k] > mu) for mu, _ in task]
-        square, brier = 0.0, 0.0
-        for y in (0, 1):
-            loss = sum(2 * share * (y - mu) * sides for (mu, share), sides in zip(task, crossed, strict=True))
-            square += float((loss**2 * weight[:, y]).sum())
-            brier += float(((value[k] - y) ** 2 * weight[:, y]).sum())
-        return Candidate(
-            method=methods[k],
-            shortfall=shortfall,
-            standard_error=float(np.sqrt(max(square / total - shortfall**2, 0.0) / total)),
-            brier_score=brier / total,
-        )
-
-    return tuple(map(candidate, range(len(methods))))
-
-
-def _payoff(value: Floats, weight: Floats, threshold: Floats, total: float) -> Floats:
-    """The mean payoff at each threshold of acting where one method's value is above it: y minus the threshold."""
-    above = threshold.searchsorted(value)  # as many thresholds are below the value
-    sums = [np.bincount(above.ravel(), weight[:, y].ravel(), len(threshold) + 1) for y in (0, 1)]
-    negative, positive = (np.cumsum(found[::-1])[::-1][1:] for found in sums)
-    found: Floats = (positive * (1 - threshold) - negative * threshold) / total
-    return found
-
-
-def choose(candidates: Sequence[Candidate]) -> Candidate:
-    """The first method whose shortfall is within one standard error of the smallest one.
-
-    One standard error, and the order of the methods, did best on one half of the data sets of
-    docs/benchmarks/study-recalibration.md; the page reports the other half too.
-    """
-    least = min(candidate.shortfall for candidate in candidates)
-    return next(c for c in candidates if c.shortfall - c.standard_error <= least)
+def mean_map(rows: Division, methods: Sequence[str]) -> tuple[PiecewiseMap, tuple[Candidate, ...]]:
+    """Fit the weighted mean of the maps of all methods."""
+    folds = np.arange(FOLDS)
+    value, loss = _scored(rows.prob, rows.weight, methods, folds, folds)
+    squares = sum(((value - y) ** 2 * rows.weight[:, y]).sum(axis=(1, 2)) for y in (0, 1))
+    losses, total = loss[:, folds, folds].sum(axis=1), rows.weight.sum()
+    weights = mean_weights(losses)
+    columns = (weights, losses / total, squares / total)
+    candidates = tuple(
+        Candidate(method=method, weight=weight, log_loss=log, brier_score=brier)
+        for method, weight, log, brier in zip(methods, *(column.tolist() for column in columns), strict=True)
+    )
+    used, table = [c for c in candidates if c.weight > 0], rows.table()
+    return PiecewiseMap.mean([METHODS[c.method](table) for c in used], [c.weight for c in used]), candidates

@@ -19,6 +19,7 @@ from rainproof.core.text import at_most, finite, html_element, short
 from rainproof.core.text import percent as exact_percent
 from rainproof.core.text import rows as rows_text
 from rainproof.decisions.policies import RoundingPolicy
+from rainproof.recalibration.recalibrator import proven
 from rainproof.report import tables
 from rainproof.report.tables import Column, count, folded, items, keys, number, percent, table
 
@@ -231,8 +232,8 @@ def _guarantee(a: Assessment) -> str:
         f"Acting on the probabilities as they are. {a.guarantee}",
         f"Acting on rounded probabilities. {a.rounded_guarantee}",
     ]
-    if a.recalibrator is not None:
-        words.append(f"Recalibration ({a.recalibrator.method_}). {a.recalibrator.certificate_}")
+    if (found := a.recalibrator) is not None:
+        words.append(f"Recalibration ({found.method_}). {proven(found.certificate_, found.n_, found.groups_)}")
     if a.test is not None:
         words.append(f"Test of perfect calibration. {a.test}")
     return f"<ul>{items(words)}</ul>" + ("" if a.recalibrator is None else tables.candidates(a.recalibrator))

@@ -213,13 +213,11 @@ def candidates(found: Recalibrator) -> str:
         return ""
     columns = [
         Column("Method", attrgetter("method")),
-        Column("Shortfall", attrgetter("shortfall"), number),
-        Column("Standard error", attrgetter("standard_error"), number),
+        Column("Weight", attrgetter("weight"), percent),
+        Column("Log loss", attrgetter("log_loss"), number),
         Column("Brier score", attrgetter("brier_score"), number),
     ]
-    caption = (
-        "Methods of recalibration, by cross-validation (shortfall: the most that any decision loses against another)"
-    )
+    caption = "Methods of recalibration, by cross-validation, and the weight of each in the map"
     return table(caption, "candidates", columns, found.candidates_)
 
 
