@@ -153,13 +153,13 @@ def test_the_page_shows_the_committed_data():
 
 
 def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
-    monkeypatch.setattr(online, "SIZES", (400,))
-    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
-    online.main([str(first), str(second), "--rounds", "50", "100"])
-    with first.open(encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 5 * 4
-    with second.open(encoding="utf-8") as file:
-        assert all(0 <= float(line["cdl"]) <= 1 for line in csv.DictReader(file))
+    monkeypatch.setattr(online, "StreamingIsotonicCalibrator", None)
+    online.main([str(tmp_path), "--rows", "400", "--rounds", "50", "100"])
+    for name, number in (("online", 13 * 5 + 1), ("online-late", 13 * 6 + 1), ("online-adversaries", 6 * 2)):
+        with (tmp_path / f"{name}.csv").open(encoding="utf-8") as file:
+            lines = list(csv.DictReader(file))
+        assert len(lines) == number
+        assert all(0 <= float(line["cdl"]) <= 1 for line in lines)
     calm = anytime.populations()["constant"]
     monkeypatch.setattr(anytime, "LOOKS", 20)
     assert all(line["failed_anytime"] <= 3 for line in anytime.looks(calm, 3))

@@ -162,7 +162,11 @@ def test_the_same_seed_gives_the_same_numbers():
 
     assert attacked(5) == attacked(5) != attacked(6)
     assert attacked(0) == [*attacked(0)]
-    assert OnlineRecalibrator()._walk.seed == OnlineRecalibrator()._walk.seed != OnlineRecalibrator(rng=None)._walk.seed
+    assert (
+        OnlineRecalibrator()._walk.seed
+        == OnlineRecalibrator()._walk.seed
+        != OnlineRecalibrator(rng=np.random.default_rng())._walk.seed
+    )
 
 
 def test_points_stay_when_the_grid_grows_and_are_at_most_twice_as_far_from_the_ends_as_their_neighbours():

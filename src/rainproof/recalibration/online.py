@@ -39,8 +39,8 @@ class _Online(Saved):
     _open: Made | None
     _waiting: dict[Id, Made]
 
-    def __init__(self, grid: int | None = None, rng: Seed = 0) -> None:
-        seed = int(as_seed(rng)[0].integers(2**64, dtype=np.uint64))
+    def __init__(self, grid: int | None = None, rng: Seed = None) -> None:
+        seed = int(as_seed(0 if rng is None else rng)[0].integers(2**64, dtype=np.uint64))
         self._walk = Walk(_FIRST_GRID if grid is None else check_grid(grid), grid is None, seed, Mixture(1))
         self._models, self._open, self._waiting = None, None, {}
 
@@ -203,8 +203,8 @@ class OnlineRecalibrator(_Online):
         The grid m, a power of two: points are :math:`1/m` apart at 1/2, and closer towards 0 and 1. Default: 512, which
         doubles when the number of outcomes reaches :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
-        The source of the coins; the same seed gives the same predictions. Where others choose outcomes, keep it
-        secret: None takes a seed that nobody knows.
+        The source of the coins; the same seed gives the same predictions. Default: 0. Where others choose outcomes,
+        keep it secret: ``numpy.random.default_rng()`` has a seed that is not known.
 
     Notes
     -----
@@ -341,7 +341,7 @@ class OnlineForecaster(_Online):
         The grid m, a power of two. Default: 512, which doubles when the number of outcomes reaches
         :math:`(m \log_2 m)^2`.
     rng : None, int or numpy.random.Generator
-        The source of the coins; the same seed gives the same predictions.
+        The source of the coins; the same seed gives the same predictions. Default: 0.
 
     Notes
     -----

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+import numpy as np
+
 from rainproof.core.files import (
     as_text,
     check_document,
@@ -47,7 +49,7 @@ class Stream:
         self._learnt: OrderedDict[str | int, tuple[Any, float, int]] = OrderedDict()  # p, what was predicted, and y
         self._number = self._records = self._size = 0  # of the journal: its number, records and bytes
         self._file: BinaryIO | None = None
-        self._recalibrator = OnlineRecalibrator(grid, rng)
+        self._recalibrator = OnlineRecalibrator(grid, np.random.default_rng() if rng is None else rng)  # a secret seed
         self._lock = locked(self._path.with_name(f"{self._path.name}.lock"))
         try:
             self._open()
