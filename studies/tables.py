@@ -133,14 +133,53 @@ def sequential_power() -> str:
     return markdown(["miscalibration", "SequentialTest", "fixed-n test, 100 looks", "probcal"], rows)
 
 
-def detection() -> str:
-    """False alarms and delays of `monitor`."""
+def detection_false() -> str:
+    """Alarms of `monitor` on calibrated series."""
+    found = {(x["series"], x["rows"]): x for x in read("detection-false.csv")}
     rows = []
-    for x in read("detection.csv"):
-        calm = x["delay"] == ""
-        cells = [x["alarms"], "", ""] if calm else ["", f"{float(x['delay']):g}", f"{float(x['start']):g}"]
-        rows.append([x["series"], x["rows"], *cells])
-    return markdown(["series", "rows of a day", "alarms", "days to the alarm", "start off by"], rows)
+    for name in dict.fromkeys(name for name, _ in found):
+        some = [found.get((name, choice)) for choice in ("one after the other", "dependent")]
+        cells = ["" if x is None else f"{x['alarms']} in {int(x['days']):,}" for x in some]
+        rows.append([name, *cells])
+    return markdown(["series", "alarms in days, rows one after the other", "dependent rows"], rows)
+
+
+def detection_shift() -> str:
+    """How soon a shift is found, and how well it is dated."""
+    rows = []
+    for x in read("detection-shift.csv"):
+        n = int(x["repeats"])
+        shares = [f"{100 * int(x[k]) / n:.0f}%" for k in ("found_within_3", "dated_within_3")]
+        rows.append([f"+{x['shift']}", x["rows"], x["choice"], f"{float(x['median_delay']):g}", *shares])
+    head = [
+        "log odds",
+        "rows a day",
+        "choice",
+        "median days to the alarm",
+        "found within 3 days",
+        "dated within 3 days",
+    ]
+    return markdown(head, rows)
+
+
+def detection_delay() -> str:
+    """The median delay of each method, and its alarms before the change."""
+    names = ("monitor", "dependent", "cusum", "daily", "probcal")
+    rows = []
+    for x in read("detection-delay.csv"):
+        days = [f"{float(x[k]):g}".replace("inf", "over 100") for k in names]
+        rows.append([x["change"], *(f"{d} ({x[f'{k}_early']})" for d, k in zip(days, names, strict=True))])
+    head = ["change", "monitor", "monitor, dependent rows", "CUSUM of residuals", "a test a day", "probcal"]
+    return markdown(head, rows)
+
+
+def detection_stored() -> str:
+    """How often ten periods together are found out, by what is kept of them."""
+    found = {(x["predictions"], x["kept"]): x for x in read("detection-stored.csv")}
+    kept = list(dict.fromkeys(what for _, what in found))
+    shapes = list(dict.fromkeys(shape for shape, _ in found))
+    rows = [[s, *(f"{found[s, k]['found']} ({found[s, k]['median_log_evidence']})" for k in kept)] for s in shapes]
+    return markdown(["predictions", *kept], rows)
 
 
 def _by_stream(name: str, by: str) -> dict[tuple[str, str], dict[str, dict[str, str]]]:
@@ -235,7 +274,14 @@ def grades() -> str:
 PAGES = {
     "benchmarks/study-bounds.md": (sharper, as_is, failures, anytime, looks, switching),
     "theory/paper.md": (rates,),
-    "theory/sequential.md": (sequential_null, sequential_power, detection),
+    "theory/sequential.md": (
+        sequential_null,
+        sequential_power,
+        detection_false,
+        detection_shift,
+        detection_delay,
+        detection_stored,
+    ),
     "theory/online.md": (online, online_sizes, online_costs, online_late, adversaries),
     "guide/assess.md": (grades,),
 }

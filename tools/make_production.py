@@ -72,7 +72,6 @@ def draw(table: pd.DataFrame, lines: dict[str, rainproof.results.MonitoringResul
     for ax, (name, line) in zip(rest, lines.items(), strict=True):
         line.plot(ax)
         ax.set_title(f"{name}: {ax.get_title()}")
-        ax.set_ylim(0, 0.2)
     figure.savefig(ROOT / "docs" / "pictures" / "production.png", dpi=110)
 
 
@@ -93,13 +92,12 @@ def main() -> None:
     lines = {}
     for name in ("model", *made):
         y, p = table["late"].to_numpy()[~spring], table[name].to_numpy()[~spring]
-        lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA)
+        lines[name] = line = rainproof.monitor(days(table[~spring], name), window=14, alpha=ALPHA, dependent=True)
         loss = rainproof.choose_grid(y, p, max_grid=32).losses[-1]
         scores = [measure(y, p) for measure in (rainproof.measures.brier_score, rainproof.measures.log_score)]
         print(f"{name}: CDL {loss:.4f}  Brier {scores[0]:.4f}  log {scores[1]:.4f}  {len(y):,} flights")
         for c in line.changes:
-            print(f"   since {c.label}, alarm {c.alarm}, {c.alarms} alarms to {c.last_alarm}: {c.bet}")
-        print(f"   last guarantee {line.windows[-1].bound:.4f}")
+            print(f"   alarm {c.alarm}: {c}")
     draw(table[~spring], {"The model": lines["model"], "Online, outcomes at night": lines["at night"]})
 
 

@@ -57,7 +57,7 @@ def schema_of(hint: Any) -> dict[str, Any]:
         return closed({name: schema_of(kind) for name, kind in typing.get_type_hints(hint).items()})
     if hint in results().values():
         return {"$ref": f"results.json#/$defs/{hint.__name__}"}
-    return object_schema(hint) if is_dataclass(hint) else {}
+    return object_schema(hint) if is_dataclass(hint) and not inspect.isabstract(hint) else {}
 
 
 def closed(properties: dict[str, Any]) -> dict[str, Any]:

@@ -108,12 +108,12 @@ def draw_flights(a: rainproof.Assessment) -> None:
     table = flights()
     days = table.groupby(table["date"].dt.strftime("%Y-%m-%d"))
     stored = {day: rainproof.Sample(rows["late"], rows["probability"]).compress() for day, rows in days}
-    line, changes = rainproof.monitor(stored, window=14), rainproof.inference.find_changes(stored, rng=0)
-    for name, height, panel in (("flights-days", 4.8, line), ("flights-carriers", 5, a.segments)):
+    line = rainproof.monitor(stored, window=14, dependent=True)
+    for name, height, panel in (("flights-days", 5.6, line), ("flights-carriers", 5, a.segments)):
         figure = Figure(figsize=(9, height), layout="constrained")
         panel.plot(figure.subplots())
         save(figure, name)
-    print(a.segments, *a.segments.rows, line, *line.changes, *changes, line.windows[-1], sep="\n")
+    print(a.segments, *a.segments.rows, line, *line.changes, line.windows[-1], sep="\n")
 
 
 def print_numbers(y: np.ndarray, p: np.ndarray, a: rainproof.Assessment) -> None:

@@ -84,7 +84,7 @@ def test_monitor_rows_by_period(capsys, labels):
     expected = rainproof.monitor(samples, window=3).to_dict()
     assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected))
-    assert main([*MONITOR, "--independent-rows", "--where", f"day <> '{labels[0]}'"]) == 0  # columns are guessed
+    assert main([*MONITOR, "--dependent-rows", "--where", f"day <> '{labels[0]}'"]) == 0  # columns are guessed
     out, err = capsys.readouterr()
     assert err == "rainproof: note: taking --prob p --outcome y\n"
     assert [window["label"] for window in json.loads(out)["windows"]] == labels[1:]
@@ -104,9 +104,9 @@ def test_monitor_periods_of_other_types(capsys):
     [
         (
             ["2026-03-01,0.1,0", ",0.5,1"],
-            "--by day must not be missing; it is in 1 row: leave them out with --drop-missing",
+            "day must not be missing; it is in 1 row; --drop-missing leaves such rows out",
         ),
-        (["3/2/2026,0.1,0", "12/1/2025,0.5,1"], "--by day must be in order as text, such as 2026-03-02; it has '12/1"),
+        (["3/2/2026,0.1,0", "12/1/2025,0.5,1"], "day must be in order as text, such as 2026-03-02; it has '12/1"),
         (["2026-03-01,1.5,0"], "p must lie in [0, 1]; 1 value does not, the first is p[0] = 1.5 (line 2)"),
     ],
 )
@@ -123,8 +123,8 @@ def test_monitor_without_the_rows_of_no_period(capsys):
     Path("rows.csv").write_text('"the ""day""",p,y\n1,0.25,0\n,0.5,1\n2,0.75,1\n')
     arguments = ["monitor", "rows.csv", "--by", 'the "day"', "--prob", "p", "--outcome", "y", "--json"]
     assert main(arguments) == 2
-    condition = shlex.split(capsys.readouterr().err.partition(" leave them out with ")[2])
-    assert main([*arguments, *condition]) == 0
+    assert "; --drop-missing leaves such rows out" in capsys.readouterr().err
+    assert main([*arguments, "--drop-missing"]) == 0
     assert [window["label"] for window in json.loads(capsys.readouterr().out)["windows"]] == ["1", "2"]
 
 
@@ -134,54 +134,163 @@ def test_monitor_does_not_overwrite_what_it_reads(capsys):
     assert "rows.csv is the file to read" in capsys.readouterr().err
 
 
-def test_monitor_names_the_only_alarm(capsys):
-    for day in range(10, 17):
-        Path(f"days/2026-03-{day:02}.parquet").unlink()
-    assert main(["monitor", "days", "--independent-rows"]) == 0
-    assert "\n\nNot calibrated since about 2026-03-09 (1 alarm, at 2026-03-09): " in capsys.readouterr().out
+def keep_days(last):
+    """Leave the first days only."""
+    for path in sorted(Path("days").iterdir())[last:]:
+        path.unlink()
 
 
-def test_monitor_prints_the_table_and_the_change(capsys):
-    assert main(["monitor", "days", "--window", "2", "--independent-rows"]) == 0
+def test_monitor_prints_the_table_the_state_and_the_next_step(capsys):
+    assert main(["monitor", "days"]) == 0
     out = capsys.readouterr().out.splitlines()
-    line = rainproof.monitor(rainproof.load("days"), window=2, independent_rows=True)
-    table = str(line).splitlines()
+    line = rainproof.monitor(rainproof.load("days"))
+    table = line.table().splitlines()
     assert out[: len(table)] == table
-    assert table[0].split() == ["period", "rows", "SCDL", "loss", "at", "most", "evidence"]
-    assert [text.split()[0] for text in table if text.endswith(" alarm")] == [
-        window.label for window in line.windows if window.evidence >= 100
-    ]
-    assert table[10].split()[:4] == ["since", "about", "2026-03-09:", "predictions"]
     said = " ".join(out[len(table) :])
-    alarms = "8 alarms, the first at 2026-03-09, the last at 2026-03-16"
-    assert said.startswith(f" Not calibrated since about 2026-03-09 ({alarms}): predictions")
-    assert " Next: assess the rows since then ('rainproof assess') and recalibrate ('rainproof recalibrate'). " in said
-    assert "calibrated, 100 periods or more pass to a false alarm, on average. Loss at most: " in said
-    assert said.endswith(" It holds at all periods at once with 95% confidence.")
-    assert max(map(len, out)) < 81
+    assert f"In alarm: {line.changes[0]}. The alarm was raised at 2026-03-09; " in " ".join(said.split())
+    assert "--dependent-rows takes a period as one observation" in said
+    (command,) = (text for text in out if text.startswith("    "))
+    assert max(len(text) for text in out if text != command) < 81
+    fitted = shlex.split(command)
+    assert fitted[:2] == ["python", "-c"]
+    exec(fitted[2])  # what is printed works
+    assert rainproof.load("map.json").predict([0.9])[0] < 0.85
 
 
-def test_monitor_without_a_change(capsys):
-    for day in range(9, 17):
-        Path(f"days/2026-03-{day:02}.parquet").unlink()
-    assert main(["monitor", "days", "--fail-on-change"]) == 0
-    assert "\n\nNo alarm: the evidence against calibration stays below 100.\n\nAlarm: " in capsys.readouterr().out
+def write_rows(shifted=range(8, 16), day=lambda k: f"2026-03-{k + 1:02}"):
+    """Sixteen days, some of them worse, in two regions of which one is always right."""
+    rng = np.random.default_rng(2)
+    lines = ["time,day,region,p,y"]
+    for k in range(16):
+        for i, p in enumerate(rng.random(240).round(4)):
+            q = p**6 if k in shifted and i % 2 else p
+            label = day(k)
+            lines.append(f"{label} {i % 24:02}:00,{label},{'ns'[i % 2]},{p},{int(rng.random() < q)}")
+    Path("rows.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("day", "where"),
+    [(lambda k: f"2026-03-{k + 1:02}", "day >= '2026-03-09'"), (lambda k: str(k + 1), "day >= 9")],
+    ids=["dates", "numbers"],
+)
+def test_the_next_step_reads_the_rows_since_the_change(capsys, day, where):
+    write_rows(day=day)
+    assert main(["monitor", "rows.csv", "--by", "day", "--prob", "p", "--outcome", "y", "--where", "p > 0.01"]) == 0
+    commands = [shlex.split(text) for text in capsys.readouterr().out.splitlines() if text.startswith("    ")]
+    assert [command[1] for command in commands] == ["recalibrate", "apply"]
+    assert f"(p > 0.01) and {where}" in commands[0]
+    assert main([*commands[0][1:]]) == 0
+    whole = rainproof.scan("rows.csv", "p", "y", where=f"p > 0.01 and {where}")
+    assert f"{whole.n:,} rows" in capsys.readouterr().out
+    assert main(commands[1][1:]) == 0
+
+
+def test_monitor_by_segment_and_by_time(capsys):
+    write_rows()
+    columns = ["--prob", "p", "--outcome", "y"]
+    assert (
+        main(["monitor", "rows.csv", "--by", "time", "--every", "day", "--segments", "region", *columns, "--json"]) == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    by_day = rainproof.monitor(rainproof.scan("rows.csv", "p", "y", by=["day", "region"])).to_dict()
+    told.pop("rainproof")
+    assert told == json.loads(json.dumps(by_day))
+    assert [name for name, changes in told["segments"].items() if changes] == ["s"]
+
+
+def test_monitor_counts_the_costs(capsys):
+    assert main(["monitor", "days", "--cost-fp", "1", "--cost-fn", "4", "--json"]) == 0
+    task = rainproof.DecisionTask.from_costs(false_positive=1, false_negative=4)
+    expected = [w.cost for w in rainproof.monitor(rainproof.load("days"), task=task).windows]
+    assert [w["cost"] for w in json.loads(capsys.readouterr().out)["windows"]] == expected
+
+
+STATES = {
+    "was never in alarm": (),
+    "raises an alarm": range(15, 16),
+    "is in an alarm that was raised before": range(8, 16),
+    "is after the end of an alarm": range(4, 8),
+}
+
+
+def codes_of_the_guide():
+    """The table in docs/guide/production.md: a state, options and the code."""
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "production.md").read_text(encoding="utf-8")
+    table = page[page.index("| the newest period |") :].partition("\n\n")[0].splitlines()
+    head, _, *lines = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
+    for state, *codes in lines:
+        for option, code in zip(head[1:], codes, strict=True):
+            yield state, [] if option == "no option" else option.split(), int(code)
+
+
+CODES = [
+    *codes_of_the_guide(),
+    ("is in an alarm that was raised before", ["--fail-on", "change"], 1),
+    ("is in an alarm that was raised before", ["--fail-on-change", "--segments", "region"], 1),
+    ("is in an alarm that was raised before", ["--fail-on", "always"], 2),
+    ("was never in alarm", ["--alpha", "2"], 2),
+]
+
+
+@pytest.mark.parametrize(("state", "options", "code"), CODES)
+def test_exit_codes(capsys, state, options, code):
+    write_rows(shifted=STATES[state])
+    try:
+        found = main(["monitor", "rows.csv", "--by", "day", "--prob", "p", "--outcome", "y", "--quiet", *options])
+    except SystemExit as stopped:  # argparse
+        found = stopped.code
+    assert found == code
+    assert capsys.readouterr().out == ""
+
+
+def test_the_guide_has_a_code_for_every_state():
+    assert {state for state, _, _ in codes_of_the_guide()} == set(STATES)
+    assert len(list(codes_of_the_guide())) == 12
+
+
+def test_a_state_file_makes_it_safe_to_run_twice(capsys):
+    run = ["monitor", "days", "--fail-on", "new", "--state", "told.json", "--quiet"]
+    days = {path: path.read_bytes() for path in sorted(Path("days").iterdir())}
+    codes = []
+    for stop in (8, 9, 9, 10):
+        keep_days(0)
+        for path, content in list(days.items())[:stop]:
+            path.write_bytes(content)
+        codes.append(main(run))
+    assert codes == [0, 1, 0, 0]  # told once, on the 9th
+    Path("told.json").unlink()
+    assert main(run) == 1  # an alarm that no run has told is new, however old
+    text = Path("told.json").read_text()
+    Path("told.json").write_text(text.replace("2026", "2027"))
+    assert main(run) == 2
+    assert "told.json holds no monitor state: it is damaged" in capsys.readouterr().err
+    Path("told.json").write_text("my notes")
+    assert main(run) == 2
+    assert Path("told.json").read_text() == "my notes"
+
+
+def test_an_alarm_that_comes_back_is_told_again():
+    keep_days(0)
+    rng = np.random.default_rng(0)
+    codes = []
+    for day in range(1, 13):
+        p = rng.random(400)
+        worse = 4 <= day < 7 or day >= 10
+        rainproof.Sample(rng.random(400) < (p**3 if worse else p), p).save(f"days/2026-03-{day:02}.parquet", grid=1024)
+        codes.append(main(["monitor", "days", "--fail-on", "new", "--state", "told.json", "--quiet"]))
+    assert [day for day, code in enumerate(codes, 1) if code] == [4, 10]
 
 
 def test_monitor_options_have_their_effect(capsys):
-    options = ["--confidence-level", "0.9", "--alpha", "0.2", "--independent-rows"]
+    options = ["--confidence-level", "0.9", "--alpha", "0.2", "--dependent-rows"]
     assert main(["monitor", "days", *options, "--json", "-o", "line.json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == json.loads(Path("line.json").read_text())
     samples = rainproof.load("days")
-    expected = rainproof.monitor(samples, confidence_level=0.9, alpha=0.2, independent_rows=True)
+    expected = rainproof.monitor(samples, confidence_level=0.9, alpha=0.2, dependent=True)
     assert told.pop("rainproof") == rainproof.__version__
     assert told == json.loads(json.dumps(expected.to_dict()))
-
-
-def test_monitor_stops_a_pipeline_and_stays_quiet(capsys):
-    assert main(["monitor", "days", "--fail-on-change", "--independent-rows", "--quiet"]) == 1
-    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", ["line.png", "line.svg", "line.pdf"])

@@ -120,22 +120,14 @@ def results(y, p):
         rainproof.results.PredictionSwap(low=0.25, high=0.5, says="act", do="wait", share=0.1, saves=0.01),
         *(w for w in [both["a"].evidence.worth] if w is not None),
     ]
-    return [*found, rainproof.RoundingPolicy(task, 8), *changes()]
-
-
-def changes():
-    """A change that is certain."""
-    days = [rainproof.Sample([day >= 10, 0] * 15, [0.5] * 30).compress(64) for day in range(20)]
-    return rainproof.inference.find_changes(
-        {str(day): sample for day, sample in enumerate(days)}, n_resamples=99, rng=1
-    )
+    return [*found, rainproof.RoundingPolicy(task, 8)]
 
 
 def surprises():
     """Events that were predicted to be nearly impossible: the evidence against the forecast is infinite."""
     sample = rainproof.Sample([1] * 4000, [1e-9] * 4000).compress()
-    line = rainproof.monitor({str(day): sample for day in range(8)}, independent_rows=True)
-    return [line, *line.changes]
+    line = rainproof.monitor({str(day): sample for day in range(8)})
+    return [line, *line.changes, *line.changes[0].rates]
 
 
 @pytest.mark.filterwarnings("ignore::rainproof.RainproofWarning")
@@ -199,7 +191,6 @@ def test_every_result_is_shown_in_notebooks_as_plain_balanced_html():
 
 Y, P = rows(30)
 SAMPLE = rainproof.Sample(Y, P)
-DAYS = {str(day): SAMPLE.compress(64) for day in range(8)}
 RANDOM = {
     "assess": (Y, P),
     "assess_many": ({"a": (Y, P)},),
@@ -207,7 +198,6 @@ RANDOM = {
     "clinical_performance": (Y, P),
     "compare": (Y, P, P),
     "confidence_interval": (Y, P),
-    "find_changes": (DAYS,),
     "loss_at_least": (Y, P),
     "minimum_detectable": (Y, P),
     "null_band": (Y, P),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rainproof
-from studies import blocks, comparison, coverage, coverage_table, power
+from studies import comparison, coverage, coverage_table, power
 
 DATA = Path(__file__).parent.parent.parent / "docs" / "data"
 
@@ -97,25 +97,7 @@ def test_a_short_study_of_comparisons(tmp_path):
     assert [(x["pair"], x["clusters"]) for x in lines] == [(p, c) for p in comparison.PAIRS for c in ("0", "40")]
 
 
-def test_a_short_study_of_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "CASES", ((0.8, 0.0),))
-    blocks.main([str(tmp_path / "b.csv"), "--simulations", "2"])
-    with (tmp_path / "b.csv").open(encoding="utf-8") as file:
-        lines = list(csv.DictReader(file))
-    assert [int(x["block"]) for x in lines] == list(blocks.BLOCKS)
-    assert lines[0]["alarms"] == "2"
-
-
 def test_the_committed_comparisons_cover_as_the_issue_asks():
     for line in read("comparison.csv"):
         assert int(line["simulations"]) >= 300
         assert int(line["covered_95"]) >= 0.93 * int(line["simulations"]), line
-
-
-def test_the_committed_blocks_are_those_of_the_docstring():
-    found = {(int(x["block"]), float(x["rho"]), float(x["change"])): x for x in read("blocks.csv")}
-    words = " ".join(rainproof.inference.find_changes.__doc__.split())
-    for block in blocks.BLOCKS:
-        lines = [found[block, rho, change] for rho, change in blocks.CASES]
-        shares = [f"{100 * int(x['alarms']) / int(x['simulations']):.0f}%" for x in lines]
-        assert f"{block} day{'s' * (block > 1)} {' '.join(shares)}" in words

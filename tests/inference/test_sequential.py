@@ -21,6 +21,10 @@ def rows(n=300, seed=0):
     return (rng.random(n) < p).astype(int), p
 
 
+def range_bets(sample, *, dependent=True):
+    return bets.RangeSums.of(sample).bets(dependent=dependent)
+
+
 def recalibrated(k, p):
     """The k-th recalibration of one prediction, from what the bet says of itself."""
     one = bets.bet(k)
@@ -51,10 +55,47 @@ def test_the_wealth_is_the_mean_of_products_of_ratios():
     assert test.p_value == pytest.approx(min(1, math.exp(-test.log_wealth.max())))
 
 
+def row_factors(p, y):
+    """What one row multiplies the wealth of each bet by."""
+    test = SequentialTest().update([y], [p])
+    return np.exp(test._each)
+
+
 def test_no_bet_on_a_row_gains_in_expectation():
-    p = np.array([1e-12, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9])
-    up, down = np.exp(bets.row_bets(p, np.ones(6))), np.exp(bets.row_bets(p, np.zeros(6)))
-    assert_allclose(p[:, None] * up + (1 - p[:, None]) * down, 1, rtol=1e-9)
+    for p in (1e-300, 1e-70, 1e-12, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9):
+        assert_allclose(p * row_factors(p, 1) + (1 - p) * row_factors(p, 0), 1, rtol=1e-9)
+
+
+def slow_logs(y, p):
+    """The definition in logarithms, for predictions inside (0, 1): of each bet after each row."""
+    y, odds = np.asarray(y)[:, None], np.log(p)[:, None] - np.log1p(-p)[:, None]
+    said = [bets.bet(k) for k in range(bets.COUNT)]
+    slope, shift, low, high = (
+        np.array([getattr(one, name) for one in said]) for name in ("slope", "shift", "low", "high")
+    )
+    inside = (p[:, None] >= low) & ((p[:, None] < high) | (high == 1))
+    new = slope * odds + shift
+    factor = np.logaddexp(0, odds) - np.logaddexp(0, new) + y * (new - odds)
+    return np.cumsum(np.where(inside, factor, 0), axis=0)
+
+
+@pytest.mark.parametrize("kind", ["usual", "rare", "nearly sure", "far beyond doubles"])
+def test_the_kernel_is_the_definition_also_where_wealth_leaves_all_doubles(kind):
+    rng = np.random.default_rng(5)
+    u = rng.random(2000)
+    p = {
+        "usual": u,
+        "rare": u**20,
+        "nearly sure": np.minimum(1 - u**15, 1 - 2.0**-53),
+        "far beyond doubles": np.where(rng.random(2000) < 0.1, 1e-250, u),
+    }[kind]
+    y = rng.random(2000) < np.where(np.arange(2000) < 1000, 0.5, p)  # wrong, and then right
+    each = slow_logs(y, p)
+    top = each.max(axis=1)
+    expected = top + np.log(np.exp(each - top[:, None]).mean(axis=1))
+    test = SequentialTest().update(y, p)
+    assert_allclose(test.log_wealth, expected, rtol=1e-9, atol=1e-9)
+    assert_allclose(test._each, each[-1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("grid", [None, 8, 1024])
@@ -65,7 +106,7 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     total, least = np.zeros(bets.COUNT), np.inf
     for y in product((0, 1), repeat=6):
         sample = rainproof.Sample(np.array(y), p, sample_weight=weight)
-        factor = np.exp(bets.batch_bets(sample if grid is None else sample.compress(grid)))
+        factor = np.exp(range_bets(sample if grid is None else sample.compress(grid)))
         total += factor * np.prod(np.where(y, p, 1 - p))
         least = min(least, factor.min())
     assert_allclose(total, 1, rtol=1e-9)
@@ -74,7 +115,7 @@ def test_no_bet_on_a_batch_gains_in_expectation_and_none_can_lose_all(grid):
     edges = np.concatenate([[0], p, [1]])
     for low, high in pairwise(edges):  # one uniform number u for all: y = u < p
         sample = rainproof.Sample((p >= high).astype(int), p, sample_weight=weight)
-        together += (high - low) * np.exp(bets.batch_bets(sample if grid is None else sample.compress(grid)))
+        together += (high - low) * np.exp(range_bets(sample if grid is None else sample.compress(grid)))
     assert_allclose(together, 1, rtol=1e-9)
 
 
@@ -87,7 +128,7 @@ def number(slope, shift, low=0, high=1):
 @pytest.mark.parametrize(("shift", "share"), [(0.2, 1 / 8), (0.4, 1 / 4), (0.8, 1 / 2), (1.6, 15 / 16)])
 def test_a_batch_by_hand(shift, share):
     """All predictions 1/4, too low by a shift everywhere: the larger the shift, the more of what can be lost is bet."""
-    factors = np.exp(bets.batch_bets(rainproof.Sample([1, 1, 1, 1, 0, 0, 0, 0], np.full(8, 0.25))))
+    factors = np.exp(range_bets(rainproof.Sample([1, 1, 1, 1, 0, 0, 0, 0], np.full(8, 0.25))))
     gain, loss = (0.5 - 0.25) / 0.25, (0.25 - 0.5) / 0.75
     assert factors[number(1, shift, 0.25, 0.5)] == pytest.approx(1 + share * gain)
     assert factors[number(1, -shift, 0.25, 0.5)] == pytest.approx(1 + share * loss)
@@ -98,8 +139,8 @@ def test_a_batch_by_hand(shift, share):
 @pytest.mark.parametrize("shift", [0.2, 0.4, 0.8, 1.6])
 def test_a_shift_by_hand(shift):
     """The odds of an event at 1/2 are 1; the bet says that they are exp(shift)."""
-    factors = np.exp(bets.row_bets(np.array([0.5, 0.5]), np.array([1.0, 0.0])))
-    independent = np.exp(bets.independent_bets(rainproof.Sample([1, 0], [0.5, 0.5])))
+    factors = np.array([row_factors(0.5, 1), row_factors(0.5, 0)])
+    independent = np.exp(range_bets(rainproof.Sample([1, 0], [0.5, 0.5]), dependent=False))
     for s in (shift, -shift):
         q = np.exp(s) / (1 + np.exp(s))
         assert factors[:, number(1, s)] == pytest.approx([q / 0.5, (1 - q) / 0.5])
@@ -113,10 +154,9 @@ def test_a_test_rejects_at_its_own_p_value():
     assert not test.rejects(0.999 * test.p_value)
 
 
-def test_pieces_and_blocks_do_not_matter(monkeypatch):
+def test_pieces_do_not_matter():
     y, p = rows()
     whole = SequentialTest().update(y, p)
-    monkeypatch.setattr("rainproof.inference.sequential._BLOCK", 7)
     pieces = SequentialTest()
     for part in np.array_split(np.arange(300), 11):
         pieces.update(y[part], p[part])
@@ -131,9 +171,11 @@ def test_pieces_and_blocks_do_not_matter(monkeypatch):
 def test_a_sample_is_a_batch_and_stored_ones_give_the_same():
     y, p = rows()
     one = SequentialTest().update(y, p, batch=True).update(y, p, batch=True)
-    two = SequentialTest().update(rainproof.Sample(y, p)).update(rainproof.Sample(y, p).compress(256))
+    two = SequentialTest().update(rainproof.Sample(y, p)).update(rainproof.Sample(y, p).compress())
     assert_array_equal(one.log_wealth, two.log_wealth)
     assert one.n == two.n == 600
+    coarse = SequentialTest().update(rainproof.Sample(y, p).compress(256))
+    assert coarse.log_wealth[0] == pytest.approx(one.log_wealth[0], abs=0.05)
 
 
 def test_what_is_impossible_ends_it():

@@ -169,13 +169,16 @@ def test_online_and_anytime_studies_in_short(tmp_path, monkeypatch):
 
 def test_sequential_studies_in_short(tmp_path, monkeypatch):
     monkeypatch.setattr(sequential, "LOOKS", 200)
-    monkeypatch.setattr(detection, "LONGEST", 110)
-    null, power, delays = (tmp_path / name for name in ("null.csv", "power.csv", "delays.csv"))
+    monkeypatch.setattr(detection, "LONGEST", 12)
+    monkeypatch.setattr(detection, "CHANGE", 4)
+    null, power = (tmp_path / name for name in ("null.csv", "power.csv"))
     sequential.main([str(null), str(power), "--repeats", "2"])
-    detection.main([str(delays), "--repeats", "1", "--days", "5"])
+    detection.main([str(tmp_path), "--repeats", "2", "--days", "20"])
     with null.open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 9
     with power.open(encoding="utf-8") as file:
         assert {line["miscalibration"] for line in csv.DictReader(file)} >= {"too low by 0.05"}
-    with delays.open(encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 2 * (len(detection.CALM) + len(detection.WRONG)) - 1
+    lines = {"false": 2 * len(detection.CALM) - 1, "shift": 4, "delay": len(detection.WRONG), "storm": 2, "stored": 8}
+    for name, many in lines.items():
+        with (tmp_path / f"detection-{name}.csv").open(encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) == many

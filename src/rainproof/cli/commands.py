@@ -267,36 +267,51 @@ OF_ROWS = ("--prob", *ROWS)
 
 
 def add_monitor(commands: Commands) -> None:
-    """Print SCDL and the guaranteed expected loss period by period, and when the
-    forecast stopped being calibrated.
+    """Compare what a forecast says with what happens, period by period, and say
+    whether it is in alarm now, since when, and what is off.
 
     A folder holds one stored sample for each period (see 'rainproof store'), ordered
-    by name: 2026-03-02.parquet. Of files of rows, --by names the column of periods;
-    they are ordered as numbers, or else as text: 2026-03-02. Alarms are raised by a
-    sequential test, not by a limit on SCDL: it may run every night. By default the
-    rows of a period may all depend on each other.
+    by name: 2026-03-02.parquet. Of rows in files or a database, --by names the column
+    of periods; they are ordered as numbers, or else as text: 2026-03-02. Alarms are
+    raised by a sequential test, not by a limit on a loss: it may run every night.
+    Rows are taken as drawn one after the other, unless --dependent-rows says that one
+    storm can hit all rows of a period.
 
     examples:
       rainproof monitor days
       rainproof monitor days --window 28 --plot timeline.png
-      rainproof monitor flights.csv --by day --prob p --outcome late
+      rainproof monitor flights.csv --by day --prob p --outcome late --dependent-rows
+      rainproof monitor log.parquet --by time --every day --segments region
+      rainproof monitor days --fail-on new --state told.json || mail -s alarm me
     """
     parser = new_command(
         commands,
         add_monitor,
-        "print SCDL and its guarantee over time, and when the forecast changed",
-        one="with --fail-on-change if a change was found",
+        "what a forecast says and what happens over time, and whether it is in alarm now",
+        one="while in alarm with --fail-on-change, or if the alarm is new with --fail-on new",
     )
     parser.add_argument(
         "source",
         metavar="SOURCE",
         nargs="+",
-        help="a folder of stored samples, one .parquet file a period; or with --by files, as for 'rainproof store'",
+        help="a folder of stored samples, one .parquet file a period; or with --by files or a table of a database, as "
+        "for 'rainproof store'",
     )
-    parser.add_argument("--by", metavar="COL", help="column of periods, if files of rows are given")
+    parser.add_argument("--by", metavar="COL", help="column of periods, if rows are given")
+    parser.add_argument(
+        "--every",
+        choices=("hour", "day", "week", "month"),
+        help="merge the times in --by, such as 2026-03-02 14:05, into periods of this length",
+    )
+    parser.add_argument(
+        "--segments",
+        metavar="COL",
+        nargs="+",
+        help="columns of segments, with --by: which of them changed; all together have the rate A of false alarms",
+    )
     add_shared(parser, *OF_ROWS, guess=True)
     parser.add_argument("--window", metavar="N", type=int, default=1, help="merge the last N periods (default: 1)")
-    add_shared(parser, "--confidence-level", confidence_level="confidence level of each guarantee (default: 0.95)")
+    add_shared(parser, *COSTS, "--confidence-level", confidence_level="confidence level of each bound (default: 0.95)")
     parser.add_argument(
         "--alpha",
         metavar="A",
@@ -305,12 +320,25 @@ def add_monitor(commands: Commands) -> None:
         help="while the forecast is calibrated, 1/A periods or more to a false alarm on average (default: 0.01)",
     )
     parser.add_argument(
-        "--independent-rows",
+        "--dependent-rows",
         action="store_true",
-        help="rows of a period are independent: finds changes from far fewer periods",
+        help="rows of a period may depend on each other, as in one storm: a period is one observation",
     )
     add_shared(parser, "--plot", plot="also draw the timeline: .png, .svg or .pdf")
-    parser.add_argument("--fail-on-change", action="store_true", help="exit with code 1 if a change was found")
+    parser.add_argument(
+        "--fail-on",
+        choices=("change", "new"),
+        help="exit with code 1 while in alarm (change), or if the newest period raises it (new)",
+    )
+    parser.add_argument(
+        "--fail-on-change", dest="fail_on", action="store_const", const="change", help="the same as --fail-on change"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="FILE",
+        type=Path,
+        help="what was told so far: with --fail-on new an alarm is new until a run has told it; made if there is none",
+    )
     add_shared(parser, *RESULT)
 
 

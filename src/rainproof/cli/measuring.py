@@ -6,25 +6,34 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rainproof import __version__
 from rainproof.assessment import words
 from rainproof.assessment.assessing import collect_warnings
+from rainproof.cli.assessing import recalibrate_lines
 from rainproof.cli.commands import OF_ROWS
-from rainproof.cli.options import check_outputs, dest, files_read
-from rainproof.cli.output import Progress, finish, one_line, rows_read, say, say_paragraphs, watched
+from rainproof.cli.options import SELECTION, VALUES, check_outputs, dest, files_read, given, task_of
+from rainproof.cli.output import finish, one_line, rows_read, say, say_paragraphs, watched
 from rainproof.cli.reading import keep, note_repeated_ids, prepared, read
-from rainproof.core.files import load, make_folder
-from rainproof.core.sample import Sample
+from rainproof.core.files import (
+    as_text,
+    check_document,
+    check_output,
+    check_replaced,
+    document,
+    load,
+    make_folder,
+    read_json,
+    write_atomic,
+)
 from rainproof.core.segments import FEW_ROWS, Segments
-from rainproof.core.text import aligned, at_most, json_key, percent, rows, short
+from rainproof.core.text import aligned, at_most, json_key, rows, short
 from rainproof.errors import InputError
 from rainproof.inference.comparisons import compare
-from rainproof.inference.monitoring import DetectedChange, MonitoringResult, monitor
+from rainproof.inference.monitoring import MonitoringResult, monitor
 from rainproof.measures.catalogue import measure_all
 from rainproof.measures.scdl import SoftBinnedProfile, soft_binned_profile
 
@@ -160,7 +169,8 @@ def run_store(arguments: argparse.Namespace) -> int:
 
 
 CHANGED = 1
-_UNORDERED = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
+_STATE = "monitor state"
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def run_monitor(arguments: argparse.Namespace) -> int:
@@ -182,7 +192,7 @@ def _check_folder(arguments: argparse.Namespace) -> None:
             f"{first} is not a folder of stored samples: for files of rows name the column of periods, such as "
             f"'rainproof monitor {files} --by day'"
         )
-    for name in OF_ROWS:
+    for name in (*OF_ROWS, "--segments"):
         if getattr(arguments, dest(name)) not in (None, False):
             raise InputError(f"{name} is for files of rows, with --by; {first} is a folder")
 
@@ -190,63 +200,72 @@ def _check_folder(arguments: argparse.Namespace) -> None:
 def _monitor(arguments: argparse.Namespace) -> int:
     """Read the samples, monitor them, and print the timeline."""
     check_outputs(arguments)
-    samples = load(arguments.source[0]) if arguments.by is None else _periods(arguments)
-    with Progress(sys.stderr, quiet=arguments.quiet, what="steps done") as progress:
+    told = None if arguments.state is None else _told(arguments.state)
+    by = [arguments.by, *(arguments.segments or ())]
+    samples = load(arguments.source[0]) if arguments.by is None else read(arguments, arguments.prob, by=by)
+    with watched(arguments) as progress:
         timeline = monitor(
             samples,
             window=arguments.window,
+            every=arguments.every,
             confidence_level=arguments.confidence_level,
             alpha=arguments.alpha,
-            independent_rows=arguments.independent_rows,
+            dependent=arguments.dependent_rows,
+            task=task_of(arguments),
             progress=progress,
         )
 
     def text() -> None:
-        say(sys.stdout, "".join(f"{one_line(line)}\n" for line in str(timeline).splitlines()))
-        say_paragraphs(["", *map(one_line, _summary(timeline))])
+        say(sys.stdout, "".join(f"{one_line(line)}\n" for line in timeline.table().splitlines()))
+        commands = _recalibrate_since(arguments, timeline.since) if timeline.since is not None else []
+        for line in ["", *timeline.sentences(dependent="--dependent-rows", commands=commands)]:
+            if line.startswith(" "):
+                say(sys.stdout, f"{one_line(line)}\n")  # a command, to be copied
+            else:
+                say_paragraphs([one_line(line)])
 
     finish(arguments, lambda: {"rainproof": __version__, **timeline.to_dict()}, text, timeline)
-    return CHANGED if arguments.fail_on_change and timeline.changes else 0
+    alarms = _alarms(timeline)
+    labels = [window.label for window in timeline.windows]
+    failed = bool(alarms)
+    if arguments.fail_on == "new" and told is None:
+        failed = len(labels) - 1 in alarms.values()
+    elif arguments.fail_on == "new" and told is not None:
+        known = labels.index(told["newest"]) if told["newest"] in labels else -1
+        failed = any(name not in told["alarms"] or at > known for name, at in alarms.items())
+    if arguments.state is not None:
+        state = document(_STATE, 1, {"newest": labels[-1], "alarms": list(alarms)})
+        write_atomic(arguments.state, as_text(state))
+    return CHANGED if failed and arguments.fail_on is not None else 0
 
 
-def _periods(arguments: argparse.Namespace) -> dict[str, Sample]:
-    """Read the rows of each period, in order of time."""
-    found: Segments = read(arguments, arguments.prob, by=[arguments.by])
-    missing = found.counts.get(None, 0)
-    if missing:
-        raise InputError(
-            f"--by {arguments.by} must not be missing; it is in {rows(missing)}: leave them out with --drop-missing"
-        )
-    for label in found:
-        if isinstance(label, str) and _UNORDERED.fullmatch(label):
-            raise InputError(f"--by {arguments.by} must be in order as text, such as 2026-03-02; it has {label!r}")
-    with suppress(TypeError, ValueError):  # numbers in text files are text
-        return {str(label): found[label] for label in sorted(found, key=float)}
-    return {str(label): sample for label, sample in found.items()}
+def _told(path: Path) -> dict[str, Any]:
+    """What the last run said: its newest period, and the alarms at that time. Refuse a file that is anything else."""
+    check_output(path)
+    check_replaced(path, _STATE, overwrite=False, how="no option")
+    if not path.exists() or not path.stat().st_size:
+        return {"newest": None, "alarms": []}
+    return read_json(path, _STATE, lambda data: check_document(data, _STATE, version=1, keys=("newest", "alarms")))
 
 
-def _summary(timeline: MonitoringResult) -> list[str]:
-    """The changes, the next step, and what the columns say."""
-    limit = f"{1 / timeline.alpha:,.4g}"
-    said = [f"No alarm: the evidence against calibration stays below {limit}."]
-    if timeline.changes:
-        said = [
-            *(f"Not calibrated since about {c.label} ({_alarms(c)}): {c.bet}." for c in timeline.changes),
-            "Next: assess the rows since then ('rainproof assess') and recalibrate ('rainproof recalibrate').",
+def _alarms(timeline: MonitoringResult) -> dict[str, int]:
+    """The position of the period that raised each alarm that lasts; the name of that of all rows is empty."""
+    whole = {"": timeline.changes[-1].alarm_index} if timeline.in_alarm else {}
+    return whole | {name: change.alarm_index for name, change in timeline.segments_in_alarm.items()}
+
+
+def _recalibrate_since(arguments: argparse.Namespace, since: str) -> Sequence[str]:
+    """The command lines that recalibrate on the rows since a period."""
+    if arguments.by is None:
+        chosen = f"sum(s for day, s in rainproof.load({arguments.source[0]!r}).items() if day >= {since!r})"
+        return [
+            shlex.join(["python", "-c", f"import rainproof; rainproof.Recalibrator().fit({chosen}).save('map.json')"])
         ]
-    return [
-        *said,
-        "",
-        f"Alarm: the evidence against calibration reaches {limit}. While the forecast is calibrated, {limit} periods "
-        "or more pass to a false alarm, on average.",
-        "Loss at most: the expected loss of every decision, as a share of what is at stake per case (best minus worst "
-        "outcome), by acting on probabilities rounded at random, compared with the best fixed change of actions; from "
-        "all rows since the last change, if they are independent and from one population. It holds at all periods at "
-        f"once with {percent(timeline.confidence_level)} confidence.",
-    ]
-
-
-def _alarms(change: DetectedChange) -> str:
-    if change.alarms == 1:
-        return f"1 alarm, at {change.alarm}"
-    return f"{change.alarms} alarms, the first at {change.alarm}, the last at {change.last_alarm}"
+    label = since if _NUMBER.fullmatch(since) else "'{}'".format(since.replace("'", "''"))
+    name = arguments.by if arguments.by.isidentifier() else '"{}"'.format(arguments.by.replace('"', '""'))
+    where = f"{name} >= {label}"
+    rest = argparse.Namespace(**vars(arguments))
+    rest.where = where if arguments.where is None else f"({arguments.where}) and {where}"
+    return recalibrate_lines(
+        arguments.shown, arguments.prob, arguments.outcome, given(rest, SELECTION), given(rest, VALUES)
+    )

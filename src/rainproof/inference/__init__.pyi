@@ -2,7 +2,6 @@ from rainproof.inference.bands import null_band as null_band
 from rainproof.inference.comparisons import compare as compare
 from rainproof.inference.guarantees import guarantee as guarantee
 from rainproof.inference.intervals import confidence_interval as confidence_interval
-from rainproof.inference.monitoring import find_changes as find_changes
 from rainproof.inference.monitoring import monitor as monitor
 from rainproof.inference.power import minimum_detectable as minimum_detectable
 from rainproof.inference.power import sample_size as sample_size

@@ -1,25 +1,37 @@
-"""A forecast over time: its loss, a guarantee that holds at any time, and when it changed."""
+"""A forecast over time: what it says, what happens, when it stopped being right, and whether it is right now."""
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
+from datetime import date, timedelta
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rainproof.core.arrays import Floats, Ints
-from rainproof.core.cells import mean_prediction
 from rainproof.core.result import Result
 from rainproof.core.sample import Sample
-from rainproof.core.text import aligned, at_most
+from rainproof.core.segments import Segments
+from rainproof.core.text import aligned, at_most, percent, rows
+from rainproof.decisions.tasks import DecisionTask, FiniteTask, as_finite
 from rainproof.errors import InputError, RainproofWarning
-from rainproof.inference.guarantees import guarantee
-from rainproof.inference.options import Progress, Seed, as_seed, check_resamples, check_share
-from rainproof.inference.sequential import Bet, Detector, batch_bets, bet, e_value, independent_bets, log_mean
-from rainproof.measures.scdl import soft_binned_profile
+from rainproof.inference.guarantees import Guarantee, guarantee
+from rainproof.inference.options import Progress, check_share
+from rainproof.inference.sequential import Bet, Detector, RangeSums, bet
+
+Every = Literal["hour", "day", "week", "month"]
+Periods = Sample | Segments | Mapping[str, Sample | Segments] | Sequence[tuple[str, Sample | Segments]]
+_LENGTHS = {"hour": 13, "day": 10, "week": 10, "month": 7}  # characters of 2026-03-02 14:05
+_FEW = 0.05  # of the rows: such a side of a map says nothing, and the other side all
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d.*)?", re.DOTALL)
+_UNORDERED = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}.*", re.DOTALL)  # 3/2/2026
 
 
 class MonitoringWindow(Result):
@@ -29,124 +41,328 @@ class MonitoringWindow(Result):
     ----------
     label : str
         The last period of the window.
-    n, event_rate : int, float
-        The number of rows of the window and their share of events.
+    n : int
+        The number of rows of the window.
+    mean_prediction, event_rate : float
+        What the forecast says on average, and the share of rows with the event.
     value : float
-        SCDL of these rows.
+        The loss on these rows, in hindsight: what the decision with the largest loss loses by acting on predictions
+        rounded at random to multiples of ``1/grid``, compared with the best fixed change of its actions.
     bound : float or None
-        The guarantee from all rows since the last change: an upper bound on the expected loss in the population, valid
-        at all periods at once. None if rows have unequal weights.
-    grid : int or None
-        It is for predictions rounded to multiples of ``1/grid``.
+        The bound of the same loss in the population of these rows, for each line by itself. None if rows of a period
+        may depend on each other.
+    grid : int
+        The grid of both.
+    cost : float or None
+        The cost per case of acting on the forecast on these rows, in the units of the task; None without a task.
     evidence : float
-        The detector: an alarm is raised where it reaches ``1/alpha``. It starts anew after each.
+        The detector: an alarm begins where it reaches ``1/alpha``.
     e_value : float
         The evidence against calibration from all periods so far, as in `SequentialTest`.
+    in_alarm : bool
+        Whether the period is in an alarm, from the one that raises it to the one before its end.
     """
 
     label: str
     n: int
+    mean_prediction: float
     event_rate: float
     value: float
     bound: float | None
-    grid: int | None
+    grid: int
+    cost: float | None
     evidence: float
     e_value: float
+    in_alarm: bool
+
+
+class RangeRates(Result):
+    """What a forecast says and what happens, where its predictions are in a range.
+
+    Attributes
+    ----------
+    low, high : float
+        The range.
+    n : int
+        The number of rows in it.
+    mean_prediction, event_rate : float
+        The mean prediction and the share of rows with the event.
+    """
+
+    low: float
+    high: float
+    n: int
+    mean_prediction: float
+    event_rate: float
 
 
 class DetectedChange(Result):
-    """A time from which the forecast was not calibrated.
+    """A time in which the forecast was not calibrated.
 
     Attributes
     ----------
     label, index : str, int
         The period in which it seems to have begun (an estimate), and its position.
     alarm, alarm_index : str, int
-        The period of the first alarm, and its position.
-    alarms, last_alarm : int, str
-        The number of alarms that belong to it, and the period of the last. An alarm belongs to the change before if it
-        comes within ``1/alpha`` periods of the last one: sooner than a calibrated forecast would raise it on average.
+        The period of the alarm, and its position.
+    ended, ended_index : str or None, int or None
+        The last period in which it seems to have lasted (an estimate); None while it lasts.
+    recovered, recovered_index : str or None, int or None
+        The period by which rows since the alarm favour the forecast over the recalibration that fitted the change by a
+        factor ``1/alpha``, and over all other bets too, and its position; None while it lasts.
     evidence : float
-        The detector at the first alarm: at least ``1/alpha``.
+        The detector at the alarm: at least ``1/alpha``.
     bet : Bet
-        The bet that had won most by then: what it says is wrong with the forecast.
+        Of all bets the one whose recalibration fits the rows from the beginning to the alarm best: what it says is
+        wrong with the forecast.
+    rates : tuple of RangeRates
+        What the forecast said and what happened from the beginning to the end: for all predictions, and where the bet
+        says that they are too low or too high, if those are ranges.
     """
 
     label: str
     index: int
     alarm: str
     alarm_index: int
-    alarms: int
-    last_alarm: str
+    ended: str | None
+    ended_index: int | None
+    recovered: str | None
+    recovered_index: int | None
     evidence: float
     bet: Bet
+    rates: tuple[RangeRates, ...]
+
+    def __str__(self) -> str:
+        now = self.recovered is None
+        says, happen = ("says", "happens") if now else ("said", "happened")
+        parts = []
+        for part in self.rates:
+            where = "" if (part.low, part.high) == (0, 1) else f"between {part.low:.3g} and {part.high:.3g} "
+            said, rate = (f"{100 * share:.3g}%" for share in (part.mean_prediction, part.event_rate))
+            parts.append(f"{where}it {says} {said} and {happen} {rate} ({rows(part.n)})")
+        when = f"since about {self.label}" if now else f"from about {self.label} to {self.ended}"
+        return f"{when} {'; '.join(parts)}"
 
 
 class MonitoringResult(Result):
-    """The result of `monitor`; prints as a table.
+    """The result of `monitor`; prints as a table, and what it means.
 
     Attributes
     ----------
     windows : tuple of MonitoringWindow
         One for each period, in order of time.
     changes : tuple of DetectedChange
-        When the forecast stopped being calibrated; empty if no alarm was raised.
+        The times in which the forecast was not calibrated, in order; empty if no alarm was raised.
+    segments : dict of str to tuple of DetectedChange
+        The same for each segment; the alarms of all of them together have the rate ``alpha``.
+    guarantee : Guarantee or None
+        The guarantee from all rows since the last alarm began or ended, valid however often one looks. None if rows of
+        a period may depend on each other, or if there are no such rows yet.
     length : int
         The number of periods in a window (fewer at the start).
-    confidence_level, alpha, independent_rows
+    confidence_level, alpha, dependent
         As asked for.
+    in_alarm : bool
+        The state now: whether the newest period is in an alarm.
+    is_new : bool
+        Whether the newest period is the one that raised it.
+    since : str or None
+        The period in which the change seems to have begun that the alarm now is about; None if there is no alarm now.
+    recovered : str or None
+        The period in which the last alarm ended; None if there was none, or if there is one now.
     """
 
     _kind = "monitor"
+    _also = ("in_alarm", "is_new", "since", "recovered")
+    _shown = ("in_alarm", "since", "recovered", "length", "confidence_level", "alpha", "dependent")
     windows: tuple[MonitoringWindow, ...]
     changes: tuple[DetectedChange, ...]
+    segments: dict[str, tuple[DetectedChange, ...]]
+    guarantee: Guarantee | None
     length: int
     confidence_level: float
     alpha: float
-    independent_rows: bool
+    dependent: bool
+
+    @property
+    def in_alarm(self) -> bool:
+        """Whether the newest period is in an alarm."""
+        return _open(self.changes) is not None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the newest period is the one that raised it."""
+        return self.in_alarm and self.changes[-1].alarm_index == len(self.windows) - 1
+
+    @property
+    def since(self) -> str | None:
+        """The period in which the change seems to have begun that the alarm now is about."""
+        return self.changes[-1].label if self.in_alarm else None
+
+    @property
+    def recovered(self) -> str | None:
+        """The period in which the last alarm ended, if there is none now."""
+        return self.changes[-1].recovered if self.changes else None
+
+    @property
+    def segments_in_alarm(self) -> dict[str, DetectedChange]:
+        """The segments whose newest period is in an alarm, and since when."""
+        found = {name: _open(changes) for name, changes in self.segments.items()}
+        return {name: change for name, change in found.items() if change is not None}
 
     def __str__(self) -> str:
-        table, notes = [["period", "rows", "SCDL", "loss at most", "evidence"]], [""]
-        since = {change.alarm_index: f"\n  since about {change.label}: {change.bet}" for change in self.changes}
+        return "\n".join([self.table(), "", *self.sentences()])
+
+    def table(self) -> str:
+        """Return the table of the periods."""
+        priced = self.windows[0].cost is not None
+        table = [["period", "rows", "says", "happens", "loss", "at most", *["cost"] * priced, "evidence", ""]]
+        marks = {c.recovered_index: "recovered" for c in self.changes}
+        marks |= {c.alarm_index: "alarm" for c in self.changes}
         for at, w in enumerate(self.windows):
+            says, happens = (f"{100 * share:.3g}%" for share in (w.mean_prediction, w.event_rate))
             bound = "-" if w.bound is None else at_most(w.bound)
-            table.append([w.label, f"{w.n:,}", f"{w.value:.4f}", bound, f"{w.evidence:.3g}"])
-            notes.append(("  alarm" if w.evidence >= 1 / self.alpha else "") + since.get(at, ""))
-        return "\n".join(line + note for line, note in zip(aligned(table, left=1), notes, strict=True))
+            cost = [] if w.cost is None else [f"{w.cost:.4g}"]
+            mark = marks.get(at, "in alarm" if w.in_alarm else "")
+            line = [
+                w.label,
+                f"{w.n:,}",
+                says,
+                happens,
+                f"{100 * w.value:.2f}%",
+                bound,
+                *cost,
+                f"{w.evidence:.3g}",
+                mark,
+            ]
+            table.append(line)
+        return "\n".join(aligned(table, left={0, len(table[0]) - 1}))
+
+    def sentences(self, *, dependent: str = "dependent=True", commands: Sequence[str] = ()) -> list[str]:
+        """Return what it means, in sentences: the state now, the next step, what was assumed, what the columns say.
+
+        Parameters
+        ----------
+        dependent : str
+            What the reader types to say that rows of a period depend on each other.
+        commands : sequence of str
+            The command lines that recalibrate on the rows since the change.
+        """
+        limit = f"{1 / self.alpha:,.4g}"
+        said = [f"No alarm: the evidence against calibration stays below {limit}."]
+        if self.in_alarm:
+            last = self.changes[-1]
+            said = [
+                f"In alarm: {last}. The alarm was raised at {last.alarm}; what fitted best by then: {last.bet}.",
+                "Next: recalibrate on the rows since then, and monitor the result"
+                + (":" if commands else " (rainproof.Recalibrator)."),
+                *(f"    {command}" for command in commands),
+            ]
+        elif self.changes:
+            last = self.changes[-1]
+            said = [f"No alarm now, since {last.recovered}: {last}. The alarm had been raised at {last.alarm}."]
+        if len(self.changes) > 1:
+            said += [f"Before: {change}." for change in self.changes[:-1]]
+        if self.segments:
+            now = self.segments_in_alarm
+            said += [f"Segment {name}: {change}." for name, change in now.items()]
+            said.append(
+                f"{len(now)} of {len(self.segments)} segments are in alarm. While all are calibrated, {limit} periods "
+                "or more pass to a false alarm in any of them, on average."
+            )
+        if self.guarantee is not None:
+            first = self.windows[1 + max(_turns(self.changes), default=-1)].label
+            said.append(
+                f"From {first} on ({rows(self.guarantee.n)}) every decision loses at most "
+                f"{at_most(self.guarantee.bound)} of what is at stake by acting on probabilities rounded at random to "
+                f"multiples of 1/{self.guarantee.grid} ({percent(self.confidence_level)} confidence, however often "
+                "one looks, if these rows are from one population)."
+            )
+        return [*said, "", *self._meaning(dependent, limit)]
+
+    def _meaning(self, dependent: str, limit: str) -> list[str]:
+        """What was assumed, and what the columns say."""
+        taken = (
+            "Assumed: rows are drawn one after the other, each with its predicted probability; predictions may depend "
+            "on all that was before. A storm that moves all rows of a period at once would look like a change: "
+            f"{dependent} takes a period as one observation, and needs far more periods."
+        )
+        if self.dependent:
+            taken = (
+                "Assumed: the rows of a period may all depend on each other. A period is one observation, and one "
+                f"storm is no change. If rows are drawn one after the other, far fewer periods do without {dependent}."
+            )
+        at_most_means = (
+            "At most: none is given, as that needs independent rows."
+            if self.dependent
+            else "At most: the bound of the same loss in the population of these rows, for each line by itself with "
+            f"{percent(self.confidence_level)} confidence, if they are from one population."
+        )
+        return [
+            taken,
+            f"Alarm: the evidence against calibration reaches {limit}. While the forecast is calibrated, {limit} "
+            "periods or more pass to a false alarm, on average. It ends when rows since then favour the forecast over "
+            f"the recalibration that fitted best, by a factor of {limit}, and nothing else is off.",
+            "Loss: on the rows of the line, in hindsight, what the decision with the largest loss loses by acting on "
+            "probabilities rounded at random, compared with the best fixed change of its actions, as a share of what "
+            "is at stake per case (best minus worst outcome).",
+            at_most_means,
+        ]
+
+
+def _open(changes: Sequence[DetectedChange]) -> DetectedChange | None:
+    """The last change, if it lasts."""
+    return changes[-1] if changes and changes[-1].recovered_index is None else None
+
+
+def _turns(changes: Sequence[DetectedChange]) -> list[int]:
+    """The positions of the periods in which alarms began or ended."""
+    return [at for c in changes for at in (c.alarm_index, c.recovered_index) if at is not None]
 
 
 def monitor(
     samples: Periods,
     *,
     window: int = 1,
+    every: Every | None = None,
     confidence_level: float = 0.95,
     alpha: float = 0.01,
-    independent_rows: bool = False,
+    dependent: bool = False,
+    task: DecisionTask | None = None,
     progress: Progress | None = None,
 ) -> MonitoringResult:
-    r"""Compute loss and guarantee of a forecast period by period, and find out when it stopped being calibrated.
+    r"""Compare what a forecast says with what happens, period by period, and find out when it stopped being calibrated.
 
     Explained in docs/guide/production.md.
 
     Parameters
     ----------
-    samples : mapping of str to Sample, or sequence of (str, Sample)
-        A compressed sample for each period, by label, in order of time, all on one grid (see `load`).
+    samples : Segments, Sample with `by`, mapping of str to Sample, or sequence of (str, Sample)
+        The rows of each period. Of segments (``scan(source, ..., by="day")``) the first name is the period, ordered as
+        dates, as numbers, or else as text such as 2026-03-02; further names are segments, and each is monitored too. A
+        mapping (`load` of a folder) has the periods in order of time. All samples that are compressed have one grid.
     window : int
-        The number of periods that each window merges for SCDL.
+        The number of periods that each line merges; the detector looks at single periods.
+    every : {"hour", "day", "week", "month"}, optional
+        Merge times such as 2026-03-02 14:05 into periods of this length; a week is named by its Monday. Default: each
+        value is a period.
     confidence_level : float
-        The confidence level of the guarantee: for all periods up to the next change at once.
+        The confidence level of each bound.
     alpha : float
         While the forecast is calibrated there are ``1/alpha`` periods or more to a false alarm, on average.
-    independent_rows : bool
-        Whether the rows of a period are independent of each other given the predictions. Then far fewer periods are
-        needed to find a change. By default a period counts as one observation, as its rows may all depend on one storm.
+    dependent : bool
+        Whether the rows of a period may depend on each other given the predictions, as the flights of a day in one
+        storm. Then a period is one observation, and a change takes far more periods to be found. Needed for unequal
+        weights.
+    task : DecisionTask, optional
+        A decision with finitely many actions: each line then has what acting on the forecast cost.
     progress : callable, optional
         Called now and then with the number of steps done so far and in total.
 
     Returns
     -------
     MonitoringResult
+        The state now (`in_alarm`, `since`, `recovered`), the history (`changes`), and a line for each period.
 
     Notes
     -----
@@ -155,12 +371,16 @@ def monitor(
     all starts, which grows by 1 a period in expectation while the forecast is calibrated, ``E[y | p, past] = p``.
     So the mean time to the first period in which it reaches ``1/alpha`` is at least ``1/alpha`` (an e-detector; Shin,
     Ramdas and Rinaldo). Days may resemble each other, and predictions may depend on the past; nothing needs to be
-    exchangeable. A change is from calibrated to not: a forecast that was never calibrated is found too. After an alarm
-    the detector starts anew. Where a change began is an estimate: the start from which the bets have won most.
+    exchangeable. A forecast that was never calibrated is found too. Where a change began is an estimate: the start from
+    which what the best bet is about is largest in standard deviations. An alarm ends when, since some period after it,
+    the forecast has won ``1/alpha`` against the recalibration that fitted the change best, and no bet against the
+    forecast has in the same periods; then everything starts anew.
 
-    The guarantee (`guarantee` with ``anytime=True``) starts anew after the first alarm of a change. It needs more
-    than the detector: independent rows from one population since then. To compare two stretches of periods with each
-    other rather than with calibration, use `find_changes`.
+    Each of K segments has a detector with ``alpha / K``. At the first alarm of any of them the sum of their sums is at
+    least ``K / alpha`` and grew by K a period, so the time to it is ``1/alpha`` or more, on average.
+
+    Of stored samples the sums in ranges of a quarter in log odds are used, as of rows: nothing else is lost at the
+    default grid (docs/theory/sequential.md).
 
     References
     ----------
@@ -168,77 +388,150 @@ def monitor(
 
     Examples
     --------
-    >>> import rainproof
-    >>> days = {"Mon": rainproof.Sample([0, 1, 1], [0.2, 0.7, 0.6]), "Tue": rainproof.Sample([0, 1], [0.1, 0.8])}
-    >>> line = rainproof.monitor({day: sample.compress() for day, sample in days.items()}, window=2)
-    >>> line
-    MonitoringResult(length=2, confidence_level=0.95, alpha=0.01, independent_rows=False)
-    >>> line.windows[1].n
-    5
+    >>> import numpy as np, rainproof
+    >>> rng = np.random.default_rng(0)
+    >>> day, p = np.repeat(np.arange(1, 11), 400), rng.beta(2, 5, 4000)
+    >>> odds = p / (1 - p) * np.where(day < 7, 1, np.exp(0.8))      # too low from day 7 on
+    >>> y = rng.random(4000) < odds / (1 + odds)
+    >>> found = rainproof.monitor(rainproof.Sample(y, p, by={"day": day}))
+    >>> found
+    MonitoringResult(in_alarm=True, since='7', length=1, confidence_level=0.95, alpha=0.01, dependent=False)
+    >>> print(found.changes[0])
+    since about 7 it says 28.8% and happens 44.4% (1,600 rows)
     """
     if isinstance(window, bool) or not isinstance(window, int | np.integer) or window < 1:
         raise InputError(f"window must be a whole number of periods, at least 1; it is {window!r}")
-    if not isinstance(independent_rows, bool):
-        raise InputError(f"independent_rows must be True or False; it is {independent_rows!r}")
+    if not isinstance(dependent, bool):
+        raise InputError(f"dependent must be True or False; it is {dependent!r}")
     check_share(confidence_level, "confidence_level")
-    detector, calm = Detector(check_share(alpha, "alpha")), 1 / alpha
-    labels, periods = as_periods(samples)
-    if not periods:
-        raise InputError("samples must not be empty")
-    lines, changes = list[MonitoringWindow](), list[DetectedChange]()
-    since: Sample | None = None
-    last_alarm, wealth = -math.inf, np.zeros(1)
+    check_share(alpha, "alpha")
+    finite = None if task is None else as_finite(task, "monitor")
+    periods, by_segment = as_periods(samples, every, dependent=dependent)
+    labels, parts = list(periods), list(periods.values())
+    done, steps = 0, len(parts) + sum(map(len, by_segment.values()))
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, steps)
+
+    def watch(some: Mapping[str, Sample], share: float) -> tuple[tuple[DetectedChange, ...], list[_State]]:
+        return _watch(some, [labels.index(label) for label in some], Detector(share, dependent=dependent), step)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RainproofWarning)  # single days often have few rows
-        for at, (label, sample, merged) in enumerate(zip(labels, periods, _sliding(periods, window), strict=True)):
-            if independent_rows and not sample._cells.has_equal_weights:
-                raise InputError(f"independent_rows must be False where rows have unequal weights, as in {label}")
-            factors = independent_bets(sample) if independent_rows else batch_bets(sample)
-            wealth, since = wealth + factors, sample if since is None else since + sample
-            bound, grid = None, None
-            if since._cells.has_equal_weights:
-                found = guarantee(since, confidence_level=confidence_level, anytime=True)
-                bound, grid = found.bound, found.grid
-            alarm = detector.update(factors)
-            line = MonitoringWindow(
-                label=label,
-                n=merged.n,
-                event_rate=merged.event_rate,
-                value=soft_binned_profile(merged).value,
-                bound=bound,
-                grid=grid,
-                evidence=math.exp(detector.log_mean) if alarm is None else alarm[0],
-                e_value=e_value(float(log_mean(wealth))),
+        changes, states = watch(periods, alpha)
+        lines = [
+            _line(label, merged, state, finite, None if dependent else confidence_level)
+            for label, merged, state in zip(labels, _sliding(parts, window), states, strict=True)
+        ]
+        fresh = parts[1 + max(_turns(changes), default=-1) :]
+        return MonitoringResult(
+            windows=tuple(lines),
+            changes=changes,
+            segments={name: watch(some, alpha / len(by_segment))[0] for name, some in by_segment.items()},
+            guarantee=None
+            if dependent or not fresh
+            else guarantee(reduce(add, fresh), confidence_level=confidence_level, anytime=True),
+            length=int(window),
+            confidence_level=confidence_level,
+            alpha=alpha,
+            dependent=dependent,
+        )
+
+
+class _State(NamedTuple):
+    """The detector after a period."""
+
+    evidence: float
+    e_value: float
+    in_alarm: bool
+
+
+def _watch(
+    periods: Mapping[str, Sample], positions: Sequence[int], detector: Detector, step: Callable[[], None]
+) -> tuple[tuple[DetectedChange, ...], list[_State]]:
+    """The changes in a series of periods, and the state after each."""
+    labels, samples = list(periods), list(periods.values())
+    changes, spans, states = list[DetectedChange](), list[list[int]](), list[_State]()
+    for at, sample in enumerate(samples):
+        turned = detector.update(RangeSums.of(sample))
+        first = at + 1 - detector.lasting
+        if turned and detector.alarm is not None:
+            spans.append([first, len(samples)])
+            change = DetectedChange(
+                label=labels[first],
+                index=positions[first],
+                alarm=labels[at],
+                alarm_index=positions[at],
+                ended=None,
+                ended_index=None,
+                recovered=None,
+                recovered_index=None,
+                evidence=detector.evidence,
+                bet=bet(detector.alarm),
+                rates=(),
             )
-            lines.append(line)
-            if alarm is not None:
-                if at - last_alarm <= calm:
-                    changes[-1] = replace(changes[-1], alarms=changes[-1].alarms + 1, last_alarm=label)
-                else:
-                    evidence, lasting, won = alarm
-                    change = DetectedChange(
-                        label=labels[at + 1 - lasting],
-                        index=at + 1 - lasting,
-                        alarm=label,
-                        alarm_index=at,
-                        alarms=1,
-                        last_alarm=label,
-                        evidence=evidence,
-                        bet=bet(won),
-                    )
-                    changes.append(change)
-                    since = None
-                last_alarm = at
-            if progress is not None:
-                progress(at + 1, len(labels))
-    return MonitoringResult(
-        windows=tuple(lines),
-        changes=tuple(changes),
-        length=int(window),
-        confidence_level=confidence_level,
-        alpha=alpha,
-        independent_rows=independent_rows,
+            changes.append(change)
+        elif turned:
+            spans[-1][1] = first
+            changes[-1] = replace(
+                changes[-1],
+                ended=labels[first - 1],
+                ended_index=positions[first - 1],
+                recovered=labels[at],
+                recovered_index=positions[at],
+            )
+        states.append(_State(detector.evidence, detector.e_value, detector.alarm is not None))
+        step()
+    found = [
+        replace(change, rates=_rates(change.bet, reduce(add, samples[slice(*span)])))
+        for change, span in zip(changes, spans, strict=True)
+    ]
+    return tuple(found), states
+
+
+def _line(label: str, sample: Sample, state: _State, task: FiniteTask | None, level: float | None) -> MonitoringWindow:
+    """One line of the table; without a level there is no bound."""
+    found = guarantee(sample, confidence_level=level or 0.5)
+    cost = None
+    if task is not None:
+        event, prob, weight, _ = sample._cells.rows()
+        cost = -float(weight @ task.matrix[task.best_index(prob), event]) / sample.total_weight + 0.0  # no -0
+    return MonitoringWindow(
+        label=label,
+        n=sample.n,
+        mean_prediction=sample.mean_prediction,
+        event_rate=sample.event_rate,
+        value=found.plug_in,
+        bound=None if level is None else found.bound,
+        grid=found.grid or 0,
+        cost=cost,
+        evidence=state.evidence,
+        e_value=state.e_value,
+        in_alarm=state.in_alarm,
     )
+
+
+def _rates(won: Bet, sample: Sample) -> tuple[RangeRates, ...]:
+    """What is said and what happens: in all, and in the range of the bet, or on each side of where it turns."""
+    edges = [won.low, won.high]
+    if won.slope != 1:
+        edges.insert(1, 1 / (1 + math.exp(won.shift / (won.slope - 1))))
+    event, prob, weight, count = sample._cells.rows()
+    found = []
+    for low, high in dict.fromkeys([(0.0, 1.0), *pairwise(edges)]):
+        inside = (prob >= low) & ((prob < high) | (high == 1))
+        if not inside.any():
+            continue
+        mass = weight * inside
+        share = float(mass.sum() / weight.sum())
+        if won.slope == 1 or share == 1 or _FEW <= share <= 1 - _FEW:
+            said, happened = (float(mass @ each / mass.sum()) for each in (prob, event))
+            many = int(count @ inside)
+            found.append(RangeRates(low=low, high=high, n=many, mean_prediction=said, event_rate=happened))
+    return tuple(found)
 
 
 def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
@@ -261,238 +554,66 @@ def _sliding(samples: Sequence[Sample], length: int) -> Iterator[Sample]:
             old.pop()
 
 
-Shuffle = Literal["periods", "rows"] | int
-Periods = Mapping[str, Sample] | Sequence[tuple[str, Sample]]
+def as_periods(
+    samples: Periods, every: Every | None, *, dependent: bool
+) -> tuple[dict[str, Sample], dict[str, dict[str, Sample]]]:
+    """Return a compressed sample for each period, in order of time, and the same for each segment, if there are any."""
+    if every not in (None, *_LENGTHS):
+        raise InputError(f"every must be 'hour', 'day', 'week', 'month' or None; it is {every!r}")
+    entries = list(_entries(samples.by_segment() if isinstance(samples, Sample) else samples))
+    if not entries:
+        raise InputError("samples must not be empty")
+    grid = min((sample.grid for _, _, sample in entries if sample.grid is not None), default=1 << 16)
+    whole, by_segment = dict[str, list[Sample]](), dict[str, dict[str, list[Sample]]]()
+    for label, segment, sample in entries:
+        period = str(label) if every is None else _start(str(label), every)
+        small = (sample.ungrouped() if dependent else sample).compress(grid)
+        if not dependent and not small._cells.has_equal_weights:
+            raise InputError(f"rows of unequal weights, as in {period}, need dependent=True")
+        whole.setdefault(period, []).append(small)
+        if segment is not None:
+            by_segment.setdefault(segment, {}).setdefault(period, []).append(small)
 
-_COARSEST, _FINEST = 16, 128  # cells: about the square root of the rows, so that each is narrow and has many
-_BATCH = 32  # resamples at a time, to bound the memory
-_MOST = 10**9 - 1  # rows in a cell that NumPy's hypergeometric draws accept
+    def added(parts: Mapping[str, list[Sample]]) -> dict[str, Sample]:
+        return {period: reduce(add, parts[period]) for period in whole if period in parts}
 
-
-class Change(Result):
-    """A date from which outcomes relate to predictions differently than before.
-
-    Attributes
-    ----------
-    label : str
-        The first period after the change.
-    index : int
-        Its position among the periods.
-    p_value : float
-        The probability, at most, of so clear a change by chance anywhere in the stretch that was tested.
-    """
-
-    label: str
-    index: int
-    p_value: float
-
-
-def find_changes(
-    samples: Periods,
-    *,
-    alpha: float = 0.01,
-    shuffle: Shuffle = "periods",
-    n_resamples: int = 999,
-    rng: Seed = None,
-    progress: Progress | None = None,
-) -> tuple[Change, ...]:
-    """Find the dates at which outcomes began to relate to predictions differently.
-
-    Other predictions are no change. Only a change of the event rate at the same predicted probability counts.
-
-    Explained in docs/guide/production.md.
-
-    Parameters
-    ----------
-    samples : mapping of str to Sample, or sequence of (str, Sample)
-        A compressed sample for each period, by label, in order of time.
-    alpha : float
-        The probability, at most, of finding a change in a stretch without one.
-    shuffle : {"periods", "rows"} or int
-        What is exchangeable if nothing changed: whole periods, whose rows may depend on each other (one storm delays
-        every flight of its day); single rows, which finds smaller changes and needs fewer periods but takes one bad
-        day of dependent rows for a change; or, as an int, blocks of that many neighbouring periods, for periods that
-        resemble the one before. See Notes.
-    n_resamples : int
-        The number of random orders of each stretch.
-    rng : None, int or numpy.random.Generator
-        The source of randomness; the same seed gives the same result.
-    progress : callable, optional
-        Called now and then with the number of orders drawn so far and in total, for each stretch tested.
-
-    Returns
-    -------
-    tuple of Change
-        In order of time; empty if chance explains everything.
-
-    Notes
-    -----
-    With ``K`` events among ``N`` rows in a cell of nearly equal predictions, and ``k, n`` of them in the periods
-    up to ``t``, the statistic is
-
-        T = max over t of (max - min over cells c of S_t(c)) / sqrt(V_t),
-
-    where ``S_t(c)`` is the sum of ``k - n K/N`` over the cells up to ``c``, less what the mean predictions of
-    these rows within their cell explain, and ``V_t`` the variance of its last value. It is the cutoff
-    calibration error of the difference between after and before, at the date with the largest difference.
-    It is compared with random orders: of the periods, of blocks of periods, or of the outcomes within each cell (a
-    multivariate hypergeometric draw). All need the counts alone, and the p-value ``(1 + #{T* >= T})/(B + 1)`` is
-    valid at every size if all orders are equally likely without a change. Five periods (or blocks) cannot reach
-    1%: they have 120 orders. After a change both sides are tested separately, at the same `alpha`. Weights are
-    not used here.
-
-    *Dependence.* "rows" needs independent rows. "periods" allows any dependence within a period and none between
-    periods. Blocks of b periods allow dependence that is short compared with b, and are not exact: on 120 days with
-    day effects of autocorrelation rho, false alarms at 5% were
-
-    ======== ======= ======== ======== =====
-    block    rho = 0 rho = .5 rho = .8 power
-    ======== ======= ======== ======== =====
-    1 day    6%      38%      82%      100%
-    5 days   6%      8%       37%      100%
-    10 days  0%      6%       16%      99%
-    20 days  3%      3%       9%       38%
-    ======== ======= ======== ======== =====
-
-    in 200 simulated series each (standard error 2 to 3 points; the power is for one change at rho = 0;
-    ``python -m studies.blocks``). So b should be several times (1 + rho)/(1 - rho), which is 3 and 9 here; even then
-    the level is not kept exactly. The stretch should have 10 blocks or more: 6 blocks found 38% of the changes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rainproof import Sample
-    >>> from rainproof.inference.monitoring import find_changes
-    >>> rng = np.random.default_rng(0)
-    >>> days = []
-    >>> for day in range(20):
-    ...     p = rng.random(200)
-    ...     q = p if day < 12 else p**2
-    ...     days.append((f"day {day}", Sample(rng.random(200) < q, p).compress(1024)))
-    >>> [change.label for change in find_changes(days, rng=0)]
-    ['day 12']
-    """
-    check_share(alpha, "alpha")
-    if check_resamples(n_resamples, 1) < 1 / alpha - 1:
-        raise InputError(f"n_resamples must be at least {1 / alpha - 1:.0f} for a test at alpha = {alpha}")
-    block = _block(shuffle)
-    labels, compressed = as_periods(samples)
-    (counts, events, sums), (generator, _) = _by_period(compressed), as_seed(rng)
-    found: list[Change] = []
-    stretches = [(0, len(labels))]
-    while stretches:
-        start, stop = stretches.pop()
-        part = slice(start, stop)
-        divided = _divide(counts[part], events[part], sums[part], block, n_resamples, generator, progress)
-        if divided is not None and divided[1] <= alpha:
-            middle = start + divided[0]
-            found.append(Change(label=labels[middle], index=middle, p_value=divided[1]))
-            stretches += [(middle, stop), (start, middle)]
-    return tuple(sorted(found, key=lambda change: change.index))
+    return added(whole), {segment: added(parts) for segment, parts in by_segment.items()}
 
 
-def as_periods(samples: Periods) -> tuple[list[str], list[Sample]]:
-    """Return the labels of the periods, and a compressed sample for each."""
-    if not isinstance(samples, Mapping | Sequence):
-        raise InputError(f"samples must be a mapping of labels to Samples, or (label, Sample) pairs; it is {samples!r}")
-    pairs = list(samples.items() if isinstance(samples, Mapping) else samples)
-    for at, pair in enumerate(pairs):
-        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Sample):
+def _entries(samples: Any) -> Iterator[tuple[Any, str | None, Sample]]:
+    """The period, the segment if there are any, and the sample of each part of the rows, in order of time."""
+    if isinstance(samples, Segments):
+        name, *others = samples.by
+        keys = [(key, key[0] if others else key) for key in samples]
+        missing = sum(samples.counts[key] for key, label in keys if label is None)
+        if missing:
+            raise InputError(f"{name} must not be missing; it is in {rows(missing)}", missing=True)
+        for _, label in keys:
+            if isinstance(label, str) and _UNORDERED.fullmatch(label):
+                raise InputError(f"{name} must be in order as text, such as 2026-03-02; it has {label!r}")
+        with suppress(TypeError, ValueError):  # numbers in text files are text
+            keys.sort(key=lambda pair: float(pair[1]))
+        for key, label in keys:
+            yield label, ", ".join(map(str, key[1:])) if others else None, samples[key]
+        return
+    if not isinstance(samples, Mapping | Sequence) or isinstance(samples, str):
+        raise InputError(f"samples must be segments, or have a label and a Sample for each period; it is {samples!r}")
+    for at, pair in enumerate(samples.items() if isinstance(samples, Mapping) else samples):
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Sample | Segments):
             raise InputError(f"samples must have a label and a Sample for each period; period {at} is {pair!r}")
-        if pair[1].grid is None:
-            raise InputError("samples must be compressed: call compress() on each first")
-    return [str(label) for label, _ in pairs], [sample for _, sample in pairs]
+        label, part = pair
+        if isinstance(part, Sample):
+            yield label, None, part
+        else:
+            for key, sample in part.items():
+                yield label, ", ".join(map(str, key)) if isinstance(key, tuple) else str(key), sample
 
 
-def _block(shuffle: Shuffle) -> int:
-    """The number of periods that stay together; 0 if single rows are exchanged."""
-    if isinstance(shuffle, str) and shuffle in ("periods", "rows"):
-        return int(shuffle == "periods")
-    if isinstance(shuffle, bool) or not isinstance(shuffle, int | np.integer) or shuffle < 1:
-        raise InputError(f"shuffle must be 'periods', 'rows' or a number of periods, at least 1; it is {shuffle!r}")
-    return int(shuffle)
-
-
-def _by_period(samples: Sequence[Sample]) -> tuple[Ints, Ints, Floats]:
-    """Rows, events and the sum of predictions, for every period and cell of one coarse grid."""
-    grids = {sample.grid for sample in samples}
-    n = sum(sample.n for sample in samples)
-    root = 1 << (n.bit_length() // 2)
-    m = min([_FINEST, max(_COARSEST, root), *(g for g in grids if g is not None)])
-    shape = (len(samples), m + 1)
-    counts, events, sums = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape)
-    for period, sample in enumerate(samples):
-        cells = sample._cells.coarsen(m)
-        cell, event = cells.slot >> 1, cells.slot & 1 == 1
-        np.add.at(counts[period], cell, cells.count)
-        np.add.at(events[period], cell[event], cells.count[event])
-        # Only the weighted mean prediction of the rows of a slot is known.
-        np.add.at(sums[period], cell, cells.count * mean_prediction(m, cell, cells.rise[0], cells.weight[0]))
-    return counts, events, sums
-
-
-def _divide(
-    counts: Ints, events: Ints, sums: Floats, block: int, n: int, rng: np.random.Generator, progress: Progress | None
-) -> tuple[int, float] | None:
-    """The period before which a stretch is best divided, and the share of random orders that are divided as clearly.
-
-    None if its outcomes do not vary.
-    """
-    busy = counts.sum(0) > 0
-    counts, events, sums = counts[:, busy], events[:, busy], sums[:, busy]
-    rows, total = counts.sum(0), events.sum(0)
-    rate, mean = total / rows, sums.sum(0) / rows
-    # A period whose predictions are higher within the cell has more events. If the odds of the cell are off by one
-    # factor, the rate rises with the prediction at this slope.
-    certain = mean * (1 - mean)
-    slope = np.divide(rate * (1 - rate), certain, out=np.zeros_like(mean), where=certain > 0)
-    excess = events - slope * (sums - counts * mean) - counts * rate  # beyond what the rate of the cell explains
-
-    def variances(counts: Ints) -> Floats:
-        """For each date the variance of the events up to it, if all orders of the rows are equally likely."""
-        before = np.cumsum(counts, -2)[..., :-1, :]
-        spread = rate * (1 - rate) / np.maximum(rows - 1, 1)
-        return np.asarray((before * (rows - before) * spread).sum(-1))
-
-    variance = variances(counts)
-    if not (variance > 0).any():
-        return None
-
-    def reorder(size: int) -> Floats:
-        """The statistics of blocks of periods in random orders."""
-        order = _orders(len(counts), block, size, rng)
-        return _statistics(excess[order], variances(counts[order]))
-
-    def deal(size: int) -> Floats:
-        """The statistics with the events of each cell distributed at random among its rows."""
-        drawn = np.empty((size, *counts.shape))
-        for cell, many in enumerate(total):
-            parts = -(-int(rows[cell]) // _MOST)  # packs of several rows only add variance
-            packs = counts[:, cell] // parts
-            drawn[:, :, cell] = parts * rng.multivariate_hypergeometric(packs, min(many // parts, packs.sum()), size)
-        return _statistics(drawn - counts * rate, variance)
-
-    observed, exceeding = _statistics(excess, variance), 0
-    for done in range(0, n, _BATCH):
-        size = min(_BATCH, n - done)
-        drawn = (reorder(size) if block else deal(size)).max(-1)
-        exceeding += int((drawn >= observed.max() * (1 - 1e-12)).sum())  # a tie broken by rounding counts as one
-        if progress is not None:
-            progress(done + size, n)
-    return int(np.argmax(observed)) + 1, (1 + exceeding) / (1 + n)
-
-
-def _orders(periods: int, block: int, size: int, rng: np.random.Generator) -> Ints:
-    """Random orders of blocks of periods; a block that is short comes first in time."""
-    number = (np.arange(periods) + -periods % block) // block
-    drawn = rng.permuted(np.tile(np.arange(number[-1] + 1), (size, 1)), axis=1)
-    return np.argsort(np.argsort(drawn, axis=1)[:, number], axis=1, kind="stable")
-
-
-def _statistics(excess: Floats, variance: Floats) -> Floats:
-    """For each date the difference between after and before, in standard deviations."""
-    walk = np.cumsum(np.cumsum(excess, -2)[..., :-1, :], -1)
-    width = np.maximum(walk.max(-1), 0) - np.minimum(walk.min(-1), 0)
-    scale = np.sqrt(variance)
-    out: Floats = np.divide(width, scale, out=np.zeros_like(width), where=scale > 0)
-    return out
+def _start(time: str, every: Every) -> str:
+    """The period that a time belongs to."""
+    if not _TIME.fullmatch(time):
+        raise InputError(f"every={every!r} needs times such as 2026-03-02 14:05; {time!r} is none")
+    if every == "week":
+        day = date.fromisoformat(time[:10])
+        return str(day - timedelta(day.weekday()))
+    return time[: _LENGTHS[every]].replace("T", " ")

@@ -3,26 +3,28 @@
 If the forecast is calibrated, ``E[y | p, past] = p``, no bet gains in expectation. A bet on one row multiplies a
 wealth by ``q(y) / p(y)``, with q the recalibrated prediction. A bet on a batch of rows, whose outcomes may depend on
 each other, multiplies it by ``1 + L mean(c(p) (y - p))``, with ``c = (q - p) / (p (1 - p))`` and L so small that it
-stays positive whatever the outcomes are.
+stays positive whatever the outcomes are. What is summed by period has ranges of predictions in place of rows.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rainproof.core.arrays import Floats, Ints, freeze
+from rainproof.core.arrays import Floats, freeze
 from rainproof.core.cells import mean_prediction, sum_cells
 from rainproof.core.door import as_rows
 from rainproof.core.result import Result, plain
 from rainproof.core.sample import Sample, as_sample
 from rainproof.core.text import html_text, percent, rows
 from rainproof.errors import InputError
+from rainproof.inference._bets import learn
 from rainproof.inference.options import check_share
 
 SLOPES = (0.4, 0.6, 0.8, 1.0, 1.25, 1.67, 2.5)
@@ -35,8 +37,11 @@ COUNT = len(_MAPS) + len(_CELLS) * len(SHIFTS)
 # The share of the largest bet on a batch: one half for the maps; the more the larger the shift, for the cells.
 _BY_SHIFT = {0.2: 1 / 8, 0.4: 1 / 4, 0.8: 1 / 2, 1.6: 15 / 16}
 _SIZES = np.array([0.5] * len(_MAPS) + [_BY_SHIFT[abs(s)] for _ in _CELLS for s in SHIFTS])
-_GRID = 64  # bets on batches are constant in its cells
+_GRID = 1 << 16  # finer than what is summed, unless a sample was stored on a coarser one
 _FIRST = np.concatenate([[0], np.cumsum(LEVELS)])[:-1]  # the number of the first cell of each level
+_WIDTH = 0.25  # of a range of predictions, in log odds
+_NUMBERS = [np.array(each, np.float64) for each in (SLOPES, INTERCEPTS, SHIFTS)]
+_STEP = 512 * math.log(2)  # see `_bets`
 
 
 class Bet(Result):
@@ -77,89 +82,81 @@ def bet(k: int) -> Bet:
     return Bet(slope=1.0, shift=SHIFTS[shift_at], low=at / level, high=(at + 1) / level)
 
 
-def row_bets(p: Floats, event: Floats) -> Floats:
-    """Return the logarithm of what each bet multiplies the wealth by, for each row: shape (n, COUNT).
+class RangeSums(NamedTuple):
+    """The rows of a period, summed in ranges of predictions: all that bets on them use.
 
-    Where p is 0 or 1 no bet moves, and the caller must look at outcomes that such predictions exclude.
+    Attributes
+    ----------
+    n : int
+        The number of rows.
+    weight, mean, events : ndarray of float
+        Of each range the share of the rows, their mean prediction, and the share of the rows that have the event there.
     """
-    found = np.zeros((len(p), COUNT))
-    inside = np.flatnonzero((p > 0) & (p < 1))
-    p, event = p[inside, None], event[inside, None]
-    odds = np.log(p) - np.log1p(-p)
-    found[inside, : len(_MAPS)] = _log_ratio(odds, _MAPS[:, 0] * odds + _MAPS[:, 1], event)
-    shifted = _log_ratio(odds, odds + SHIFTS, event)
-    columns = np.arange(len(SHIFTS))
-    for level, first in zip(LEVELS, _FIRST.tolist(), strict=True):
-        cell = np.minimum((level * p[:, 0]).astype(np.int64), level - 1)
-        at = len(_MAPS) + len(SHIFTS) * (first + cell)
-        found[inside[:, None], at[:, None] + columns] = shifted
-    return found
 
+    n: int
+    weight: Floats
+    mean: Floats
+    events: Floats
 
-def _log_ratio(odds: Floats, new: Floats, event: Floats) -> Floats:
-    """``ln q(y)/p(y)`` from the log odds of both, without overflow."""
-    found: Floats = np.logaddexp(0, odds) - np.logaddexp(0, new) + event * (new - odds)
-    return found
+    @classmethod
+    def of(cls, sample: Sample) -> RangeSums:
+        """Sum a sample. The ranges are cells of its grid, a quarter wide in log odds where the grid is that fine."""
+        cells = sample._cell_table(_GRID)
+        cell, weight = cells.slot >> 1, cells.weight[0] / sample.total_weight
+        middle = (np.minimum(cell, cells.m - 1) + 0.5) / cells.m
+        place = np.floor(np.log(middle / (1 - middle)) / _WIDTH)
+        place[cell == cells.m] = math.inf
+        at, index = np.unique(place, return_inverse=True)
+        mean = mean_prediction(cells.m, cell, cells.rise[0], cells.weight[0])
+        parts = (weight, weight * mean, weight * (cells.slot & 1))
+        total, expected, events = (np.bincount(index, part, len(at)).astype(np.float64) for part in parts)
+        return cls(sample.n, total, np.clip(expected / total, 0, 1), events)
 
+    def shifts(self) -> Floats:
+        """What each bet adds to the log odds in each range: it is known before the outcomes."""
+        inside = np.clip(self.mean, 0.5 / _GRID, 1 - 0.5 / _GRID)
+        odds = np.log(inside) - np.log1p(-inside)
+        found = np.zeros((COUNT, len(inside)))
+        found[: len(_MAPS)] = (_MAPS[:, :1] - 1) * odds + _MAPS[:, 1:]
+        by_cell = found[len(_MAPS) :].reshape(len(_CELLS), len(SHIFTS), len(inside))
+        for level, first in zip(LEVELS, _FIRST.tolist(), strict=True):
+            cell = np.minimum((level * inside).astype(np.int64), level - 1)
+            by_cell[first + cell, :, np.arange(len(inside))] = SHIFTS
+        return found
 
-def batch_bets(sample: Sample) -> Floats:
-    """Return the logarithm of what each bet multiplies the wealth by, for a batch of rows.
+    def bets(self, *, dependent: bool) -> Floats:
+        """The logarithm of what each bet multiplies its wealth by."""
+        return self._log_factors(self.shifts(), self.mean, _SIZES if dependent else None)
 
-    The rows may depend on each other. The bets use the sums of weights and predictions in cells, which are known
-    before the outcomes.
-    """
-    cell, weight, expected, events = _sums(sample)
-    slope = _directions(min(_GRID, sample.grid or _GRID))[:, cell]
-    gain = slope @ (events - expected)
-    worst = np.maximum(slope, 0) @ expected + np.maximum(-slope, 0) @ (weight - expected)
-    size = np.divide(_SIZES, worst, out=np.zeros(COUNT), where=worst > 0)
-    return np.asarray(np.log1p(size * gain))
+    def favours_forecast(self, k: int, *, dependent: bool) -> float:
+        """The logarithm of the same for a bet on the forecast, if the recalibration of the k-th bet is right."""
+        shift = self.shifts()[k : k + 1]
+        right = self.mean * np.exp(shift[0]) / (1 + self.mean * np.expm1(shift[0]))
+        return float(self._log_factors(-shift, right, _SIZES[k : k + 1] if dependent else None)[0])
 
+    def score(self, k: int, *, dependent: bool) -> tuple[float, float]:
+        """What the k-th bet is about, the sum of ``c(p) (y - p)``, and its variance if the forecast is calibrated.
 
-def independent_bets(sample: Sample) -> Floats:
-    """The same for rows of equal weight that are independent given the past: not far from the product over the rows.
+        Where rows may depend on each other it is the mean, of which the variance is not known: 1, in each period.
+        """
+        growth = np.expm1(self.shifts()[k])
+        slope, spread = growth / (1 + self.mean * growth), self.weight * self.mean * (1 - self.mean)
+        gain = float(slope @ (self.events - self.weight * self.mean))
+        return (gain, 1.0) if dependent else (self.n * gain, self.n * float(slope**2 @ spread))
 
-    Within a cell a bet shifts all log odds by one s. Its rows multiply the wealth by exp(s y) / (1 - p + p exp(s))
-    each. The logarithm of the denominator is concave in p, so its sum is at most that of as many rows at their mean.
-    """
-    cell, weight, expected, events = _sums(sample)
-    rows = sample.n * weight
-    middle = (cell + 0.5) / min(_GRID, sample.grid or _GRID)
-    odds = np.log(middle) - np.log1p(-np.minimum(middle, 0.999))
-    shift = np.zeros((COUNT, len(cell)))
-    shift[: len(_MAPS)] = (_MAPS[:, :1] - 1) * odds + _MAPS[:, 1:]
-    for k, (level, at) in enumerate(_CELLS):
-        first = len(_MAPS) + k * len(SHIFTS)
-        inside = np.minimum((level * middle).astype(np.int64), level - 1) == at
-        shift[first : first + len(SHIFTS), inside] = np.array(SHIFTS)[:, None]
-    mean = np.clip(expected / weight, 0, 1)
-    return np.asarray((shift * (sample.n * events)).sum(axis=1) - np.log1p(mean * np.expm1(shift)) @ rows)
+    def _log_factors(self, shift: Floats, mean: Floats, size: Floats | None) -> Floats:
+        """The bets that shift log odds of these means; with a `size` on one mean of all rows, however they depend.
 
-
-def _sums(sample: Sample) -> tuple[Ints, Floats, Floats, Floats]:
-    """The cells, and for each the weight, the sum of the predictions and the sum of the outcomes, of total weight 1."""
-    m = min(_GRID, sample.grid or _GRID)
-    cells = sample._cell_table(m).coarsen(m)
-    cell, event = cells.slot >> 1, cells.slot & 1 == 1
-    weight = cells.weight[0] / sample.total_weight
-    mean = mean_prediction(m, cell, cells.rise[0], cells.weight[0])
-    at, index = np.unique(cell, return_inverse=True)
-    parts = (weight, weight * mean, weight * event)
-    sums = [np.bincount(index, part, len(at)).astype(np.float64) for part in parts]
-    return at, sums[0], sums[1], sums[2]
-
-
-def _directions(m: int) -> Floats:
-    """``c(p)`` of each bet in the middle of each cell of the grid; 0 where p is 1."""
-    if m not in _KNOWN:
-        middle = (np.arange(m) + 0.5) / m
-        ratio = row_bets(np.repeat(middle, 2), np.tile([0.0, 1.0], m)).reshape(m, 2, COUNT)
-        gap = np.exp(ratio[:, 1]) - np.exp(ratio[:, 0])  # 1 + c (1 - p) less 1 - c p
-        _KNOWN[m] = np.concatenate([gap, np.zeros((1, COUNT))]).T.copy()
-    return _KNOWN[m]
-
-
-_KNOWN: dict[int, Floats] = {}
+        Rows one after the other multiply a wealth by ``exp(s y) / (1 - p + p exp(s))`` each. The logarithm of the
+        denominator is concave in p, so its sum over a range is at most that of as many rows at their mean.
+        """
+        growth = np.expm1(shift)
+        if size is None:
+            return np.asarray(self.n * (shift @ self.events - np.log1p(mean * growth) @ self.weight))
+        slope, expected = growth / (1 + mean * growth), self.weight * mean
+        worst = np.maximum(slope, 0) @ expected + np.maximum(-slope, 0) @ (self.weight - expected)
+        gain = slope @ (self.events - expected)
+        return np.asarray(np.log1p(np.divide(size * gain, worst, out=np.zeros(len(size)), where=worst > 0)))
 
 
 def log_mean(each: Floats) -> Floats:
@@ -179,35 +176,82 @@ class Detector:
 
     It is at most what 1 put on the bets in *each* period is worth altogether. While the forecast is calibrated that
     sum grows by 1 a period in expectation, so the mean reaches ``1/alpha`` after ``1/alpha`` periods or more, on
-    average. Then it starts anew. The sum itself would reach it even if no bet ever wins anything.
+    average: an alarm. The sum itself would reach it even if no bet ever wins anything.
+
+    From then on the forecast bets against the recalibration that fits the rows of the change best, in the same way.
+    Where it has ``1/alpha``, the alarm is over, and everything starts anew; unless the bets against the forecast have
+    ``1/alpha``, too, in the same periods. Then it is wrong in another way, and the alarm goes on.
+
+    Attributes
+    ----------
+    evidence : float
+        The mean now.
+    alarm : int or None
+        The number of the bet whose recalibration fits best from the beginning of the change to the alarm, as if rows
+        were independent; None if there is no alarm now.
+    lasting : int
+        At an alarm, the number of periods since the change seems to have begun, with this one: the start from which the
+        score of the bet that won most is the largest in standard deviations. At its end, the number of periods since
+        the forecast seems to be right again.
     """
 
-    def __init__(self, alpha: float) -> None:
-        self._limit = -math.log(alpha)
+    def __init__(self, alpha: float, *, dependent: bool) -> None:
+        self._limit, self._dependent = -math.log(alpha), dependent
+        self.lasting, self._wealth = 0, np.zeros(COUNT)
         self._begin()
+
+    @property
+    def e_value(self) -> float:
+        """The mean wealth of the bets from the first period on."""
+        return e_value(float(log_mean(self._wealth)))
 
     def _begin(self) -> None:
-        self._each = np.full(COUNT, -math.inf)
-        self._factors: list[Floats] = []
+        self._each, self._periods = np.full(COUNT, -math.inf), list[RangeSums]()
+        self.alarm: int | None = None
+        self._favour, self._favouring = 0.0, list[RangeSums]()
 
-    def update(self, factors: Floats) -> tuple[float, int, int] | None:
-        """Learn the logarithms of what the bets of a period multiply their money by.
+    def update(self, period: RangeSums) -> bool:
+        """Learn the next period; return whether an alarm begins or ends with it."""
+        factors = period.bets(dependent=self._dependent)
+        self._wealth, self._each = self._wealth + factors, np.maximum(0.0, self._each) + factors
+        log_evidence = float(log_mean(self._each))
+        self.evidence = math.exp(min(log_evidence, _LARGEST))
+        if self.alarm is not None:
+            return self._update_alarm(period, self.alarm)
+        self._periods.append(period)
+        if log_evidence < self._limit:
+            return False
+        won_most = int(self._each.argmax())
+        scores = [one.score(won_most, dependent=self._dependent) for one in self._periods[::-1]]
+        total, variance = np.cumsum(scores, axis=0).T
+        far = np.divide(total, np.sqrt(variance), out=np.where(total > 0, math.inf, 0.0), where=variance > 0)
+        self.lasting = int(np.argmax(far)) + 1
+        # The largest bets on days win most, however little the forecast is off; what fits the rows is another question.
+        self.alarm = _best_fit(self._periods[-self.lasting :])
+        return True
 
-        If the mean reaches the limit return it, the number of periods since the change seems to have begun (the
-        start from which the bets together have won most), and the bet that won most.
-        """
-        self._each = np.maximum(0.0, self._each) + factors
-        self._factors.append(factors)
-        self.log_mean = float(log_mean(self._each))
-        if self.log_mean < self._limit:
-            return None
-        best, found = int(self._each.argmax()), math.exp(min(self.log_mean, 700.0))
-        won = [float(np.logaddexp.reduce(part)) for part in np.cumsum(self._factors[::-1], axis=0)]
+    def _update_alarm(self, period: RangeSums, fitted: int) -> bool:
+        """Let the forecast bet against the recalibration that fitted; return whether the alarm is over."""
+        if self._favour <= 0:
+            self._favour, self._favouring = 0.0, []
+        self._favour += period.favours_forecast(fitted, dependent=self._dependent)
+        self._favouring.append(period)
+        if self._favour < self._limit:
+            return False
+        against = np.sum([one.bets(dependent=self._dependent) for one in self._favouring], axis=0)
+        if float(log_mean(against)) >= self._limit:  # wrong in another way, or by less
+            self.alarm, self._favour = _best_fit(self._favouring), 0.0
+            return False
+        self.lasting = len(self._favouring)
         self._begin()
-        return found, int(np.argmax(won)) + 1, best
+        return True
 
 
-_BLOCK = 1 << 12  # rows whose bets fit into the cache
+def _best_fit(periods: Sequence[RangeSums]) -> int:
+    """The number of the bet whose recalibration fits some periods best, as if rows were independent."""
+    return int(np.sum([one.bets(dependent=False) for one in periods], axis=0).argmax())
+
+
 _SHOWN = 0.05
 _LARGEST = 700.0  # the exponential of more is infinite
 
@@ -269,7 +313,7 @@ class SequentialTest:
     """
 
     def __init__(self) -> None:
-        self._each = np.zeros(COUNT)  # the log wealth of each bet, as if all money had been on it
+        self._worth, self._scale = np.ones(COUNT), np.zeros(COUNT, np.int64)  # of each bet (see `_bets`)
         self._path = array("d")
         self._highest = 0.0
         self._over = False  # whether something impossible happened
@@ -300,28 +344,35 @@ class SequentialTest:
             raise InputError(f"batch must be True or False; it is {batch!r}")
         if batch or isinstance(y_true, Sample):
             sample = as_sample(y_true, y_prob, pos_label=pos_label)
-            self._learn(batch_bets(sample)[None], np.zeros(1, bool))
-            self.n += sample.n
+            each = self._each + RangeSums.of(sample).bets(dependent=True)
+            self._scale = np.rint(each / _STEP).astype(np.int64)
+            self._worth = np.exp(each - _STEP * self._scale)
+            self._add(log_mean(each)[None], np.zeros(1, bool), sample.n)
             return self
         if y_prob is None:
             raise InputError("y_prob is required, unless the first argument is a Sample")
         read = as_rows(y_true, y_prob, None, pos_label)
         sum_cells(read, 2)  # which refuses bad values
-        event, prob = (np.asarray(read.label == 1, np.float64), np.asarray(read.prob, np.float64))
-        for start in range(0, len(prob), _BLOCK):
-            p, y = prob[start : start + _BLOCK], event[start : start + _BLOCK]
-            self._learn(row_bets(p, y), ((p == 0) & (y == 1)) | ((p == 1) & (y == 0)))
-        self.n += len(prob)
+        y, p = (np.ascontiguousarray(part, np.float64) for part in (read.label == 1, read.prob))
+        path = np.empty(len(p))
+        slopes, intercepts, shifts = _NUMBERS
+        learn(p, y, slopes, intercepts, shifts, np.array(LEVELS, np.int64), self._worth, self._scale, path)
+        self._add(path, ((p == 0) & (y == 1)) | ((p == 1) & (y == 0)), len(p))
         return self
 
-    def _learn(self, factors: Floats, impossible: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
-        factors[0] += self._each  # one sum after the other, so that pieces of a series give the same bits
-        each = np.cumsum(factors, axis=0)
-        self._each = each[-1].copy()
-        wealth = np.where(self._over | np.maximum.accumulate(impossible), math.inf, log_mean(each))
+    def _add(self, path: Floats, impossible: np.ndarray[Any, np.dtype[np.bool_]], n: int) -> None:
+        """Go on with the logarithms of the wealth after each row, or after a batch."""
+        path = np.where(self._over | np.maximum.accumulate(impossible), math.inf, path)
         self._over |= bool(impossible.any())
-        self._path.frombytes(wealth.tobytes())
-        self._highest = max(self._highest, float(wealth.max()))
+        self._path.frombytes(path.tobytes())
+        self._highest = max(self._highest, float(path.max()))
+        self.n += n
+
+    @property
+    def _each(self) -> Floats:
+        """The logarithm of the wealth of each bet, as if all money had been on it."""
+        each: Floats = np.log(self._worth) + _STEP * self._scale
+        return each
 
     @property
     def log_wealth(self) -> Floats:
@@ -351,8 +402,9 @@ class SequentialTest:
     @property
     def bet(self) -> Bet | None:
         """The bet that won most so far; None if none won anything."""
-        best = int(self._each.argmax())
-        return bet(best) if self._each[best] > 0 else None
+        each = self._each
+        best = int(each.argmax())
+        return bet(best) if each[best] > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result in built-in types, ready for JSON."""

@@ -12,6 +12,7 @@ from rainproof.assessment.costs import LABELS, Rule, TaskResult
 from rainproof.assessment.segments import SegmentTable
 from rainproof.assessment.summaries import Estimate
 from rainproof.core.text import short
+from rainproof.errors import InputError
 from rainproof.inference.comparisons import Comparison
 from rainproof.inference.grades import GradeTable
 from rainproof.inference.monitoring import MonitoringResult
@@ -214,46 +215,52 @@ _LABELS = 8  # period names that fit under the axis
 
 
 def timeline(line: MonitoringResult, ax: Axes | None = None) -> Axes:
-    """Draw SCDL and the guaranteed expected loss of each window, and where the forecast was not calibrated.
+    """Draw what the forecast says and what happens in each window, below it the loss, and when it was in alarm.
 
     Parameters
     ----------
     line : MonitoringResult
         What `rainproof.monitor` returned.
     ax : matplotlib Axes, optional
-        Where to draw. Default: new axes.
+        Where to draw; the axes of the loss are made below. Default: new axes.
 
     Returns
     -------
     matplotlib Axes
     """
     ax = style.as_axes(ax)
+    spec, figure = ax.get_subplotspec(), ax.get_figure()
+    if spec is None or figure is None:
+        raise InputError("ax must be of a grid of axes, as subplots() makes them: the loss is drawn below")
+    parts = spec.subgridspec(2, 1, height_ratios=(5, 3))
+    ax.set_subplotspec(parts[0])
+    below = figure.add_subplot(parts[1], sharex=ax)
     at = range(len(line.windows))
-    bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
-    label = f"expected loss of every decision, at most ({100 * line.confidence_level:.4g}%)"
-    ax.plot(at, bounds, color=style.ORANGE, linestyle="--", marker="s", markersize=3, label=label)
-    ax.plot(at, [w.value for w in line.windows], color=style.BLUE, marker="o", markersize=3, label="SCDL on these rows")
+    dots: dict[str, Any] = {"marker": "o", "markersize": 3}
+    ax.plot(at, [w.event_rate for w in line.windows], color="black", label="happens", **dots)
+    ax.plot(at, [w.mean_prediction for w in line.windows], color=style.BLUE, lw=2, label="says")
+    if not line.dependent:
+        bounds = [math.nan if w.bound is None else w.bound for w in line.windows]
+        label = f"at most ({100 * line.confidence_level:.4g}%)"
+        below.plot(at, bounds, color=style.ORANGE, linestyle="--", label=label)
+    below.plot(at, [w.value for w in line.windows], color="black", label="loss on these rows", **dots)
     for number, change in enumerate(line.changes):
-        first = number == 0
-        last = next(k for k, w in enumerate(line.windows) if w.label == change.last_alarm)
-        ax.axvspan(change.index - 0.5, last + 0.5, color=style.VERMILION, alpha=0.12, lw=0)
-        ax.axvline(
-            change.index - 0.5, color=style.VERMILION, linestyle=":", label="not calibrated since" if first else None
-        )
-        ax.axvline(change.alarm_index, color=style.VERMILION, lw=1, label="first alarm" if first else None)
-        ax.annotate(
-            style.plain(change.label),
-            (change.index - 0.5, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, -86),
-            textcoords="offset points",
-            color=style.VERMILION,
-            fontsize="small",
-        )
+        labels = ("not calibrated (estimate)", "alarm", "recovered") if number == 0 else (None, None, None)
+        end = len(line.windows) - 1 if change.ended_index is None else change.ended_index
+        for one in (ax, below):
+            named = labels if one is ax else (None, None, None)
+            one.axvspan(change.index - 0.5, end + 0.5, color=style.VERMILION, alpha=0.12, lw=0, label=named[0])
+            one.axvline(change.alarm_index, color=style.VERMILION, lw=1.5, linestyle=":", label=named[1])
+            if change.recovered_index is not None:
+                one.axvline(change.recovered_index, color=style.GREEN, lw=1.5, linestyle="-.", label=named[2])
     step = -(-len(line.windows) // _LABELS)
-    ax.set_xticks(list(at)[::step], [style.plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
-    ax.set_ylim(0, style.HEADROOM * ax.dataLim.ymax)
-    windows = "one period" if line.length == 1 else f"the last {line.length} periods"
-    ax.set(ylabel="share of what is at stake", title=f"SCDL over {windows}")
-    style.legend(ax, "upper left")
+    ax.tick_params(labelbottom=False)
+    below.set_xticks(list(at)[::step], [style.plain(w.label) for w in line.windows][::step], rotation=30, ha="right")
+    for one, what in ((ax, "share of rows"), (below, "loss, share\nof the stakes")):
+        one.set_ylim(0, style.HEADROOM * one.dataLim.ymax)
+        one.set_ylabel(what)
+        style.legend(one, "upper left", 1 if one is below else 2)
+    windows = "Each period" if line.length == 1 else f"Last {line.length} periods"
+    state = f"in alarm since {short(line.since, 20)}" if line.since is not None else "no alarm now"
+    ax.set_title(style.plain(f"{windows}: {state}"))
     return ax

@@ -33,10 +33,10 @@ from rainproof.inference.comparisons import Comparison as Comparison
 from rainproof.inference.grades import GradeTable as GradeTable
 from rainproof.inference.guarantees import Guarantee as Guarantee
 from rainproof.inference.intervals import ConfidenceInterval as ConfidenceInterval
-from rainproof.inference.monitoring import Change as Change
 from rainproof.inference.monitoring import DetectedChange as DetectedChange
 from rainproof.inference.monitoring import MonitoringResult as MonitoringResult
 from rainproof.inference.monitoring import MonitoringWindow as MonitoringWindow
+from rainproof.inference.monitoring import RangeRates as RangeRates
 from rainproof.inference.performance import NetBenefit as NetBenefit
 from rainproof.inference.power import MinimumDetectable as MinimumDetectable
 from rainproof.inference.power import SampleSize as SampleSize
