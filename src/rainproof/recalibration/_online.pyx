@@ -88,11 +88,12 @@ cdef class Mixture:
     cdef readonly int64_t oldest  # outcome since then, in predictions from its own on
     cdef readonly bint fresh  # whether an outcome has been learnt since the last prediction
     cdef readonly object weight, line, table, visits
+    cdef double own, other
     cdef double[:, ::1] _weight, _visits
     cdef double[:, :, ::1] _line, _table
 
     def __init__(self, Py_ssize_t models):
-        self.models = models
+        self.models, self.own, self.other = models, 0.5 / models, 0.5 / (MEMBERS - 1) / models  # weights at first
         weight = np.tile([self._prior(j) for j in range(MEMBERS)], (models, 1))
         line = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], (models, LINES, 1))
         table = np.tile((np.arange(CELLS) + 0.5) / CELLS, (models, TABLES, 1))
@@ -107,7 +108,7 @@ cdef class Mixture:
         self._weight, self._line, self._table, self._visits = weight, line, table, visits
 
     cdef inline double _prior(self, Py_ssize_t j) noexcept:
-        return (0.5 if j == 0 else 0.5 / (MEMBERS - 1)) / self.models
+        return self.own if j == 0 else self.other
 
     cdef inline double _on_line(self, const double* line, double x) noexcept:
         return 1.0 / (1.0 + exp(-fmin(fmax(line[0] + line[1] * x, -FAR), FAR)))
@@ -116,11 +117,13 @@ cdef class Mixture:
         """Count a prediction, and return whether the scale changed. The first after an outcome begins a batch."""
         cdef Py_ssize_t k, j
         cdef int64_t before = self.scale
+        cdef double share
         if self.fresh:
             self.batches += 1
+            share = 1.0 / self.batches
             for k in range(self.models):
                 for j in range(MEMBERS):
-                    self._weight[k, j] += (self._prior(j) - self._weight[k, j]) / self.batches
+                    self._weight[k, j] += share * (self._prior(j) - self._weight[k, j])
             if self.scale > 1 and 2 * max(self.made, self.oldest) <= self.scale:
                 self.scale //= 2
             self.made, self.oldest, self.fresh = 0, 0, False
@@ -152,8 +155,8 @@ cdef class Mixture:
             q += MEMBERS
         return total
 
-    cdef void learn(self, const double* q, bint y) noexcept:
-        """Learn an outcome, where q is what the members predicted: Bayes, with the power 1/D."""
+    cdef void learn(self, const double* q, bint y, bint last) noexcept:
+        """Learn an outcome, where q is what the members predicted, in the last round or not: Bayes, with the power 1/D."""
         cdef double total = 0.0, chance
         cdef Py_ssize_t k, j
         for k in range(self.models):
@@ -161,20 +164,21 @@ cdef class Mixture:
                 chance = q[MEMBERS * k + j] if y else 1.0 - q[MEMBERS * k + j]
                 self._weight[k, j] *= chance if self.scale == 1 else pow(chance, 1.0 / self.scale)
                 total += self._weight[k, j]
+        total = 1.0 / total
         for k in range(self.models):
             for j in range(MEMBERS):
-                self._weight[k, j] = fmax(self._weight[k, j] / total, LEAST)
-            self._learn_model(k, q[MEMBERS * k], y)
+                self._weight[k, j] = max(self._weight[k, j] * total, LEAST)
+            self._learn_model(k, q + MEMBERS * k, y, last and not self.fresh)
         self.fresh = True
 
-    cdef void _learn_model(self, Py_ssize_t k, double p, double y) noexcept:
-        """A Newton step of each line, and the event rates of the cell."""
-        cdef double x = logit(p), q, s, keep, determinant
+    cdef void _learn_model(self, Py_ssize_t k, const double* said, double y, bint same) noexcept:
+        """A Newton step of each line, where it may say the same as it said, and the event rates of the cell."""
+        cdef double p = said[0], x = logit(p), q, s, keep, determinant
         cdef Py_ssize_t j, cell = cell_of(p)
         cdef double* line
         for j in range(LINES):
             line = &self._line[k, j, 0]
-            q, keep = self._on_line(line, x), 1.0 - FORGETTING[j]
+            q, keep = said[1 + j] if same else self._on_line(line, x), 1.0 - FORGETTING[j]
             s = q * (1.0 - q)
             line[2] = keep * line[2] + FORGETTING[j] + s
             line[3] = keep * line[3] + s * x
@@ -290,7 +294,7 @@ cdef class Walk:
         self._margin[i] += margin
         self._spread[i] += fabs(y - value) + margin
         self._judge(i)
-        self.mixture.learn(q, y)
+        self.mixture.learn(q, y, self.coins - coin == 1)
         self.n += 1
         if self.grows and self.grid < FINEST and self.n >= self.mixture.scale * (self.grid * log2(self.grid)) ** 2:
             self._refine()
